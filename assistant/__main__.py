@@ -6,12 +6,10 @@ It is a composition root: it imports the reactor and hands it to the modules tha
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 import time
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +19,10 @@ from twisted.python.failure import Failure
 
 from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
+from assistant.errors import AssistantError, complaint
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
-from assistant.shadows import shadowed
+from assistant.starting import loading, shadowed
 from assistant.surfaces.doctor.screen import DoctorScreen
 
 if TYPE_CHECKING:
@@ -32,10 +31,6 @@ if TYPE_CHECKING:
 
 #: Exit status of a doctor or a setup that the owner left with Ctrl-C, as shells count it.
 _INTERRUPTED = 130
-
-
-class _CannotStartError(Exception):
-    """The command line or the settings are wrong; the message says how, in one sentence."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,16 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command in _ALONE:
         return _ALONE[options.command](options, secrets)
     try:
-        with _loading():
+        with loading():
             config, place = _prepare(options, secrets)
-    except _CannotStartError as error:
-        print(f"mud-assistant: {error}", file=sys.stderr)
-        return 2
+    except AssistantError as error:
+        return _refuse(error)
     if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
         from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
 
         asyncioreactor.install()
-    with _loading():
+    with loading():
         from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
         from assistant.surfaces.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
@@ -73,9 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     """Read a journal and return the exit status. Makes no reactor: none is needed."""
     if in_the_way := shadowed():
-        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
-        return 2
-    with _loading():
+        return _refuse(AssistantError(in_the_way))
+    with loading():
         from assistant.surfaces.replay.command import ReplayOptions, replay  # noqa: PLC0415  (after the check)
 
     _begin_logging(None, secrets)
@@ -92,11 +85,9 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     The first two checks run before the reactor is imported, the first one even before most of our own modules.
     """
     screen = DoctorScreen(json=options.json)
-    if in_the_way := shadowed():
-        screen.show(Finding("packages", FindingState.WRONG, in_the_way))
+    if not screen.packages():
         return 1
-    screen.show(Finding("packages", FindingState.OK, "none of mud-assistant's own is hidden by another"))
-    with _loading():
+    with loading():
         from assistant.checks.doctor import DoctorRequest, examine  # noqa: PLC0415  (after the check)
         from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
         from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
@@ -122,9 +113,8 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the dialogue that writes the settings, and return the exit status."""
     if in_the_way := shadowed():
-        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
-        return 2
-    with _loading():
+        return _refuse(AssistantError(in_the_way))
+    with loading():
         from assistant.checks.web import PAGE  # noqa: PLC0415  (after the check)
         from assistant.config.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
         from assistant.surfaces.setup.run import Installation, install  # noqa: PLC0415  (the same)
@@ -141,12 +131,11 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
 def _game(options: argparse.Namespace, _: Secrets) -> int:
     """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
     if in_the_way := shadowed():
-        print(f"mud-assistant: {in_the_way}", file=sys.stderr)
-        return 2
+        return _refuse(AssistantError(in_the_way))
     from assistant.keys.reference import anchor  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
     from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
-    from assistant.surfaces.game.patience import Patience  # noqa: PLC0415  (the same)
+    from assistant.surfaces.game.waiting import Patience  # noqa: PLC0415  (the same)
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
@@ -156,31 +145,22 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
 
 
-@contextmanager
-def _loading() -> Iterator[None]:
-    """Suspend garbage collection while modules load, and exempt what they hold from later collections.
-
-    Modules live as long as the process. This saves a tenth of the time a trial takes to start, and nearly all of the
-    time it takes to end.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
+def _refuse(error: AssistantError) -> int:
+    """Say why the command cannot start; return its exit status."""
+    print(complaint(error), file=sys.stderr)
+    return 2
 
 
 def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place]:
-    """Begin the log; return the settings, overridden by the options, and the place. Raises _CannotStartError."""
+    """Begin the log; return the settings, overridden by the options, and the place. Raises AssistantError."""
     if in_the_way := shadowed():
-        raise _CannotStartError(in_the_way)
+        raise AssistantError(in_the_way)
     if sys.stdin is None:
-        raise _CannotStartError("there is no standard input to read lines from")
-    from assistant.config.settings import SettingsError, log_renamed, read_settings  # noqa: PLC0415  (the same)
+        raise AssistantError("there is no standard input to read lines from")
+    from assistant.config.settings import log_renamed, read_settings  # noqa: PLC0415  (the same)
     from assistant.keys.reference import anchor  # noqa: PLC0415  (after the check)
     from assistant.worlds.embedded.hamlet import HAMLET  # noqa: PLC0415  (the same)
-    from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, read_place  # noqa: PLC0415  (the same)
+    from assistant.worlds.embedded.place_file import WrittenPlace, read_place  # noqa: PLC0415  (the same)
 
     if options.key:
         options.key = anchor(options.key, Path.cwd())
@@ -195,10 +175,8 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         _begin_logging(options.log, secrets)
         for sentence in renamed:  # the log begins only once the settings are known to be valid
             log_renamed(sentence)
-    except (PlaceFileError, SettingsError) as error:
-        raise _CannotStartError(str(error)) from error
     except OSError as error:
-        raise _CannotStartError(f"the log {options.log} cannot be written: {error.strerror}") from error
+        raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
     return config, written.place
 
 
@@ -241,7 +219,7 @@ def _explain(failure: Failure, secrets: Secrets, cancelled: int = 0) -> int:
     if failure.check(BrokenPipeError):  # the reader of our output has left; Python's own last flush must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    print(f"mud-assistant: {secrets.scrub(failure.getErrorMessage())}", file=sys.stderr)
+    print(complaint(secrets.scrub(failure.getErrorMessage())), file=sys.stderr)
     if not failure.check(OSError):
         print("This is a fault in mud-assistant; please report it with these lines:", file=sys.stderr)
         print(secrets.scrub(failure.getTraceback()), end="", file=sys.stderr)

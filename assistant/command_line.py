@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.shadows import shadowed
+from assistant.starting import shadowed
 from assistant.surfaces.replay import LAST_RUNS
 
 if TYPE_CHECKING:

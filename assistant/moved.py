@@ -24,18 +24,24 @@ MOVED: Mapping[str, str] = MappingProxyType(
         "assistant.redaction": "assistant.keys.redaction",
         "assistant.settings": "assistant.config.settings",
         "assistant.storage": "assistant.runtime.storage",
-        "assistant.wiring": "assistant.service.wiring",
+        "assistant.wiring": "assistant.models.bound_keys",
         "assistant.worlds.evennia.demo": "assistant.worlds.evennia.upkeep.demo",
         "assistant.worlds.hamlet": "assistant.worlds.embedded.hamlet",
         "tools.web.providers": "tools.web.source.protocol",
         "tools.world": "tools.verbs",
     }
 )
-#: The names that changed with the move, by the former module and the former name.
+#: The names that changed with the move, by the former module and the former name; with its module, for a name that is
+#: elsewhere than the others.
 RENAMED: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("assistant.build", "Surroundings"): "Dependencies",
+        ("assistant.choose_model", "NoModelError"): "assistant.errors.NoModelError",
         ("assistant.ears", "AssistantEars"): "AssistantListener",
+        ("assistant.wiring", "embedded_model"): "assistant.service.embedded.embedded_model",
+        ("assistant.wiring", "key_sources"): "assistant.keys.reference.key_sources",
+        ("assistant.wiring", "load_web"): "assistant.web.shared.load_web",
+        ("assistant.wiring", "warm"): "assistant.runtime.warming.warm",
     }
 )
 
@@ -55,7 +61,8 @@ class FormerModules(MetaPathFinder, Loader):
 
         # Any: a module's names have any type.
         def named(name: str) -> Any:
-            return getattr(found, RENAMED.get((former, name), name))
+            module, _, present = RENAMED.get((former, name), name).rpartition(".")
+            return getattr(import_module(module) if module else found, present)
 
         module.__dict__["__getattr__"] = named
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from assistant.service.heap import settle_heap
 from assistant.service.usage_store import UsageStore
+from assistant.starting import settle_heap
 from benchmarks.canned import QUESTION
 from benchmarks.children import stub
 from benchmarks.figures import Figure, is_noisy, ratio

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from assistant.service.heap import settle_heap
+from assistant.starting import settle_heap
 from benchmarks.bare_treq import Bare
 from benchmarks.blocks import Blocks
 from benchmarks.canned import ANSWER, QUESTION

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.service.heap import settle_heap
+from assistant.starting import settle_heap
 from benchmarks.bare_treq import Bare
 from benchmarks.calls import PATHS
 from benchmarks.canned import ANSWER, TEXT

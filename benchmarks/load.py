@@ -22,7 +22,7 @@ from typing import Any
 
 from twisted.internet.task import LoopingCall, deferLater
 
-from assistant.service.heap import settle_heap
+from assistant.starting import settle_heap
 from benchmarks.blocks import Blocks
 from benchmarks.children import stub
 from benchmarks.figures import Figure, percentile

@@ -10,16 +10,16 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
+from assistant.config.options import merged
 from assistant.config.schema import JournalConfig
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
 from assistant.runtime.storage import JournalFile
+from assistant.service.config import ServiceConfig
 from assistant.service.embodiment import Embodiment
-from assistant.service.heap import settle_heap
-from assistant.service.options import merged
 from assistant.service.service import AssistantService
-from assistant.service.service_config import ServiceConfig
+from assistant.starting import settle_heap
 from assistant.worlds.embedded.hamlet import Place as Map
 from assistant.worlds.embedded.hamlet import Room
 from assistant.worlds.embedded.world import EmbeddedWorld

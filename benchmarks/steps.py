@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.service.heap import settle_heap
+from assistant.starting import settle_heap
 from benchmarks.bare_treq import Bare
 from benchmarks.canned import TEXT
 from benchmarks.children import Peer, peers, stub

@@ -26,10 +26,11 @@ from assistant.checks.embedded import file_there, runs_here
 from assistant.checks.finding import Problem, Unclear
 from assistant.command_line import parser as command_parser
 from assistant.config.settings import SettingsError, read_settings
-from assistant.keys.reference import KeyReferenceError, anchor
-from assistant.models.choose import NoModelError
+from assistant.errors import KeyReferenceError, NoModelError
+from assistant.keys.reference import anchor
 from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.run import models_of
+from assistant.surfaces.trial.progress import Progress
+from assistant.surfaces.trial.run import service_of
 from assistant.worlds.embedded.place_file import PlaceFileError
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk_judge import Score, score
@@ -56,9 +57,10 @@ async def play(reactor: Any, items: Sequence[Item], answers: Path, model: Sequen
     left = sorted((one for one in items if "turns" not in known.get(one.id, {})), key=lambda one: one.written["place"])
     if left:
         options = _options(model)
-        exchange = HttpExchange(reactor)
+        exchange, service = HttpExchange(reactor), service_of(reactor, options, os.environ, Progress())
         try:
-            models = await models_of(reactor, options, os.environ, exchange)
+            await service.parts.admit(options.config, options.entered_key)
+            models = await service.parts.choose(options.config)
             _tell(f"{len(left)} of {len(items)} items to play with {models[0].why}")
             try:
                 await _each(Player(reactor, options, models, exchange), left, answers, known)
@@ -67,6 +69,7 @@ async def play(reactor: Any, items: Sequence[Item], answers: Path, model: Sequen
                     if chosen.embedded is not None:
                         await chosen.embedded.stop()
         finally:
+            await service.finish()
             await exchange.close()
     return {one.id: known[one.id] for one in items if one.id in known}
 
@@ -107,7 +110,7 @@ def _options(model: Sequence[str]) -> TrialOptions:
     if given.key:
         given.key = anchor(given.key, Path.cwd())
     chosen = {name: getattr(given, name) for name in ("provider", "model", "url", "key") if getattr(given, name)}
-    config = read_settings(given.config, {"model": chosen})
+    config = read_settings(given.config, {"model": chosen, "journal": {"file": ""}})
     folder = given.config.absolute().parent if given.config else Path.cwd()
     wall = time.time  # noqa: TID251  (the composition root)
     return TrialOptions(config, wall, folder=folder, entered_key=given.key or "")

@@ -13,11 +13,11 @@ from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.storage import in_memory
-from assistant.service.wiring import warm
+from assistant.runtime.warming import warm
 from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.staging import Stage, Staging
 from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
 from assistant.worlds.embedded.world import EmbeddedBody
+from benchmarks.talk_staging import Stage, Staging
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Status
 
@@ -84,8 +84,8 @@ class Player:
             self._pipeline,
             launcher,
             options.wall,
-            scrub=options.secrets.scrub,
-            pieces=options.secrets.pieces(),
+            options.secrets.scrub,
+            options.secrets.pieces(),
         )
         settings = options.config.assistant.model_copy(update=item.place.character)
         storage = in_memory(self._reactor.seconds, settings.inbox_limit)

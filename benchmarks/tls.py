@@ -9,7 +9,7 @@ from typing import Any
 from OpenSSL import SSL
 from twisted.internet.ssl import Certificate, optionsForClientTLS, trustRootFromCertificates
 
-from assistant.service.heap import settle_heap
+from assistant.starting import settle_heap
 from benchmarks.blocks import Blocks
 from benchmarks.calls import PATHS
 from benchmarks.children import https_stub, stub

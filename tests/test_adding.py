@@ -166,7 +166,7 @@ async def test_setup_sets_up_a_new_provider(copy: Path, tmp_path: Path) -> None:
 def test_a_new_provider_is_set_like_any_other_option(copy: Path, tmp_path: Path) -> None:
     """This is what `assistant/set Sage provider = example` does."""
     script = """
-from assistant.service.options import merged, with_option
+from assistant.config.options import merged, with_option
 print(merged(with_option({}, "provider", "example")).model.provider)
 """
     done = in_the_copy(copy, tmp_path, script)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from assistant.config.options import merged
 from assistant.events.events import Arrived, ChannelSaid, Emoted, Gave, Left, Paged, Said, Whispered
-from assistant.service.options import merged
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.contracts import test_world as contract
 from tests.live.command import reactor, start

@@ -75,7 +75,7 @@ class _Checks:
             ).run()
         await self._journal()
         if self._visit.web:
-            from assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
+            from assistant.web.providers import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._examination, self._visit.page, make).run()

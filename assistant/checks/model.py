@@ -11,7 +11,8 @@ from assistant.checks.examination import CheckRunner
 from assistant.checks.finding import Problem, Unclear
 from assistant.config import known_providers
 from assistant.config.schema import ModelConfig
-from assistant.keys.reference import KEY_SECONDS, KeyReferenceError, KeySources, resolve_key
+from assistant.errors import KeyReferenceError
+from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS, PROBE_SECONDS
 from assistant.models.chosen import provider_of, question_seconds, with_keys

@@ -11,10 +11,11 @@ from assistant.checks.examination import CheckRunner
 from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
 from assistant.config.web import WebConfig, WebProviderConfig
-from assistant.keys.reference import KEY_SECONDS, KeyReferenceError, KeySources, resolve_key
+from assistant.errors import KeyReferenceError
+from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
 
 if TYPE_CHECKING:
-    from assistant.web.web import WebProviders
+    from assistant.web.providers import WebProviders
 
 #: The longest time for a search and for a page, in seconds: providers give up earlier by themselves.
 SEARCH_SECONDS = 30.0

@@ -16,6 +16,7 @@ from assistant.config.former_names import list_renamed, present_name, with_new_n
 from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
 from assistant.config.words import problem, table_in
+from assistant.errors import AssistantError
 
 DEFAULT_FILE = Path("assistant.toml")
 _log = Logger()
@@ -30,7 +31,7 @@ _KEY = re.compile(rf"\s*({_NAMES})\s*=")
 _Path = tuple[str | int, ...]
 
 
-class SettingsError(ValueError):
+class SettingsError(AssistantError, ValueError):
     """The settings cannot be used; the message is for their author."""
 
 

@@ -1,4 +1,4 @@
-"""The errors of the journal.
+"""The errors of the journal, a branch of the tree in `assistant/errors.py`.
 
 InboxFullError           no room for another event, which was not accepted
 JournalError
@@ -16,6 +16,8 @@ JournalError
 from __future__ import annotations
 
 import sqlite3
+
+from assistant.errors import AssistantError
 
 #: What SQLite's primary error codes mean to an operator.
 _CAUSES = {
@@ -36,8 +38,10 @@ class InboxFullError(Exception):
     """The inbox is full. Raised before an event is accepted, never after."""
 
 
-class JournalError(Exception):
+class JournalError(AssistantError):
     """The base of all errors of the journal."""
+
+    consequence = "the journal cannot be used"
 
 
 class JournalUnwritable(JournalError):

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
-from assistant.keys.sources import KeyReferenceError, Keyring, import_keyring, read_key_file, read_keyring
+from assistant.keys.sources import Keyring, import_keyring, read_key_file, read_keyring
 from resilience import DeadlineExceeded
 from resilience.threads import in_daemon_thread
 

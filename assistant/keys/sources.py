@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
+from assistant.errors import KeyReferenceError
+
 #: The largest key file in bytes; a larger file holds something else.
 MAX_BYTES = 8 * 1024
 
@@ -33,10 +35,6 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-
-
-class KeyReferenceError(ValueError):
-    """The reference leads to no key; the message says what to do and never holds a key."""
 
 
 def read_key_file(folder: Path, name: str) -> str:

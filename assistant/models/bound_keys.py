@@ -7,11 +7,11 @@ from pathlib import Path
 
 from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.config.model_options import token_references
-from assistant.config.schema import ModelConfig
+from assistant.config.schema import Config, ModelConfig
 from assistant.config.web import WebProviderConfig
+from assistant.errors import KeyReferenceError
 from assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, rebind
 from assistant.keys.reference import anchor
-from assistant.keys.sources import KeyReferenceError
 from llm import UnknownProviderError, get_provider
 
 #: How the owner of a trial gives a key again.
@@ -83,6 +83,13 @@ def bindings_of_model(config: ModelConfig, folder: Path = Path()) -> list[KeyBin
     """Return each key of these settings, those of its MCP servers too, with the server it would go to."""
     keys = [config, *(config.model_copy(update={"key": key}) for key in token_references(config.extra_params))]
     return [binding for each in keys if (binding := binding_of(each, folder))]
+
+
+def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
+    """Return each key of the settings with the server it would go to."""
+    found = [binding for model in (config.model, *config.fallback) for binding in bindings_of_model(model, folder)]
+    web = (binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items())
+    return [*found, *filter(None, web)]
 
 
 def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:

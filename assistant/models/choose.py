@@ -14,7 +14,8 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.config import known_providers
 from assistant.config.known_providers import has_model, no_such_model, why_unusable
 from assistant.config.schema import ModelConfig
-from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
+from assistant.errors import KeyReferenceError, NoModelError
+from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, Served, provider_of, with_keys
 from assistant.models.counting import load_table
@@ -52,10 +53,6 @@ _MAX_ASKED = 8
 
 def _forget(_: str) -> None:
     """Ignore the message."""
-
-
-class NoModelError(Exception):
-    """There is no model to think with; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

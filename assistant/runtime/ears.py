@@ -1,9 +1,8 @@
-"""Turns what a world's body perceives into events in the assistant's inbox."""
+"""Makes events of what a body of the embedded world perceives, for the assistant that lives in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -14,83 +13,104 @@ from assistant.runtime.character import Assistant
 from resilience import Launcher
 from tools import Principal
 
+#: Makes an event from its id and the time it happened, in clock seconds.
+MakeEvent = Callable[[str, float], Event]
+
 
 def _nobody(_: Principal) -> Sequence[str]:
     return ()
 
 
-@dataclass(slots=True)
-class AssistantListener:
-    """Hears for one assistant in the embedded world. `alone_with` tells whether only the two are there."""
+class BodyListener:
+    """Hands events to `hear`, such as that of a runner.
 
-    assistant: Assistant
-    me: Principal
-    clock: IReactorTime
-    alone_with: Callable[[Principal], bool]
-    launcher: Launcher
-    #: Differs from every other life of this character, so that no event id is used twice.
-    life: int = 0
-    heard: int = 0
-    #: Returns the names of those who are there, without the assistant and the speaker.
-    others: Callable[[Principal], Sequence[str]] = _nobody
+    `alone_with` tells whether only a speaker and the assistant are there; `others` gives the names of those who are
+    there, without these two.
+    """
+
+    def __init__(
+        self,
+        me: Principal,
+        hear: Callable[[MakeEvent], None],
+        alone_with: Callable[[Principal], bool],
+        others: Callable[[Principal], Sequence[str]] = _nobody,
+    ) -> None:
+        self._me = me
+        self._hear = hear
+        self._alone_with = alone_with
+        self._others = others
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
         """Hear a line that was spoken aloud."""
-        to_me = target is not None and target.id == self.me.id
+        to_me = target is not None and target.id == self._me.id
+        to_other = not to_me and (target is not None or is_named(text, self._others(speaker)))
+        alone = self._alone_with(speaker)
         self._hear(
-            Said(
-                id=self._id(),
-                at=self._now(),
-                who=speaker,
-                text=text,
-                to_me=to_me,
-                alone=self.alone_with(speaker),
-                to_other=not to_me and (target is not None or is_named(text, self.others(speaker))),
-            )
+            lambda id_, at: Said(id=id_, at=at, who=speaker, text=text, to_me=to_me, alone=alone, to_other=to_other)
         )
 
     def heard_whisper(self, speaker: Principal, text: str) -> None:
         """Hear a whisper to the assistant."""
-        self._hear(Whispered(id=self._id(), at=self._now(), who=speaker, text=text))
+        self._hear(lambda id_, at: Whispered(id=id_, at=at, who=speaker, text=text))
 
     def heard_page(self, speaker: Principal, text: str) -> None:
         """Hear a page to the assistant."""
-        self._hear(Paged(id=self._id(), at=self._now(), who=speaker, text=text))
+        self._hear(lambda id_, at: Paged(id=id_, at=at, who=speaker, text=text))
 
     def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
         """Hear a line on a channel. Everybody in this world listens to every channel."""
-        self._hear(ChannelSaid(id=self._id(), at=self._now(), who=speaker, channel=channel, text=text, is_open=True))
+        self._hear(lambda id_, at: ChannelSaid(id=id_, at=at, who=speaker, channel=channel, text=text, is_open=True))
 
     def saw_emote(self, actor: Principal, text: str) -> None:
         """See a visible act."""
-        to_other = is_named(text, self.others(actor))
-        alone = self.alone_with(actor)
-        self._hear(Emoted(id=self._id(), at=self._now(), who=actor, text=text, alone=alone, to_other=to_other))
+        to_other = is_named(text, self._others(actor))
+        alone = self._alone_with(actor)
+        self._hear(lambda id_, at: Emoted(id=id_, at=at, who=actor, text=text, alone=alone, to_other=to_other))
 
     def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
-        """Receive a thing that somebody gave the assistant."""
-        self._hear(Gave(id=self._id(), at=self._now(), who=giver, thing=thing, authority=authority))
+        """Receive a thing that another gave the assistant."""
+        self._hear(lambda id_, at: Gave(id=id_, at=at, who=giver, thing=thing, authority=authority))
 
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
-        """See somebody come in."""
-        self._hear(Arrived(id=self._id(), at=self._now(), who=who, origin=from_direction))
+        """See another come in."""
+        self._hear(lambda id_, at: Arrived(id=id_, at=at, who=who, origin=from_direction))
 
     def saw_departure(self, who: Principal, direction: str) -> None:
-        """See somebody go away."""
-        self._hear(Left(id=self._id(), at=self._now(), who=who, direction=direction))
+        """See another go away."""
+        self._hear(lambda id_, at: Left(id=id_, at=at, who=who, direction=direction))
 
-    def _hear(self, event: Event) -> None:
-        self.launcher.launch(self._accept(event), "hearing")
+
+class AssistantListener(BodyListener):
+    """Hears for an assistant that no runner runs, as in a benchmark.
+
+    `life` differs from every other life of this character, so that no event id is used twice.
+    """
+
+    def __init__(  # noqa: PLR0917  (as a benchmark of earlier releases calls it)
+        self,
+        assistant: Assistant,
+        me: Principal,
+        clock: IReactorTime,
+        alone_with: Callable[[Principal], bool],
+        launcher: Launcher,
+        life: int = 0,
+        *,
+        others: Callable[[Principal], Sequence[str]] = _nobody,
+    ) -> None:
+        super().__init__(me, self._take, alone_with, others)
+        self._assistant = assistant
+        self._clock = clock
+        self._launcher = launcher
+        self._life = life
+        self._heard = 0
+
+    def _take(self, make: MakeEvent) -> None:
+        self._heard += 1
+        event = make(f"{self._me.id}.{self._life}.{self._heard}", self._clock.seconds())
+        self._launcher.launch(self._accept(event), "hearing")
 
     async def _accept(self, event: Event) -> None:
         try:
-            await self.assistant.hear(event)
+            await self._assistant.hear(event)
         except (InboxFullError, JournalUnwritable, Fenced):
             return  # the assistant has logged it, and has said its fallback line or left the world to another process
-
-    def _id(self) -> str:
-        self.heard += 1
-        return f"{self.me.id}.{self.life}.{self.heard}"
-
-    def _now(self) -> float:
-        return self.clock.seconds()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from assistant.journal import (
     next_prune_after,
 )
 from assistant.journal.tables.erasure import erase
+from assistant.keys.binding import KeyBinding
 from assistant.memory.rights import MemoryMutes, Mutes
 from resilience import Launcher
 from tools import MemoryNotes, Notes
@@ -51,6 +52,53 @@ class Storage:
 def in_memory(now: Callable[[], float], inbox_limit: int) -> Storage:
     """Return storage that is lost when the process ends. `now` gives clock seconds."""
     return Storage(MemoryJournal(inbox_limit), MemoryNotes(now), MemoryMutes(now))
+
+
+class NothingStored:
+    """The stored keys and spending of a process without a journal: there are none, and none are kept."""
+
+    async def load(self) -> frozenset[KeyBinding]:
+        """Return no bindings."""
+        return frozenset()
+
+    async def remember(self, bindings: Collection[KeyBinding]) -> None:
+        """Keep nothing."""
+
+    async def load_usage(self) -> None:
+        """Return None: no day is kept."""
+
+    async def save_usage(self, exported: Mapping[str, Any]) -> None:
+        """Keep nothing."""
+
+    async def days(self, since: int) -> tuple[tuple[int, str, int, int, float], ...]:
+        """Return no days."""
+        return ()
+
+
+class MemoryFile:
+    """The storage of all assistants of a process without a journal, with the interface of `JournalFile`."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """Take `now`, which gives clock seconds."""
+        self.bindings = self.usage = NothingStored()
+        self._now = now
+
+    async def open(self) -> None:
+        """Return None: there is no file."""
+
+    async def storage_of(self, assistant: str, inbox_limit: int, name: str = "") -> Storage:
+        """Return new storage for this assistant."""
+        return in_memory(self._now, inbox_limit)
+
+    def release(self, assistant: str) -> None:
+        """Do nothing: memory goes with the assistant."""
+
+    async def erase(self, assistant: str) -> int:
+        """Return 0: nothing is left of an assistant that does not run."""
+        return 0
+
+    async def close(self) -> None:
+        """Do nothing: there is no file."""
 
 
 class JournalFile:

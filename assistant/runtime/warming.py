@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.loop.run_context import RunContext
 from assistant.loop.talk.question import front_of
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel
+from assistant.runtime.character import Assistant
 from llm import Busy, CallOptions, LLMError, Message, ToolSpec
 
 #: How long to wait for a server that is busy with other calls, in seconds.
@@ -64,3 +66,11 @@ async def read_ahead(context: RunContext, beginning: Sequence[Message], tools: S
         else:
             return True
     return False
+
+
+async def warm(assistant: Assistant, _: IReactorTime) -> None:
+    """Let the model read the front of this assistant's prompts, and wait until it has: for programs that measure.
+
+    A failure costs only speed, so none is raised. Cancelling ends the reading.
+    """
+    await read_ahead(assistant.context, *await beginning_of(assistant.context))

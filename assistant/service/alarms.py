@@ -8,14 +8,14 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from assistant.config.settings import SettingsError
+from assistant.errors import KeyReferenceError
 from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import Journal, JournalError
-from assistant.keys.sources import KeyReferenceError
 from assistant.loop.billing import TOTAL
 from assistant.runtime.character import Assistant
-from assistant.service.status import key_refusals
 from assistant.service.troubles import Trouble, TroubleKind, Troubles
+from assistant.service.wording.status import key_refusals
 from llm import LLMError
 from resilience import Pipeline
 from tools import Principal

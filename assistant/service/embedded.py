@@ -10,16 +10,44 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from assistant.models.choose import EMBEDDED_CONTEXT
 from assistant.models.chosen import Served
-from assistant.service.wiring import embedded_model
 from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.fetching.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
+from llm.embedded.supervisor import EmbeddedModel
 
 _log = Logger()
 
 #: Makes the server of a model file (None for the usual model), not started. The callback gets its address after a
 #: restart.
 MakeServed = Callable[[Path | None, Callable[[Endpoint], None]], Served]
+
+
+# Any: the reactor as clock and as maker of processes.
+def embedded_model(
+    reactor: Any,
+    environment: Mapping[str, str],
+    path: Path | None,
+    moved: Callable[[Endpoint], None],
+    *,
+    show: Callable[[FetchProgress], None],
+    lost: Callable[[EmbeddedUnavailable], None],
+) -> EmbeddedModel:
+    """Return the embedded model of a file (None for the usual one), not started. A pinned file is fetched."""
+    name = pinned_name(path)
+    return EmbeddedModel(
+        reactor,
+        reactor,
+        environment=environment,
+        data_dir=default_data_dir(),
+        model_file=None if name else path,
+        model_name=name,
+        context_tokens=EMBEDDED_CONTEXT,
+        on_progress=show,
+        on_restart=moved,
+        on_lost=lost,
+    )
 
 
 # Any: the reactor as clock and as maker of processes.

@@ -1,4 +1,4 @@
-"""One assistant of a household: it hears from the moment it is started, and thinks as soon as it has a model.
+"""One assistant of a service: it hears from the moment it is started, and thinks as soon as it has a model.
 
 start -> OPENING   its storage is opened, its model chosen; what is heard waits, then goes into the journal
       -> WAITING   no model can be used now: it tries again by itself, events are kept, `trouble` says why
@@ -9,41 +9,31 @@ LOST               another process runs this assistant
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import Protocol
 
-from twisted.internet.defer import Deferred, DeferredList
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError
-from assistant.events.events import Event
-from assistant.events.scheduler import Scheduler
-from assistant.journal import Fenced, InboxFullError, JournalError, JournalUnwritable
-from assistant.keys.sources import KeyReferenceError
+from assistant.errors import AssistantError
+from assistant.events.outcome import Failed, LimitReached
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.models.choose import NoModelError
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant, manners_of
+from assistant.runtime.build import build_assistant, granted_tools, manners_of
 from assistant.runtime.character import Assistant
+from assistant.runtime.ears import MakeEvent
 from assistant.runtime.storage import Storage
-from assistant.service.alarms import Alarms, Lookout
-from assistant.service.embodiment import Embodiment
-from assistant.service.observers import Observers
+from assistant.service.alarms import Alarms
+from assistant.service.embodiment import Embodiment, Observers
+from assistant.service.intake import Intake
+from assistant.service.parts import SharedParts
 from assistant.service.pending_inbox import PendingInbox
 from resilience import Launcher
 
 #: First and longest pause before a model is looked for again, in seconds.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
-#: The most events that wait for the storage to open.
-MAX_UNHEARD = 500
-
-#: Makes an event from its id and the time it happened, in clock seconds.
-MakeEvent = Callable[[str, float], Event]
 
 _log = Logger()
 
@@ -56,41 +46,6 @@ class RunnerState(StrEnum):
     AWAKE = "awake"
     STOPPED = "stopped"
     LOST = "lost"
-
-
-class SharedParts(Protocol):
-    """The part of a household that each member uses."""
-
-    @property
-    def clock(self) -> IReactorTime:
-        """The clock."""
-        ...
-
-    @property
-    def scheduler(self) -> Scheduler:
-        """The scheduler that lets the members work in turn."""
-        ...
-
-    @property
-    def lookout(self) -> Lookout:
-        """The observer that notes troubles of all assistants."""
-        ...
-
-    async def storage_of(self, runner: str, inbox_limit: int, name: str) -> Storage:
-        """Return the storage of this member. Raises JournalError."""
-        ...
-
-    async def choose(self, config: Config, entered: str) -> list[ChosenModel]:
-        """Return the models it thinks with. Raises NoModelError, KeyReferenceError and JournalError."""
-        ...
-
-    async def dependencies(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
-        """Return what it is built from. Raises SettingsError and KeyReferenceError."""
-        ...
-
-    def scrub(self, text: str) -> str:
-        """Return the text without keys."""
-        ...
 
 
 class AssistantRunner:
@@ -121,12 +76,10 @@ class AssistantRunner:
         self._doorstep: PendingInbox | None = None
         self._waking = Waking(place.world, shared.clock, config.assistant)
         self._state = RunnerState.OPENING
-        self._heard = 0
-        #: Makers of the events perceived before the storage was open, each with its time.
-        self._unheard = previous.left_unheard() if previous else []
-        self._on_the_way_in: set[Deferred[None]] = set()
+        #: What it perceives goes through here.
+        self.intake: Intake = Intake(place.me, shared.clock, previous.intake.left_unheard() if previous else [])
+        self._attempts: list[Deferred[None]] = []
         self._waiting: list[Deferred[None]] = []
-        self._hearing = Launcher()
         self._living = Launcher()
         self._succeeding = Launcher()
         self.alarms = Alarms(place.me, shared.lookout, self._living.launch)
@@ -163,20 +116,14 @@ class AssistantRunner:
 
     def hear(self, make: MakeEvent) -> None:
         """Take in an event that was perceived now. It goes into the journal before anything else is done with it."""
-        now = self._shared.clock.seconds()
-        if self._state is RunnerState.STOPPED:
-            return
-        if self._storage is not None:
-            self._take_in(self._storage, make, now)
-        elif len(self._unheard) < MAX_UNHEARD:
-            self._unheard.append((make, now))
-        else:
-            _log.warn("{name} cannot take in more before its journal is open", name=self.place.me.name)
+        if self._state is not RunnerState.STOPPED:
+            self.intake.hear(make)
 
-    def left_unheard(self) -> list[tuple[MakeEvent, float]]:
-        """Hand over what was perceived and never taken in, for the next member to take in."""
-        unheard, self._unheard = self._unheard, []
-        return unheard
+    async def first_attempt(self) -> None:
+        """Wait until it thinks. Raises the error of its first attempt, an AssistantError; it goes on trying."""
+        attempt: Deferred[None] = Deferred()
+        self._attempts.append(attempt)
+        await attempt
 
     async def settled(self) -> None:
         """Wait until it is awake and all it heard is dealt with, or waits for a model that cannot be reached."""
@@ -184,7 +131,7 @@ class AssistantRunner:
             awake: Deferred[None] = Deferred()
             self._waiting.append(awake)
             await awake
-        await DeferredList(list(self._on_the_way_in))
+        await self.intake.settled()
         if self.assistant is not None:
             await self.assistant.settled()
 
@@ -193,11 +140,11 @@ class AssistantRunner:
         self._state = RunnerState.STOPPED
         await self._living.stop()
         await self._life_before()
-        await DeferredList(list(self._on_the_way_in))
+        await self.intake.settled()
         if self.assistant is not None:
             await self.assistant.stop()
         await self._waking.stop()
-        await self._hearing.stop()
+        await self.intake.stop()
         for model in self.models:
             if model.embedded is not None:
                 await model.embedded.stop()
@@ -210,7 +157,7 @@ class AssistantRunner:
         while True:
             try:
                 await self._wake_up()
-            except (NoModelError, SettingsError, KeyReferenceError, JournalError) as error:
+            except AssistantError as error:
                 if self._state is RunnerState.STOPPED:  # a cancelled request was reported as a failure of the server
                     return
                 self._state = RunnerState.WAITING
@@ -218,6 +165,7 @@ class AssistantRunner:
                 _log.warn("{name} cannot think yet: {why}", name=self.place.me.name, why=self.trouble)
                 if self._doorstep is not None:
                     await self._doorstep.cannot_think()
+                self._tell_attempt(error)
             else:
                 return
             await deferLater(self._shared.clock, pause)
@@ -250,20 +198,24 @@ class AssistantRunner:
             self._doorstep = PendingInbox(
                 storage, manners_of(settings, self.place.me), muted, fallback_line, self._waking
             )
-            self._open_door(storage)
+            self._storage = storage
+            self.intake.open(self._doorstep, storage.life)
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
+        await shared.admit(self.config, self._entered)
         around = await shared.dependencies(self.place, self.config, self._storage, self.observers)
-        self.models = self.models or tuple(await shared.choose(self.config, self._entered))
+        granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
+        self.models = self.models or tuple(await shared.choose(self.config))
         await self._turn()  # many may have waited for one model
         around = replace(around, waking=self._waking)
-        assistant = build_assistant(settings, self.models, around, self.alarms.failed)
+        assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
         if self.place.gathered is not None and await self._storage.journal.pending():
             await self.place.gathered()
         if self._state is RunnerState.STOPPED:
             return
         self.assistant = assistant
+        self.intake.wake(assistant)
         self._storage = replace(self._storage, stream=())  # the history has it, in a fifth of the memory
         assistant.start()
         self._state = RunnerState.AWAKE
@@ -276,31 +228,19 @@ class AssistantRunner:
         if (turn := self._shared.scheduler.turn()) is not None:
             await turn
 
-    def _open_door(self, storage: Storage) -> None:
-        """Take in what waited for the storage, in order."""
-        self._storage = storage
-        for make, at in self.left_unheard():
-            self._take_in(storage, make, at)
+    def _failed(self, failure: Failed | LimitReached) -> None:
+        self.alarms.failed(failure)
+        self.place.failed(failure)
 
-    def _take_in(self, storage: Storage, make: MakeEvent, at: float) -> None:
-        self._heard += 1
-        event = make(f"{self.place.me.id}.{storage.life}.{self._heard}", at)
-        accepted = self._hearing.launch(self._accept(event), "hearing")
-        if not accepted.called:
-            self._on_the_way_in.add(accepted)
-            accepted.addBoth(lambda _: self._on_the_way_in.discard(accepted))
-
-    async def _accept(self, event: Event) -> None:
-        hearer = self.assistant or self._doorstep
-        assert hearer is not None
-        try:
-            await hearer.hear(event)
-        except (InboxFullError, JournalUnwritable, Fenced):
-            return  # logged already; the excuse was shown, or another process runs this assistant
-        if self.assistant is not None and hearer is self._doorstep:
-            self.assistant.tick.wake()
+    def _tell_attempt(self, result: Exception | None) -> None:
+        """Tell those who wait for the first attempt, in the next turn: they may stop this runner."""
+        attempts, self._attempts = self._attempts, []
+        for attempt in attempts:
+            tell = attempt.errback if isinstance(result, Exception) else attempt.callback
+            self._shared.clock.callLater(0, tell, result)
 
     def _tell_waiting(self) -> None:
+        self._tell_attempt(None)
         waiting, self._waiting = self._waiting, []
         for awake in waiting:
             awake.callback(None)

@@ -107,6 +107,10 @@ class Troubles:
         """Return the troubles of one assistant, and those that concern all."""
         return [one for one in self if one.subject in {subject, EVERYBODY}]
 
+    def of_kind(self, kind: TroubleKind) -> list[Trouble]:
+        """Return the troubles of one kind."""
+        return [one for one in self if one.kind is kind]
+
     def forget(self, subject: str) -> None:
         """End all troubles of an assistant that is stopped or gone."""
         for kind in TroubleKind:

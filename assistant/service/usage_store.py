@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from twisted.logger import Logger
 
 from assistant.journal import BrokenRecord, JournalError, JournalUnreadable, StoredUsage
+from assistant.runtime.storage import NothingStored
 from resilience import Ledger
 
 _EPOCH = date(1970, 1, 1)
@@ -28,7 +29,7 @@ class UsageRow:
     money: float
 
 
-async def usage_rows(usage: StoredUsage, since: int) -> list[UsageRow]:
+async def usage_rows(usage: StoredUsage | NothingStored, since: int) -> list[UsageRow]:
     """Return what each account spent on each day from day `since` on, counted from 1970. Raises JournalError."""
     rows = await usage.days(since)
     return [

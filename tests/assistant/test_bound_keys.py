@@ -8,8 +8,8 @@ import pytest
 
 from assistant.config.schema import ModelConfig
 from assistant.config.web import WebProviderConfig
+from assistant.errors import KeyReferenceError
 from assistant.keys.binding import KeyBinding
-from assistant.keys.reference import KeyReferenceError
 from assistant.models.bound_keys import BoundKeys, binding_of, binding_of_provider
 
 OPENAI = ModelConfig(provider="openai", model="m", key="env:K")

@@ -15,8 +15,9 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from assistant.config.schema import ModelConfig
+from assistant.errors import NoModelError
 from assistant.keys.reference import KeySources
-from assistant.models.choose import Chooser, NoModelError
+from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel, Served
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel

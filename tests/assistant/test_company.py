@@ -12,13 +12,13 @@ import pytest
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import Clock, deferLater
 
+from assistant.config.options import merged
 from assistant.events.classify import Attention, Classification, Manners, classify, is_for_everybody, is_named
 from assistant.events.conversation import Conversations, is_farewell
 from assistant.events.events import ChannelSaid, Event, Left, Said
 from assistant.runtime import company
 from assistant.runtime.ears import AssistantListener
 from assistant.service.embodiment import Embodiment
-from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from resilience import Launcher

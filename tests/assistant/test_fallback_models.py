@@ -14,7 +14,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
 from assistant.config.schema import ModelConfig
-from assistant.models.choose import NoModelError
+from assistant.errors import NoModelError
 from assistant.models.chosen import ChosenModel
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.config.former_names import FORMER_NAMES, is_now_called, list_renamed, with_new_names
+from assistant.config.options import find_renamed, merged, shown_options, with_option, without_option
 from assistant.config.schema import AssistantConfig, Config
 from assistant.config.settings import SettingsError, read_settings
-from assistant.service.options import find_renamed, merged, shown_options, with_option, without_option
 
 #: A file for the version before: every setting that has another name now.
 BEFORE = """

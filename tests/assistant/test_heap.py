@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.service.heap import GENTLE, PYTHONS_OWN, settle_heap
+from assistant.starting import GENTLE, PYTHONS_OWN, settle_heap
 
 
 class Knot:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.config.known_providers import takers, takes
+from assistant.config.options import Option, shown_options, web_options, with_option, with_web_option
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
-from assistant.service.options import Option, shown_options, web_options, with_option, with_web_option
 
 OPTIONS = shown_options(Config(), {})
 WEB = web_options(Config(), {})

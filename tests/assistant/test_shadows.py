@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.shadows import OURS, shadowed
+from assistant.starting import OURS, shadowed
 
 
 def test_nothing_is_in_the_way_here() -> None:

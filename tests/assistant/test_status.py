@@ -7,7 +7,7 @@ from dataclasses import replace
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.journal import Accepted, Parked
-from assistant.service.status import account_text, key_refusals, status_text, trouble_text
+from assistant.service.wording.status import account_text, key_refusals, status_text, trouble_text
 from llm.testing import Call, HttpError, Reply, Step
 from resilience import Amount, CircuitState, Snapshot
 from resilience.admission.circuit import PermitEnd

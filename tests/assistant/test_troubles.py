@@ -6,6 +6,7 @@ import pytest
 from twisted.internet.task import deferLater
 
 from assistant.journal import JournalUnwritable
+from assistant.runtime.storage import JournalFile
 from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from tests.assistant.living import reactor
 from tests.assistant.service.home import village
@@ -49,7 +50,8 @@ def test_one_who_comes_later_is_told_what_there_is() -> None:
 
 async def test_a_household_tells_of_its_journal(tmp_path: Path) -> None:
     async with village(tmp_path) as here:
-        store = here.service._journal.store
+        assert isinstance(here.service.parts.journal, JournalFile)
+        store = here.service.parts.journal.store
         told = Told()
         here.service.troubles.watch(told)
         while store.opened is None:

@@ -12,7 +12,9 @@ from pydantic import ValidationError
 
 from assistant.config.settings import SettingsError
 from assistant.config.web import WebConfig
-from assistant.web.web import Web, WebProviders, policy_of
+from assistant.web.providers import WebProviders
+from assistant.web.tools import policy_of
+from assistant.web.web import Web
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetch.fetching import Names

@@ -65,7 +65,7 @@ def test_what_the_settings_do_not_ask_for_is_not_loaded(code: str) -> None:
 
 
 def test_a_game_with_the_web_has_loaded_it_before_anybody_plays() -> None:
-    settings = "from assistant.config.schema import WebConfig\nfrom assistant.service.wiring import load_web\n"
+    settings = "from assistant.config.schema import WebConfig\nfrom assistant.web.shared import load_web\n"
     assert loaded(f"{settings}load_web(WebConfig(search_provider='duckduckgo'))") >= {
         "assistant.web.web",
         *NO_WEB,
@@ -73,7 +73,7 @@ def test_a_game_with_the_web_has_loaded_it_before_anybody_plays() -> None:
 
 
 def test_a_key_for_the_web_is_enough_to_load_it() -> None:
-    settings = "from assistant.config.schema import WebConfig\nfrom assistant.service.wiring import load_web\n"
+    settings = "from assistant.config.schema import WebConfig\nfrom assistant.web.shared import load_web\n"
     assert "tools.web.registry" in loaded(f"{settings}load_web(WebConfig(providers={{'brave': {{'key': 'env:K'}}}}))")
 
 

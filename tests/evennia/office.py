@@ -13,12 +13,12 @@ from evennia import CmdSet
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import Deferred
 
+from assistant.config.options import merged
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
-from assistant.service.options import merged
+from assistant.service.config import ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
-from assistant.service.service_config import ServiceConfig
 from assistant.worlds.evennia import runners, server
 from assistant.worlds.evennia.commands import all_commands
 from assistant.worlds.evennia.console.typed_command import WORK

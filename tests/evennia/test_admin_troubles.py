@@ -11,6 +11,7 @@ from evennia.server.models import ServerConfig
 
 from assistant.events.events import Said
 from assistant.events.tick import MAX_CRASHES
+from assistant.runtime.storage import JournalFile
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from assistant.worlds.evennia import creation, hooks, server
@@ -171,7 +172,8 @@ async def test_a_players_own_used_up_budget_is_no_trouble(tmp_path: Path) -> Non
 async def test_a_full_disk_is_told_and_when_there_is_room_again(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(), reactor) as url:
         boss, runner = owner(here), await here.sage(url)
-        store = here.service._journal.store
+        assert isinstance(here.service.parts.journal, JournalFile)
+        store = here.service.parts.journal.store
         pages = await store.read(lambda db: db.execute("PRAGMA page_count").fetchone()[0])
         await store.write(lambda db: db.execute(f"PRAGMA max_page_count = {pages}").fetchone())
         anna = here.player("Anna")
@@ -199,7 +201,8 @@ async def put_aside(here: Office, runner: AssistantRunner, *texts: str) -> None:
     ids = [(f"x.{number}", "3 runs over it crashed") for number in range(len(texts))]
     from assistant.journal.tables import inbox  # noqa: PLC0415
 
-    await here.service._journal.store.write(lambda db: inbox.park(db, runner.place.me.id, ids))
+    assert isinstance(here.service.parts.journal, JournalFile)
+    await here.service.parts.journal.store.write(lambda db: inbox.park(db, runner.place.me.id, ids))
     await runner.alarms.look()
     runner.assistant.tick.start()
 

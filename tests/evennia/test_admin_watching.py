@@ -38,7 +38,7 @@ async def test_why_an_assistant_cannot_think_is_told_in_one_sentence(tmp_path: P
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage")
         while not sage_now().trouble:
-            await here.service._ready()
+            await here.service.parts.ready()
             await _turn()
         told = await here.orders("assistant/status Sage")
         assert "in Hall: waiting" in told

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.config.settings import SettingsError
+from assistant.errors import ServiceNotRunning
 from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.characters import AssistantCharacter
@@ -170,7 +171,7 @@ async def test_without_a_service_one_is_made_all_the_same_and_lives_when_the_ser
         await server.close_service()
         sage = creation.create_assistant("Sage", village.hall)
         assert server.runner_of(sage) is None
-        with pytest.raises(server.ServiceNotRunning):
+        with pytest.raises(ServiceNotRunning):
             creation.start_assistant(sage)
         server.open_service()
         _server_starts(sage)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from twisted.application.service import MultiService
 
-from assistant.service.heap import settle_heap
+from assistant.errors import ServiceNotRunning
+from assistant.starting import settle_heap
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.plugin import start_plugin_services
 from assistant.worlds.evennia.scripts import script_of
@@ -40,7 +41,7 @@ async def test_a_journal_in_the_settings_comes_first(tmp_path: Path) -> None:
 async def test_wrong_settings_let_the_game_start_and_are_told_to_who_asks(tmp_path: Path) -> None:
     async with opened(tmp_path, "[assistant]\nmax_stepps = 3\n") as village:
         assert not server.is_open()
-        with pytest.raises(server.ServiceNotRunning, match=r"line 2: assistant\.max_stepps.*then reload the game"):
+        with pytest.raises(ServiceNotRunning, match=r"line 2: assistant\.max_stepps.*then reload the game"):
             server.service()
         sage = creation.create_assistant("Sage", village.hall)
         assert server.runner_of(sage) is None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from assistant.errors import AssistantError
 from assistant.journal.file.files import PAGE_BYTES, beside, connect
 from assistant.journal.file.mark import missing_writes, read_mark
 from assistant.journal.file.schema import APPLICATION_ID, SCHEMA, version_of
@@ -25,7 +26,7 @@ _MAGIC = b"SQLite format 3\x00"
 _LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
 
 
-class CannotRead(Exception):
+class CannotRead(AssistantError):
     """The journal cannot be read. The message is a sentence for its owner."""
 
 

@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError, complaint
 from assistant.surfaces.game.folder import GameFolder
 from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.modelling import with_model
-from assistant.surfaces.game.patience import Patience
 from assistant.surfaces.game.ports import LOOPBACK
 from assistant.surfaces.game.running import Running
+from assistant.surfaces.game.waiting import Patience
 
 #: The lines of the Server's log that are shown, without their time and level: how the assistants fare.
 _WORTH = re.compile(
@@ -56,7 +56,7 @@ def game(options: Options, environment: Mapping[str, str], patience: Patience) -
             _say("")
         _stop(running)
     except GameError as error:
-        _say(f"mud-assistant: {error}")
+        _say(complaint(error))
         return 2
     return 0
 

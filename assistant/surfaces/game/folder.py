@@ -8,7 +8,7 @@ import string
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 from assistant.surfaces.game.ports import Ports
 
 #: The account that owns a new game, and the one that owns a game whose state file names none.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 
 #: How long one call may take, in seconds. A busy machine needs ten times as long as an idle one.
 CALL_SECONDS = 300.0

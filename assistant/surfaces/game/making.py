@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 from assistant.surfaces.game.folder import GameFolder, Kept
 from assistant.surfaces.game.launcher import EvenniaLauncher, ending
 from assistant.surfaces.game.ports import Ports, free_ports

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 
 LOOPBACK = "127.0.0.1"
 #: Evennia's own first port, and the distance to the next group of ports.

@@ -7,13 +7,12 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.following import LogTail
 from assistant.surfaces.game.launcher import EvenniaLauncher, ending
-from assistant.surfaces.game.patience import Patience
 from assistant.surfaces.game.ports import LOOPBACK
 from assistant.surfaces.game.processes import Process, family, processes
+from assistant.surfaces.game.waiting import LogTail, Patience
 
 #: How many times the launcher is told to start: under load it gives up before the game does.
 _TRIES = 3

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assistant.config.known_providers import known_names, left_behind, no_such_provider, special_settings
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 from assistant.surfaces.game.folder import GameFolder
 from assistant.surfaces.game.ports import LOOPBACK, Ports
 

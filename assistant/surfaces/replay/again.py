@@ -23,13 +23,11 @@ from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.storage import in_memory
 from assistant.surfaces.replay.recorded import RecordedRun, in_whole_answers
 from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
-from assistant.web.web import policy_of
+from assistant.web.tools import web_tools
 from llm import Capabilities, get_provider
 from resilience import HttpExchange, Pipeline
 from tools import Kind, Principal, Registry, Tool
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
-from tools.web.open_page import open_page_tool
-from tools.web.web_search import web_search_tool
 
 #: All tools that a world may have.
 WORLDLY: Sequence[Tool] = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)
@@ -146,8 +144,4 @@ def _principal(config: Config, assistant: str, name: str) -> Principal:
 def _web_tools(config: Config) -> Sequence[Tool]:
     """Return the web tools with a provider that is never asked: what they found is in the record."""
     nobody = NobodyOnTheWeb()
-    policy = policy_of(config.web)
-    return (
-        web_search_tool(nobody, lambda: 0.0),
-        open_page_tool(nobody, policy, config.web.max_page_length, lambda: 0.0),
-    )
+    return web_tools(config.web, nobody, nobody, lambda: 0.0)

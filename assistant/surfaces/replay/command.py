@@ -13,11 +13,12 @@ from twisted.internet.defer import Deferred
 
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
+from assistant.errors import KeyReferenceError, complaint
 from assistant.journal.sqlite.reading import CannotRead, open_for_reading
 from assistant.keys.redaction import Secrets
-from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
+from assistant.keys.reference import KeySources, resolve_key
 from assistant.loop.speech.discretion import scrub_json
-from assistant.service.wiring import bindings_of
+from assistant.models.bound_keys import bindings_of
 from assistant.surfaces.replay import LAST_RUNS, reading
 from assistant.surfaces.replay.again import Replayer
 from assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json
@@ -113,7 +114,7 @@ def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str,
 
 
 def _unreadable(sentence: str) -> int:
-    print(f"mud-assistant: {shown(sentence).removesuffix('.')}.", file=sys.stderr)
+    print(f"{complaint(shown(sentence).removesuffix('.'))}.", file=sys.stderr)
     return UNREADABLE
 
 

@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TypeVar
 
+from assistant.errors import NotSetUp
 from assistant.surfaces.setup.typed import InputEnded, TypedLines
 
 T = TypeVar("T")
 _YES, _NO = frozenset({"y", "yes"}), frozenset({"n", "no"})
-
-
-class NotSetUp(Exception):
-    """Nothing was written; the message says why, in one sentence."""
 
 
 class Dialogue:

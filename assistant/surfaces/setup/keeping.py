@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
+from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import MIN_CHARS, Secrets
-from assistant.keys.reference import KeyReferenceError, check_reference
+from assistant.keys.reference import check_reference
 from assistant.keys.sources import MAX_BYTES
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.draft import NewKey, SettingsDraft
+from assistant.surfaces.setup.writing import NewKey, SettingsDraft
 
 #: The folder of key files: beside the settings, closed to all other users.
 FOLDER = "keys"

@@ -12,9 +12,8 @@ from assistant.config.schema import Config
 from assistant.journal import JournalError, OpeningRefused, ReadOnly
 from assistant.keys.binding import Voided, binding_state
 from assistant.keys.reference import anchor
-from assistant.models.bound_keys import BoundKeys
+from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.runtime.storage import JournalFile
-from assistant.service.wiring import bindings_of
 from resilience import DeadlineExceeded
 from resilience.threads import in_daemon_thread
 

@@ -19,17 +19,17 @@ from assistant.config.former_names import with_new_names
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.config.toml_edit import CannotEdit, edited, written
+from assistant.errors import NotSetUp, complaint
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KEY_SECONDS, key_sources
 from assistant.keys.sources import SERVICE
 from assistant.surfaces.doctor.screen import DoctorScreen
-from assistant.surfaces.setup.dialogue import Dialogue, NotSetUp
-from assistant.surfaces.setup.draft import NewKey, SettingsDraft
+from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.rebinding import rebind
 from assistant.surfaces.setup.searching import WebQuestions
 from assistant.surfaces.setup.thinking import ModelQuestions
 from assistant.surfaces.setup.typed import StandardInput
-from assistant.surfaces.setup.writing import CannotWrite, put_key, put_settings
+from assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
 from resilience import DeadlineExceeded, HttpExchange
 from resilience.threads import in_daemon_thread
 
@@ -217,5 +217,5 @@ def _say(text: str) -> None:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(f"\nmud-assistant: {text}\n")
+    sys.stderr.write(f"\n{complaint(text)}\n")
     sys.stderr.flush()

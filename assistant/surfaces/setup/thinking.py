@@ -21,16 +21,17 @@ from assistant.config.known_providers import (
     special_settings,
     takes,
 )
+from assistant.config.options import meanings
 from assistant.config.schema import ModelConfig
 from assistant.config.toml_edit import Value
-from assistant.keys.reference import KeyReferenceError, KeySources, resolve_key
+from assistant.errors import KeyReferenceError
+from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.choose import LOOK_SECONDS
 from assistant.models.chosen import provider_of
 from assistant.models.offer import BETTER, SMALL
-from assistant.service.options import meanings
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.draft import SettingsDraft
 from assistant.surfaces.setup.keeping import reference
+from assistant.surfaces.setup.writing import SettingsDraft
 from llm import LLMError, get_provider
 from llm.discover import offered_models
 from llm.embedded.fetching.models import MODELS

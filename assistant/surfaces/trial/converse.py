@@ -1,4 +1,4 @@
-"""Makes and closes the parts of one trial together: the place, the assistant in it, and the visitor."""
+"""Runs the conversation of one trial: the place, the assistant in it, and the visitor."""
 
 from __future__ import annotations
 
@@ -6,33 +6,31 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from twisted.internet.defer import Deferred
 
 from assistant.config.schema import Config
+from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.character import Assistant
-from assistant.runtime.storage import JournalFile, Storage, in_memory
-from assistant.runtime.warming import Warmer
-from assistant.service.showing import scene_text
-from assistant.service.troubles import Troubles
-from assistant.service.usage_store import UsageStore
-from assistant.surfaces.trial.discreet import DiscreetScreen
+from assistant.runtime.ears import BodyListener
+from assistant.service.embodiment import Embodiment
+from assistant.service.runner import AssistantRunner
+from assistant.service.service import AssistantService
+from assistant.service.wording.showing import scene_text
 from assistant.surfaces.trial.lines import PipeLines
-from assistant.surfaces.trial.plain import PlainScreen
-from assistant.surfaces.trial.session import Screen, Session, TrialObserver, VisitorEars
-from assistant.surfaces.trial.staging import Staging, assistant_principal
+from assistant.surfaces.trial.screen import DiscreetScreen, PlainScreen, Screen
+from assistant.surfaces.trial.session import Session
+from assistant.surfaces.trial.watching import TrialObserver, VisitorEars
 from assistant.worlds.embedded.hamlet import HAMLET, Place
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from assistant.worlds.embedded.world import EmbeddedWorld
 from tools import Kind, Principal
 from tools.text.clean import clean_heard
+from tools.verbs import ACCOUNT_TOOLS
 
 if TYPE_CHECKING:
     from assistant.surfaces.trial.terminal import Terminal
-    from assistant.web.web import Web
 
 #: How many characters of a line of input the transcript repeats.
 SHOWN_CHARS = 200
@@ -72,42 +70,42 @@ class InputLines(Protocol):
 
 
 class Trial:
-    """The parts of one trial, made and closed together."""
+    """The conversation of one trial: the place, the assistant in it, and the visitor. The caller ends the service."""
 
-    def __init__(
-        self,
-        reactor: Any,
-        options: TrialOptions,
-        models: Sequence[ChosenModel],
-        exchange: HttpExchange,
-        *,
-        journal: JournalFile | None,
-        web: Web | None,
-        troubles: Troubles,
-    ) -> None:
+    # Any: the reactor as clock, and for descriptors.
+    def __init__(self, reactor: Any, options: TrialOptions, service: AssistantService) -> None:
+        self.assistant_name = options.config.assistant.name
         self._reactor = reactor
         self._options = options
-        self._models = models
-        self._exchange = exchange
-        self._journal = journal
-        self._web = web
-        self._troubles = troubles
-        offset = options.config.budget.utc_offset_hours * 3600
-        ledger = Ledger(reactor.seconds, options.wall, offset)
-        self._spending = UsageStore(ledger, journal.usage) if journal else None
-        keep = self._spending.keep if self._spending else None
-        self._pipeline = Pipeline(reactor, Random(), ledger, keep)  # noqa: S311  (jitter)
-        self._launcher = Launcher()
-        self._assistant: Assistant | None = None
+        self._service = service
+        self._world = EmbeddedWorld(options.place)
+        self._runner: AssistantRunner | None = None
         self._lines: InputLines | None = None
+        #: Where remarks and failures are shown; None before the conversation.
+        self._screen: Screen | None = None
+        self._observer: TrialObserver | None = None
+
+    async def start(self) -> Sequence[ChosenModel]:
+        """Put the assistant into the place, and return the models it thinks with, the preferred one first.
+
+        Raises NoModelError, SettingsError, KeyReferenceError and JournalError.
+        """
+        options, settings = self._options, self._options.config.assistant
+        me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
+        description = "who keeps the library" if options.place is HAMLET else ""
+        body = self._world.add(me, description=f"This is {', '.join(filter(None, (settings.name, description)))}.")
+        place = Embodiment(me, body, ACCOUNT_TOOLS, notify=self._notify, failed=self._failed)
+        runner = self._service.start(place, options.config, options.entered_key)
+        body.listener = BodyListener(me, runner.hear, body.alone_with, body.others_than)
+        self._runner = runner
+        await runner.first_attempt()
+        return runner.models
 
     async def converse(self) -> int:
         """Read and obey lines until the visitor leaves; return the exit status."""
-        if self._spending is not None:
-            await self._spending.restore()
         screen, lines, terminal = self._front()
         self._lines = lines
-        session = await self._session(DiscreetScreen(screen, self._options.secrets))
+        session = self._session(DiscreetScreen(screen, self._options.secrets))
         if terminal is not None:
             terminal.complete_from(session.in_sight)
         screen.show(scene_text(await session.body.look()))
@@ -118,31 +116,23 @@ class Trial:
                 if not await session.obey(line):
                     break
                 if terminal is None:
-                    await session.assistant.settled()
+                    await session.runner.settled()
         finally:  # also when a signal ends it
             if terminal is not None:
-                screen.remark(self._goodbye(session.assistant_name))
+                screen.remark(self._goodbye())
         return 0
 
-    async def close(self) -> None:
-        """Stop everything, the child process last."""
+    def close(self) -> None:
+        """Read no more lines."""
         if self._lines is not None:
             self._lines.close()
-        if self._assistant is not None:
-            await self._assistant.stop()
-        await self._launcher.stop()
-        await self._pipeline.write_ledger()
-        if self._web is not None:
-            await self._web.stop()
-        for model in self._models:
-            if model.embedded is not None:
-                await model.embedded.stop()
 
-    def _goodbye(self, name: str) -> str:
+    def _goodbye(self) -> str:
         """Return the last remark, which says whether the conversation is kept."""
-        if self._journal is None:
-            return f"(Goodbye. {name} keeps nothing of this; with --journal FILE it would.)"
-        return f"(Goodbye. {name} remembers this in {self._journal.store.path.name}.)"
+        file = self._options.config.journal.file
+        if not file:
+            return f"(Goodbye. {self.assistant_name} keeps nothing of this; with --journal FILE it would.)"
+        return f"(Goodbye. {self.assistant_name} remembers this in {Path(file).name}.)"
 
     def _front(self) -> tuple[Screen, InputLines, Terminal | None]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
@@ -152,65 +142,30 @@ class Trial:
             return terminal, terminal, terminal
         return PlainScreen(quiet=self._options.as_json), PipeLines(sys.stdin.fileno(), self._reactor), None
 
-    async def _storage(self, me: Principal) -> Storage:
-        """Return the assistant's storage: in the journal, or in memory without one."""
-        limit = self._options.config.assistant.inbox_limit
-        if self._journal is None:
-            return in_memory(self._reactor.seconds, limit)
-        return await self._journal.storage_of(me.id, limit, me.name)
-
-    async def _session(self, screen: Screen) -> Session:
-        """Make the place with the assistant and the visitor in it, start the assistant, and return the session."""
-        options = self._options
-        settings, secrets = options.config.assistant, options.secrets
-        me = assistant_principal(settings)
-        visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
+    def _session(self, screen: Screen) -> Session:
+        """Put the visitor beside the assistant, which is awake, and return the session."""
+        assert self._runner is not None
+        options, service = self._options, self._service
         observer = TrialObserver(
             screen,
-            settings.name,
-            self._troubles,
+            self.assistant_name,
+            service.troubles,
             as_json=options.as_json,
             tracing=options.tracing,
-            scrub=secrets.scrub,
+            scrub=options.secrets.scrub,
         )
-        staging = Staging(
-            self._reactor,
-            self._exchange,
-            self._pipeline,
-            self._launcher,
-            options.wall,
-            options.config.budget,
-            secrets.scrub,
-            secrets.pieces(),
-        )
-        stage = await staging.settle(
-            options.place,
-            settings,
-            self._models,
-            await self._storage(me),
-            observer,
-            description=f"This is {settings.name}, who keeps the library." if options.place is HAMLET else "",
-            tools=self._web.tools(me.id) if self._web else (),
-            notify=lambda _, sentence: screen.remark(f"({sentence})"),
-            on_failure=observer.failed,
-        )
-        self._assistant = stage.assistant
-        body = stage.world.add(visitor, listener=VisitorEars(screen, visitor), description="A visitor from far away.")
-        self._launcher.launch(Warmer().warm(stage.assistant.context, self._models[0]), "warming the model")
-        status = self._web.status if self._web else str
-        session = Session(
-            body, stage.assistant, settings.name, observer, screen, self._pipeline, self._troubles, self._reload, status
-        )
-        self._troubles.watch(session.troubled)
+        self._screen, self._observer = screen, observer
+        self._runner.observers.add(observer)
+        visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
+        body = self._world.add(visitor, listener=VisitorEars(screen, visitor), description="A visitor from far away.")
+        session = Session(body, self._runner, self.assistant_name, observer, screen, service)
+        service.troubles.watch(session.troubled)
         return session
 
-    async def _reload(self) -> None:
-        """Read the keys again, and ask again the servers that refused a key or did not have the model."""
-        self._pipeline.configuration_changed()
-        if self._assistant is not None:
-            for link in self._assistant.context.client.links:
-                await link.client.has_new_key()
-        if self._web is not None:
-            await self._web.settings_changed()
-        if self._assistant is not None:
-            self._assistant.tick.resume()
+    def _notify(self, _: Principal, sentence: str) -> None:
+        if self._screen is not None:
+            self._screen.remark(f"({sentence})")
+
+    def _failed(self, failure: Failed | LimitReached) -> None:
+        if self._observer is not None:
+            self._observer.failed(failure)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.config.schema import AssistantConfig
 from assistant.config.words import problem
+from assistant.errors import AssistantError
 from assistant.worlds.embedded.hamlet import Exit, Place, Resident, Room
 from tools.game import Thing
 from tools.trust import Kind, Principal
@@ -25,7 +26,7 @@ _Text = Annotated[str, Field(max_length=8000, description="a text of at most 800
 _Named = Annotated[dict[_Name, _Text], Field(description="a table of names with a text each", max_length=200)]
 
 
-class PlaceFileError(Exception):
+class PlaceFileError(AssistantError):
     """The place cannot be used; the message names the file and the field, and says what would be right."""
 
 

@@ -20,6 +20,7 @@ from evennia.utils.utils import class_from_module, lazy_property, make_iter
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from assistant.errors import AssistantError
 from assistant.events.events import ChannelSaid, Event, Paged
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import server
@@ -35,7 +36,7 @@ _MAX_HEARD = 8000
 _log = Logger()
 
 
-class AccountTaken(ValueError):
+class AccountTaken(AssistantError, ValueError):
     """The account cannot be made; the message says why and what to do."""
 
 

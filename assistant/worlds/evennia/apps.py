@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.apps import AppConfig
 from django.core.exceptions import ImproperlyConfigured
 
-from assistant.shadows import shadowed
+from assistant.starting import shadowed
 
 
 class MudAssistantConfig(AppConfig):  # type: ignore[misc]  # Django has no types

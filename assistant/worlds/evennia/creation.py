@@ -10,9 +10,9 @@ from evennia.objects.models import ObjectDB
 from evennia.utils import create
 from evennia.utils.search import search_object
 
+from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
-from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, runners, server
 from assistant.worlds.evennia.characters import AssistantCharacter

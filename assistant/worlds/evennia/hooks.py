@@ -6,7 +6,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.checks.finding import FindingState
-from assistant.service.heap import settle_heap
+from assistant.starting import settle_heap
 
 _log = Logger()
 

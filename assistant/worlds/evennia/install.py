@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from assistant.errors import AssistantError
+
 #: The package as Django knows it; it has no models, so there is nothing to migrate.
 APP = "assistant.worlds.evennia"
 HOOKS = f"{APP}.hooks"
@@ -27,7 +29,7 @@ AUDIT_MASK = {"assistant": r"^[@\s]*assistant(?:/\w+)*/(?:k\w*|w\w*\s+k\w*)\s[^=
 _NEEDED = ("INSTALLED_APPS", "AT_SERVER_STARTSTOP_MODULE", "SERVER_SERVICES_PLUGIN_MODULES", "CMDSET_ACCOUNT")
 
 
-class InstallError(ValueError):
+class InstallError(AssistantError, ValueError):
     """The line stands where it cannot work; the message says where it belongs."""
 
 

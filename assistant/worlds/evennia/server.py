@@ -14,16 +14,17 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger, globalLogPublisher
 
+from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, log_renamed, read_settings
 from assistant.config.web import WebConfig
+from assistant.errors import ServiceNotRunning
 from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets
-from assistant.service.heap import settle_heap
-from assistant.service.options import merged
+from assistant.service.config import ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
-from assistant.service.service_config import ServiceConfig
+from assistant.starting import settle_heap
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
 #: The keys of this process. They stay hidden after the service is closed, for the last lines of the log.
@@ -35,10 +36,6 @@ _NOT_YET = (
 )
 
 _log = Logger()
-
-
-class ServiceNotRunning(RuntimeError):
-    """There is no service now; the message says why, in one sentence."""
 
 
 class _Running:

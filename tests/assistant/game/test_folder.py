@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from assistant.errors import GameError
 from assistant.surfaces.game.command import _tell
-from assistant.surfaces.game.errors import GameError
 from assistant.surfaces.game.folder import GameFolder, Kept
 from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.ports import Ports

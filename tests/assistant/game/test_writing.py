@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.surfaces.game.errors import GameError
+from assistant.errors import GameError
 from assistant.surfaces.game.folder import GameFolder
 from assistant.surfaces.game.ports import Ports
 from assistant.surfaces.game.writing import write_options, write_settings, write_setup

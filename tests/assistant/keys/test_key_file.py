@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.keys.reference import KeyReferenceError
+from assistant.errors import KeyReferenceError
 from assistant.keys.sources import MAX_BYTES, read_key_file
 
 KEY = "planted-key-0123456789"

@@ -14,8 +14,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from assistant.config.schema import ModelConfig
+from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
-from assistant.keys.reference import InThread, KeyReferenceError, KeySources, anchor, check_reference, resolve_key
+from assistant.keys.reference import InThread, KeySources, anchor, check_reference, resolve_key
 from assistant.keys.sources import Keyring
 from resilience import DeadlineExceeded
 from resilience.threads import in_daemon_thread

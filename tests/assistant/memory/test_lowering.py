@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.service.rights_text import approvals_text
+from assistant.service.wording.rights import approvals_text
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, Witness, living
 from tools import Kind, Principal, Thing

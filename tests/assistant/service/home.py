@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from assistant.config.options import merged
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
+from assistant.service.config import ServiceConfig
 from assistant.service.embodiment import Embodiment
-from assistant.service.options import merged
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
-from assistant.service.service_config import ServiceConfig
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 

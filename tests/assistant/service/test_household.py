@@ -13,15 +13,15 @@ from twisted.internet.task import deferLater
 
 from assistant.checks.finding import Finding
 from assistant.checks.finding import FindingState as Found
+from assistant.config.options import merged
 from assistant.config.schema import ModelConfig
+from assistant.errors import NoModelError
 from assistant.events.outcome import Answered, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import StreamEntry
-from assistant.models.choose import NoModelError
 from assistant.service import runner as runners
 from assistant.service.embedded import EmbeddedPool
 from assistant.service.embodiment import Embodiment
-from assistant.service.options import merged
 from assistant.service.runner import RunnerState
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint
@@ -168,7 +168,7 @@ async def test_a_key_given_for_one_who_does_not_live_may_go_to_its_new_server(tm
         async with serve(fake, reactor) as other:
             second = merged(first, {"model": {"url": other}})
             await here.service.give_key(second, "env:MY_KEY")
-            assert (await here.service.choose(second, ""))[0].provider.api_url == other
+            assert (await here.service.parts.choose(second))[0].provider.api_url == other
 
 
 async def test_what_is_heard_while_settings_change_is_not_lost(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.service.rights_text import approvals_text, covered_text
+from assistant.service.wording.rights import approvals_text, covered_text
 from assistant.worlds.evennia.console.naming import awake_assistant, split_assistant
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.identity.principals import principal_of

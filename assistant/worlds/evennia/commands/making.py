@@ -7,8 +7,8 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
+from assistant.config.options import with_option
 from assistant.config.settings import SettingsError
-from assistant.service.options import with_option
 from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.body import far_speech
 from assistant.worlds.evennia.commands.spending import GAME_WIDE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.journal import Parked
-from assistant.service.status import parked_text
+from assistant.service.wording.status import parked_text
 from assistant.worlds.evennia.console.naming import awake_assistant, find_assistant, runner_of
 from assistant.worlds.evennia.console.showing import count_of, paragraph
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand

@@ -12,8 +12,8 @@ from twisted.internet.defer import Deferred
 from assistant.journal import Forgotten
 from assistant.memory.rights import Remembered
 from assistant.runtime.character import Assistant
-from assistant.service.rights_text import forgotten_text, remembered_text
 from assistant.service.runner import RunnerState
+from assistant.service.wording.rights import forgotten_text, remembered_text
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.console.naming import find_among
 from assistant.worlds.evennia.console.showing import table

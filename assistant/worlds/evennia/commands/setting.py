@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from assistant.service.options import Option, find_renamed, shown_options, with_option, without_option
+from assistant.config.options import Option, find_renamed, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, thinking
 from assistant.worlds.evennia.console.naming import find_assistant, match_name, split_assistant

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from assistant.config.options import shown_options, web_options
 from assistant.config.schema import Config
-from assistant.service.options import shown_options, web_options
 from assistant.worlds.evennia.commands import (
     deciding,
     making,

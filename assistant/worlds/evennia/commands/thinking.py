@@ -11,11 +11,10 @@ from typing import Any
 from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings, usual_key
 from assistant.config.schema import ModelConfig
 from assistant.config.settings import SettingsError
+from assistant.errors import KeyReferenceError, NoModelError
 from assistant.keys.reference import check_reference
-from assistant.keys.sources import KeyReferenceError
 from assistant.models.bound_keys import binding_of
-from assistant.models.choose import NoModelError
-from assistant.service.service import IN_THE_GAME
+from assistant.service.config import IN_THE_GAME
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.console.naming import find_assistant, match_name
 from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence

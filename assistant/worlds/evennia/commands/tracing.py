@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.events.outcome import Outcome
 from assistant.events.trace import StepTrace
 from assistant.service.runner import AssistantRunner
-from assistant.service.showing import outcome_text, trace_text
+from assistant.service.wording.showing import outcome_text, trace_text
 from assistant.worlds.evennia.console.typed_command import TypedCommand
 
 #: How long it is shown, in seconds.

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from assistant.checks.finding import Finding, FindingState
+from assistant.errors import ServiceNotRunning
 from assistant.journal import JournalError
 from assistant.loop.billing import TOTAL
 from assistant.memory.entries import Entry
 from assistant.service.runner import AssistantRunner
-from assistant.service.status import account_text, is_used_up, servers_text, trouble_text
+from assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.making import list_text, state_of
 from assistant.worlds.evennia.commands.tracing import Watch, watch_of
@@ -90,7 +91,7 @@ def _servers(runner: AssistantRunner | None) -> list[str]:
     try:
         service = server.service()
         snapshot = service.pipeline.snapshot()
-    except server.ServiceNotRunning as why:
+    except ServiceNotRunning as why:
         return [f"No assistant can live now: {why}."]
     web = [line for line in service.web.status().splitlines() if line]
     if runner is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from assistant.config.options import Option, merged, web_options, with_web_option, without_web_option
 from assistant.config.settings import SettingsError
 from assistant.models.bound_keys import usual_url
-from assistant.service.options import Option, merged, web_options, with_web_option, without_web_option
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.setting import option_text
 from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys

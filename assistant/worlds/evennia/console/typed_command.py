@@ -9,18 +9,12 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
 
-from assistant.config.settings import SettingsError
-from assistant.journal import JournalError
-from assistant.keys.sources import KeyReferenceError
-from assistant.models.choose import NoModelError
+from assistant.errors import AssistantError, ServiceNotRunning
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.console.showing import WIDTH, in_game_words, safe
-from assistant.worlds.evennia.server import ServiceNotRunning
 from resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."
-#: Errors of a command whose message is shown.
-_TOLD = (NoModelError, SettingsError, KeyReferenceError, JournalError, ServiceNotRunning)
 
 _log = Logger()
 
@@ -122,7 +116,7 @@ def _sentence(error: Exception, what: str) -> str:
     """Return the sentence that a player is shown for an error. An unexpected error is logged."""
     if isinstance(error, CommandRefused):
         return str(error)
-    if isinstance(error, _TOLD):
+    if isinstance(error, AssistantError):
         sentence = " ".join(in_game_words(str(error)).split()).rstrip(".")
         return f"That did not work: {sentence}."
     _log.failure("{what} failed", what=what)

@@ -8,10 +8,11 @@ from django.conf import settings
 
 from assistant.checks.finding import Finding, FindingState
 from assistant.config.former_names import list_renamed
+from assistant.errors import ServiceNotRunning
 from assistant.models.counting import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
-from assistant.shadows import shadowed
+from assistant.starting import shadowed
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.upkeep import pragmas
 
@@ -50,7 +51,7 @@ def service_in_use() -> Finding:
     """Check whether assistants can live at all."""
     try:
         trouble = server.service().trouble or "; ".join(one.sentence for one in server.service().troubles.of(EVERYBODY))
-    except server.ServiceNotRunning as error:
+    except ServiceNotRunning as error:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {server.service().home.journal}"
     return Finding("service", FindingState.WRONG if trouble else FindingState.OK, said)

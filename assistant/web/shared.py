@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import DeferredLock
 
-from assistant.config.web import WebConfig
-from assistant.keys.reference import KeySources
-from assistant.models.bound_keys import BoundKeys
-from assistant.service.wiring import load_web, web_of
+from assistant.config.settings import SettingsError
+from assistant.config.web import WebConfig, WebProviderConfig
+from assistant.errors import KeyReferenceError
+from assistant.keys.reference import KeySources, resolve_key
+from assistant.models.bound_keys import BoundKeys, binding_of_provider
 from resilience import HttpExchange
 from resilience.threads import in_daemon_thread
 from tools import Tool
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 #: How long loading the web's modules may take when it is switched on while assistants run, in seconds.
 _LOAD_SECONDS = 60.0
+
+
+def load_web(config: WebConfig) -> None:
+    """Load the modules of the web if the settings use it. Blocks: for the start of a process, or another thread."""
+    if config.search_provider or config.providers:
+        import assistant.web.web  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
 
 
 class SharedWeb:
@@ -97,5 +104,27 @@ class SharedWeb:
             await self._web.stop()
 
     async def _make(self, config: WebConfig, bound: BoundKeys) -> Web | None:
-        keys, exchange, wall = self._keys, self._exchange, self._wall
-        return await web_of(config, bound, keys, exchange, reactor=self._reactor, random=self._random, wall=wall)
+        """Return the web of these settings, None when they use none. Raises SettingsError and KeyReferenceError."""
+        if not config.search_provider:
+            return None
+        from assistant.web.providers import WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start)
+        from assistant.web.web import Web  # noqa: PLC0415  (the same)
+
+        async def key_of(name: str) -> str:
+            provider = config.providers.get(name, WebProviderConfig())
+            bound.check_binding(binding_of_provider(name, provider, self._keys.folder))
+            return await resolve_key(provider.key, self._keys)
+
+        async def reread(name: str) -> str:
+            try:
+                return await key_of(name)
+            except KeyReferenceError:
+                return ""
+
+        keys = {name: await key_of(name) for name in config.providers}
+        providers = WebProviders(config, keys, self._reactor, self._exchange, wall=self._wall)
+        try:
+            return Web(config, providers, self._reactor, self._random, reread)
+        except SettingsError:
+            await providers.stop()
+            raise

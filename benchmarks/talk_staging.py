@@ -1,12 +1,12 @@
-"""Puts one assistant into an embedded world, for a trial and for the benchmark of talk."""
+"""Puts one character after the other into embedded worlds of their own; all think with the same models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from assistant.config.schema import AssistantConfig, BudgetConfig
+from assistant.config.schema import AssistantConfig
 from assistant.events.trace import Observer
 from assistant.keys.pieces import KeyPieces
 from assistant.models.chosen import ChosenModel
@@ -18,7 +18,7 @@ from assistant.worlds.embedded.hamlet import Place
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities
 from resilience import HttpExchange, Launcher, Pipeline
-from tools import Kind, Principal, Registry, Tool
+from tools import Kind, Principal, Registry
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 
@@ -41,9 +41,8 @@ class Staging:
     pipeline: Pipeline
     launcher: Launcher
     wall: Callable[[], float]
-    budget: BudgetConfig = field(default_factory=BudgetConfig)
-    scrub: Callable[[str], str] = str
-    pieces: KeyPieces = field(default_factory=KeyPieces)
+    scrub: Callable[[str], str]
+    pieces: KeyPieces
 
     async def settle(
         self,
@@ -53,33 +52,28 @@ class Staging:
         storage: Storage,
         observer: Observer,
         *,
-        description: str = "",
-        tools: Sequence[Tool] = (),
-        notify: Callable[[Principal, str], None] = lambda _, __: None,
-        on_failure: OnFailure | None = None,
+        on_failure: OnFailure,
     ) -> Stage:
         """Put an assistant into a new world made of `place`, and start it. The caller stops it.
 
-        `tools` are added to those of the world. Raises SettingsError and JournalError.
+        Raises SettingsError and JournalError.
         """
         world = EmbeddedWorld(place)
-        me = assistant_principal(settings)
-        home = world.add(me, description=description or f"This is {settings.name}.")
+        me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
+        home = world.add(me, description=f"This is {settings.name}.")
         around = Dependencies(
             me=me,
             world=home,
             storage=storage,
-            registry=Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *tools]),
+            registry=Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS]),
             exchange=self.exchange,
             capabilities=Capabilities(),
             pipeline=self.pipeline,
             clock=self.clock,
             observer=observer,
-            budget=self.budget,
             scrub=self.scrub,
             pieces=self.pieces,
             wall=self.wall,
-            notify=notify,
         )
         assistant = build_assistant(settings, models, around, on_failure)
         home.listener = AssistantListener(
@@ -88,8 +82,3 @@ class Staging:
         await assistant.rights.load()
         assistant.start()
         return Stage(world, home, assistant)
-
-
-def assistant_principal(settings: AssistantConfig) -> Principal:
-    """Return the assistant of these settings as the embedded world knows it."""
-    return Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)

@@ -1,0 +1,89 @@
+"""Takes in what one assistant perceives, in order and from the moment it is started."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from assistant.events.events import Event
+from assistant.journal import Fenced, InboxFullError, JournalUnwritable
+from assistant.runtime.character import Assistant
+from assistant.runtime.ears import MakeEvent
+from assistant.service.pending_inbox import PendingInbox
+from resilience import Launcher
+from tools import Principal
+
+#: The most events that wait for the storage to open.
+MAX_UNHEARD = 500
+
+_log = Logger()
+
+
+class Intake:
+    """The way of events to an assistant: they wait for its storage, then go to its pending inbox, then to itself.
+
+    `unheard` are makers of events that an earlier runner of this assistant has not taken in, each with its time.
+    """
+
+    def __init__(self, me: Principal, clock: IReactorTime, unheard: list[tuple[MakeEvent, float]]) -> None:
+        self._me = me
+        self._clock = clock
+        self._unheard = unheard
+        self._life = 0
+        self._heard = 0
+        self._pending: PendingInbox | None = None
+        self._assistant: Assistant | None = None
+        self._on_the_way: set[Deferred[None]] = set()
+        self._launcher = Launcher()
+
+    def hear(self, make: MakeEvent) -> None:
+        """Take in an event that was perceived now. It goes into the journal before anything else is done with it."""
+        now = self._clock.seconds()
+        if self._pending is not None:
+            self._take(make, now)
+        elif len(self._unheard) < MAX_UNHEARD:
+            self._unheard.append((make, now))
+        else:
+            _log.warn("{name} cannot take in more before its journal is open", name=self._me.name)
+
+    def open(self, inbox: PendingInbox, life: int) -> None:
+        """Give `inbox` what waited for the storage, and then each event. `life` makes the ids of events unique."""
+        self._pending, self._life = inbox, life
+        for make, at in self.left_unheard():
+            self._take(make, at)
+
+    def wake(self, assistant: Assistant) -> None:
+        """Give each event to the assistant itself from now on."""
+        self._assistant = assistant
+
+    def left_unheard(self) -> list[tuple[MakeEvent, float]]:
+        """Hand over what was perceived and never taken in, for the next runner to take in."""
+        unheard, self._unheard = self._unheard, []
+        return unheard
+
+    async def settled(self) -> None:
+        """Wait until all events that are on their way are in the journal."""
+        await DeferredList(list(self._on_the_way))
+
+    async def stop(self) -> None:
+        """Cancel what is still on its way."""
+        await self._launcher.stop()
+
+    def _take(self, make: MakeEvent, at: float) -> None:
+        self._heard += 1
+        event = make(f"{self._me.id}.{self._life}.{self._heard}", at)
+        accepted = self._launcher.launch(self._accept(event), "hearing")
+        if not accepted.called:
+            self._on_the_way.add(accepted)
+            accepted.addBoth(lambda _: self._on_the_way.discard(accepted))
+
+    async def _accept(self, event: Event) -> None:
+        hearer = self._assistant or self._pending
+        assert hearer is not None
+        try:
+            await hearer.hear(event)
+        except (InboxFullError, JournalUnwritable, Fenced):
+            return  # logged already; the fallback line was shown, or another process runs this assistant
+        if self._assistant is not None and hearer is self._pending:
+            self._assistant.tick.wake()

@@ -1,0 +1,217 @@
+"""What all assistants of a process share: the journal, the daily budget, keys, network, web and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from assistant.config.schema import Config
+from assistant.events.floor import Floor
+from assistant.events.scheduler import Scheduler
+from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, Sound
+from assistant.keys.reference import anchor, key_sources
+from assistant.loop.billing import MinuteCounts
+from assistant.models.bound_keys import BoundKeys, bindings_of
+from assistant.models.choose import Chooser
+from assistant.models.chosen import ChosenModel
+from assistant.runtime.build import Dependencies
+from assistant.runtime.storage import JournalFile, MemoryFile, Storage
+from assistant.runtime.warming import Warmer
+from assistant.service.alarms import Lookout
+from assistant.service.config import ServiceConfig, ServiceHooks
+from assistant.service.embedded import EmbeddedPool, told_to_the_log
+from assistant.service.embodiment import Embodiment, Observers
+from assistant.service.troubles import Troubles
+from assistant.service.usage_store import UsageStore
+from assistant.web.shared import SharedWeb
+from llm import Capabilities
+from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from tools import Approvals, Registry
+from tools.verbs import ALL_WORLD_TOOLS
+
+_log = Logger()
+
+
+class SharedParts:
+    """The shared parts of a process, made once. Call `open` before anything else."""
+
+    # Any: the reactor as clock and as maker of connections, threads and processes.
+    def __init__(
+        self,
+        reactor: Any,
+        home: ServiceConfig,
+        random: Random,
+        hooks: ServiceHooks,
+        configs: Callable[[], Iterable[Config]],
+    ) -> None:
+        """Take `configs`, which returns the settings of the assistants that run."""
+        self.home = home
+        self.troubles = Troubles()
+        #: Why no assistant can run, in one sentence; empty when all is well.
+        self.trouble = ""
+        self.reactor = reactor
+        self.exchange = HttpExchange(reactor)
+        self.journal: JournalFile | MemoryFile = MemoryFile(reactor.seconds)
+        if home.journal is not None:
+            on_trouble = self.troubles.of_journal
+            self.journal = JournalFile(home.journal, reactor, home.wall, home.config.journal, on_trouble)
+        self.ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
+        self._spending = UsageStore(self.ledger, self.journal.usage)
+        self.pipeline = Pipeline(reactor, random, self.ledger, self._spending.keep if home.journal else None)
+        self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
+        self.scheduler = Scheduler(reactor)
+        self.keys = key_sources(reactor, home.environment, home.folder, home.secrets)
+        web = home.web or home.config.web
+        self.web = SharedWeb(web, self.keys, self.exchange, reactor=reactor, random=random, wall=home.wall)
+        #: The calls for which each assistant has asked approval. They go on waiting when it is restarted.
+        self.approvals: dict[str, Approvals] = {}
+        self._hooks = hooks
+        self._configs = configs
+        self._bound = BoundKeys((), home.folder, hooks.key_again)
+        self._pool = EmbeddedPool(hooks.make_served or told_to_the_log(reactor, home.environment))
+        self._capabilities = Capabilities()
+        self._minutes = MinuteCounts(reactor.seconds)
+        self._warmer = Warmer()
+        self._floor = Floor(reactor)
+        self._is_open = False
+        self._opened: Opened | None = None
+        #: Why it is not known which key goes to which server; None when it is.
+        self._unread: JournalError | None = None
+        self._waiting: list[Deferred[None]] = []
+
+    @property
+    def clock(self) -> IReactorTime:
+        """The clock."""
+        clock: IReactorTime = self.reactor
+        return clock
+
+    def scrub(self, text: str) -> str:
+        """Return the text without keys."""
+        return self.home.secrets.scrub(text)
+
+    def open(self, launcher: Launcher) -> None:
+        """Begin to open the journal, and return at once."""
+        launcher.launch(self._open(), "opening the journal").addCallback(lambda _: self._go_on())
+
+    async def ready(self) -> None:
+        """Wait until the journal was opened, or could not be."""
+        if not self._is_open:
+            waiter: Deferred[None] = Deferred(self._waiting.remove)
+            self._waiting.append(waiter)
+            await waiter
+
+    async def opened(self) -> Opened | None:
+        """Wait until the journal is open, and return how it was found; None without one.
+
+        Raises JournalError when it cannot be read which key goes to which server.
+        """
+        await self.ready()
+        if self._unread is not None:
+            raise self._unread
+        return self._opened
+
+    async def storage_of(self, assistant: str, inbox_limit: int, name: str) -> Storage:
+        """Return the storage of this assistant. Raises JournalError."""
+        await self.ready()
+        if self.trouble:
+            raise JournalRefused(self.trouble)
+        return await self.journal.storage_of(assistant, inbox_limit, name)
+
+    async def admit(self, config: Config, entered: str) -> None:
+        """Allow new keys to go where the settings say, and remember it. Raises JournalError.
+
+        The keys of all assistants are considered. `entered` is the reference of a key given just now.
+        """
+        await self.ready()
+        folder = self.home.folder
+        game = self.home.config.model_copy(update={"web": self.web.config})
+        wanted = dict.fromkeys(
+            binding for each in (config, game, *self._configs()) for binding in bindings_of(each, folder)
+        )
+        self._bound.admit(list(wanted), self._anchored(entered))
+        await self.journal.bindings.remember(self._bound.remembered)
+
+    async def bound_with(self, config: Config, entered: str) -> BoundKeys:
+        """Return which key may go where when these settings are used, without remembering it."""
+        await self.ready()
+        bound = BoundKeys(self._bound.remembered, self.home.folder, self._hooks.key_again)
+        bound.admit(bindings_of(config, self.home.folder), self._anchored(entered))
+        return bound
+
+    async def choose(self, config: Config) -> list[ChosenModel]:
+        """Return the models an assistant thinks with. Raises NoModelError."""
+
+        def left_out(why: str) -> None:
+            self._hooks.left_out(self.scrub(why))
+
+        return await self.chooser().choose_all(config.model, config.fallback, left_out)
+
+    def chooser(self, bound: BoundKeys | None = None) -> Chooser:
+        """Return a chooser of models that sends keys as `bound` allows, else as was admitted."""
+        return Chooser(
+            self.exchange,
+            self.clock,
+            self.keys,
+            self._pool.lease,
+            bound or self._bound,
+            self.pipeline.credential,
+            self._hooks.offer,
+        )
+
+    async def dependencies(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
+        """Return what an assistant is built from. Raises SettingsError and KeyReferenceError."""
+        found = await self.web.tools(place.me.id, self._bound)
+        return Dependencies(
+            me=place.me,
+            world=place.world,
+            storage=storage,
+            registry=Registry([*ALL_WORLD_TOOLS, *place.tools, *found]),
+            exchange=self.exchange,
+            capabilities=self._capabilities,
+            pipeline=self.pipeline,
+            clock=self.clock,
+            observer=watch,
+            budget=config.budget,
+            scrub=self.scrub,
+            pieces=self.home.secrets.pieces(),
+            wall=self.home.wall,
+            scheduler=self.scheduler,
+            approvals=self.approvals.setdefault(place.me.id, Approvals(self.clock.seconds)),
+            notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
+            minutes=self._minutes,
+            warmer=self._warmer,
+            floor=self._floor,
+            where=place.where,
+        )
+
+    async def _open(self) -> None:
+        """Open the journal, and read what was spent and which key goes to which server."""
+        self._opened = opened = await self.journal.open()
+        if opened is not None and (not isinstance(opened, Sound) or opened.new):
+            _log.warn("{sentence}", sentence=opened.sentence)
+        if isinstance(opened, OpeningRefused):
+            self.trouble = opened.sentence
+            return
+        await self._spending.restore()
+        try:
+            remembered = await self.journal.bindings.load()
+        except JournalError as error:
+            self._unread = error
+            _log.error("which key goes to which server cannot be read: {why}", why=str(error))
+        else:
+            self._bound = BoundKeys(remembered, self.home.folder, self._hooks.key_again)
+
+    def _go_on(self) -> None:
+        """Let those go on who wait for the journal, whatever came of it."""
+        self._is_open = True
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            waiter.callback(None)
+
+    def _anchored(self, entered: str) -> set[str]:
+        return {anchor(entered, self.home.folder)} if entered else set()
