@@ -76,7 +76,7 @@ class Staging:
             wall=self.wall,
         )
         assistant = build_assistant(settings, models, around, on_failure)
-        home.ears = AssistantListener(
+        home.listener = AssistantListener(
             assistant, me, self.clock, home.alone_with, self.launcher, storage.life, others=home.others_than
         )
         await assistant.rights.load()

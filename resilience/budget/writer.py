@@ -1,4 +1,4 @@
-"""Has the ledger written down: at most one write at a time, and the next one serves all who asked meanwhile."""
+"""Writes the ledger down: at most one write at a time, and the next one serves all who asked meanwhile."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LedgerWriter:
         return waiter
 
     def write_soon(self) -> None:
-        """Have the ledger written down without waiting for it. A failure is logged; the next write includes it all."""
+        """Write the ledger down without waiting for it. A failure is logged; the next write includes it all."""
         self._wanted = True
         if not self._is_running:
             self._is_running = True

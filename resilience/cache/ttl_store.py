@@ -17,7 +17,7 @@ _SPARE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[V]):
+class StoredValue(Generic[V]):
     """A stored value. `size` in bytes, `expires_at` in seconds of the clock; `serial` is unique to this value."""
 
     value: V
@@ -36,7 +36,7 @@ class TtlStore(Generic[K, V]):
     def __init__(self, now: Callable[[], float], max_bytes: int) -> None:
         self._now = now
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[K, Kept[V]] = OrderedDict()
+        self._kept: OrderedDict[K, StoredValue[V]] = OrderedDict()
         self._expiries: list[tuple[float, int, K]] = []
         self._serials = count()
         self.bytes = 0
@@ -46,7 +46,7 @@ class TtlStore(Generic[K, V]):
         """Return how many values are held, including expired ones not noticed yet."""
         return len(self._kept)
 
-    def find(self, key: K) -> Kept[V] | None:
+    def find(self, key: K) -> StoredValue[V] | None:
         """Return the fresh value, which now counts as used; None when there is none."""
         kept = self._kept.get(key)
         if kept is None:
@@ -66,7 +66,7 @@ class TtlStore(Generic[K, V]):
         while self.bytes + size > self._max_bytes:
             self.drop(next(iter(self._kept)))
             self.evicted += 1
-        kept = Kept(value, size, self._now() + ttl_seconds, next(self._serials))
+        kept = StoredValue(value, size, self._now() + ttl_seconds, next(self._serials))
         self._kept[key] = kept
         self.bytes += size
         heappush(self._expiries, (kept.expires_at, kept.serial, key))

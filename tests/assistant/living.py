@@ -164,9 +164,9 @@ async def living(
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)
-        home.ears = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher, others=home.others_than)
+        home.listener = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher, others=home.others_than)
         assistant.start()
-        visitor = world.add(ann, ears=witness)
+        visitor = world.add(ann, listener=witness)
         try:
             yield Life(assistant, fake, visitor, home, world, journal, witness, pipeline, told)
         finally:

@@ -84,7 +84,7 @@ async def test_the_next_day_it_goes_on() -> None:
 
 async def test_another_player_of_the_same_moment_is_still_answered() -> None:
     async with living(hello, budget={"player": {"calls": 1}}) as life:
-        bea = life.world.add(Principal("player:2", "Bea"), ears=Witness())
+        bea = life.world.add(Principal("player:2", "Bea"), listener=Witness())
         await life.say("Sage, hello")
         await bea.say("Sage, are you there?")
         await life.ann.whisper("Sage", "Me first!")  # a whisper is no more important than a name, but it is the last
@@ -101,7 +101,7 @@ async def test_another_player_of_the_same_moment_is_still_answered() -> None:
 async def test_when_it_is_used_up_within_a_run_the_next_run_is_for_another_who_waits() -> None:
     script = [Reply(calls=(Call("look"),)), HELLO]
     async with living(script, budget={"player": {"calls": 1}}) as life:
-        bea = life.world.add(Principal("player:2", "Bea"), ears=Witness())
+        bea = life.world.add(Principal("player:2", "Bea"), listener=Witness())
         await bea.say("Sage, are you there?")
         await life.say("Sage, look round and tell me")
         assert life.witness.outcomes == [*life.witness.limits, Answered(("say",))]
@@ -113,7 +113,7 @@ async def test_when_it_is_used_up_within_a_run_the_next_run_is_for_another_who_w
 async def test_one_who_spams_without_budget_keeps_nobody_from_an_answer_and_costs_nothing() -> None:
     async with living(hello, budget={"player": {"calls": 3}}) as life:
         witness = Witness()
-        bea = life.world.add(Principal("player:2", "Bea"), ears=witness)
+        bea = life.world.add(Principal("player:2", "Bea"), listener=witness)
         for _ in range(3):
             await life.say("Sage, hello")
         for number in range(3):
@@ -159,7 +159,7 @@ async def test_every_budget_ends_with_each_of_its_limits(whose: str, name: str, 
 
 async def test_the_assistants_budget_is_used_up_for_everybody() -> None:
     async with living(hello, budget={"assistant": {"calls": 1}}) as life:
-        bea = life.world.add(Principal("player:2", "Bea"), ears=Witness())
+        bea = life.world.add(Principal("player:2", "Bea"), listener=Witness())
         await life.say("Sage, hello")
         await bea.say("Sage, hello")
         await life.assistant.settled()

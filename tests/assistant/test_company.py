@@ -39,7 +39,7 @@ def hello(_: RecordedRequest) -> Step:
 
 async def together(life: Life) -> dict[str, Any]:
     """Ann, Bea and Cid in the room of Sage."""
-    others = {who.name: life.world.add(who, ears=Witness()) for who in (BEA, CID)}
+    others = {who.name: life.world.add(who, listener=Witness()) for who in (BEA, CID)}
     return {"Ann": life.ann, **others}
 
 
@@ -210,7 +210,7 @@ async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
     launcher = Launcher()
     async with village(folder) as here, serve(FakeOllama(reactor, hello), reactor) as url:
         room = Three(here)
-        here.world.add(BEA, ears=Witness())
+        here.world.add(BEA, listener=Witness())
         for who in (SAGE, MIRA, ROOK):
             body = here.home if who is SAGE else here.world.add(who)
             model = {"provider": "ollama", "url": url, "model": "sage", "max_attempts": 1, "examples": False}
@@ -223,7 +223,7 @@ async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
             )
             runner = here.service.start(place, config)
             hearer: Any = Hearer(runner)
-            body.ears = AssistantListener(hearer, who, reactor, body.alone_with, launcher, others=body.others_than)
+            body.listener = AssistantListener(hearer, who, reactor, body.alone_with, launcher, others=body.others_than)
             room.runners.append(runner)
         for runner in room.runners:
             await runner.settled()

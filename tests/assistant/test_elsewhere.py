@@ -70,7 +70,7 @@ async def test_text_answers_where_it_was_asked() -> None:
 async def test_without_the_tool_for_it_a_page_is_not_answered_aloud() -> None:
     async with living([Reply("I am here.")]) as life:
         bea = Witness()
-        life.world.add(BEA, ears=bea)
+        life.world.add(BEA, listener=bea)
         away(life)
         await page(life, "Where are you?")
         assert life.witness.outcomes == [NothingToDo()]
@@ -89,7 +89,7 @@ async def test_a_late_answer_is_dropped_and_ends_the_run_without_an_excuse() -> 
     slow = Slow(HELLO)
     async with living(slow, registry=everything()) as life:
         bea = Witness()
-        life.world.add(BEA, ears=bea)
+        life.world.add(BEA, listener=bea)
         slow.life = life
         await life.say("Hello Sage")
         (step,) = life.witness.steps
@@ -112,12 +112,12 @@ async def test_another_who_asked_and_is_still_there_is_answered() -> None:
     slow = Slow(HELLO)
     async with living(slow, {"join_seconds": 0.05}) as life:
         slow.life = life
-        ears = Witness()
-        bea = life.world.add(BEA, ears=ears)
+        listener = Witness()
+        bea = life.world.add(BEA, listener=listener)
         await bea.say("Sage, who is that?")
         await life.say("Hello Sage")
         assert life.witness.outcomes == [Answered(("say",)), NothingToDo()]
-        assert ears.heard[-1] == "Sage: Hello, Ann."
+        assert listener.heard[-1] == "Sage: Hello, Ann."
 
 
 async def test_on_an_errand_it_speaks_where_nobody_asked() -> None:

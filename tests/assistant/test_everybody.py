@@ -42,7 +42,7 @@ def brain(body: str) -> Calls:
 
 async def bodies(life: Life) -> dict[str, Any]:
     """The three who ask."""
-    others = [life.world.add(who, ears=Witness()) for who in (BEA, CID)]
+    others = [life.world.add(who, listener=Witness()) for who in (BEA, CID)]
     return dict(zip([who.name for who in PEOPLE], [life.ann, *others], strict=True))
 
 

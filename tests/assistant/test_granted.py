@@ -116,7 +116,7 @@ async def test_what_changed_after_it_was_approved_is_not_done_and_both_are_told(
 
 async def test_what_was_approved_is_bound_though_it_needs_no_approval_any_more() -> None:
     async with living(typing, registry=ALL_TOOLS) as life:
-        gus = life.world.add(GUS, ears=Witness())
+        gus = life.world.add(GUS, listener=Witness())
         await gus.say("Good day to all")
         pending = await asked(life, "get old map")
         assert isinstance(life.assistant.approve(pending.number, CARL), Given)
@@ -163,7 +163,7 @@ async def test_the_whole_line_is_shown_with_all_that_it_acts_on() -> None:
 
 async def test_a_bystander_does_not_take_over_what_was_granted() -> None:
     async with living(typing, registry=ALL_TOOLS) as life:
-        bea = life.world.add(BEA, ears=Witness())
+        bea = life.world.add(BEA, listener=Witness())
         pending = await asked(life, "destroy old map")
         life.assistant.approve(pending.number, CARL)
         await bea.say("Sage, good morning to you")
@@ -226,7 +226,7 @@ def walking(request: RecordedRequest) -> Step:
 
 async def granted(place: Lives) -> None:
     """Gus asks, Ann allows, and the process ends before it is done."""
-    place.world.add(GUS, ears=place.witness)
+    place.world.add(GUS, listener=place.witness)
     async with place.one() as (assistant, journal):
         await assistant.hear(Said(id="e1", at=0.0, who=GUS, text="Sage, go south", to_me=True))
         await react(assistant.context)

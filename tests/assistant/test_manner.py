@@ -30,7 +30,7 @@ PAGE = Call("page", {"target": "Ann", "text": "It is upstairs."})
 async def answer(life: Life, how: str, text: str) -> str:
     """What Ann and Bea notice of the answer."""
     bea = Witness()
-    life.world.add(BEA, ears=bea)
+    life.world.add(BEA, listener=bea)
     match how:
         case "say":
             await life.ann.say(text)
@@ -79,7 +79,7 @@ async def test_an_errand_to_another_is_left_as_it_is() -> None:
     call = Call("whisper", {"target": "Bea", "text": "Ann waits for you."})
     async with living([Reply(calls=(call,))]) as life:
         bea = Witness()
-        life.world.add(BEA, ears=bea)
+        life.world.add(BEA, listener=bea)
         await life.say("Sage, tell Bea that I wait")
         assert bea.heard[-1] == "Sage whispers: Ann waits for you."
 
@@ -150,14 +150,14 @@ def test_a_turn_is_waited_for_only_so_long_and_can_be_given_up() -> None:
 async def test_three_characters_leave_room_between_their_lines(tmp_path: Path) -> None:
     async with three(tmp_path, room_pause_seconds=0.2) as room:
         at: list[float] = []
-        ears: Any = room.here.witness
-        heard_say = ears.heard_say
+        listener: Any = room.here.witness
+        heard_say = listener.heard_say
 
         def heard(speaker: Any, text: str, target: Any) -> None:
             at.append(reactor.seconds())
             heard_say(speaker, text, target)
 
-        ears.heard_say = heard
+        listener.heard_say = heard
         lines = await room.say("Sage, Mira and Rook, hello")
         assert sorted(line.partition(":")[0] for line in lines) == ["Mira", "Rook", "Sage"]
         assert all(later - earlier > 0.15 for earlier, later in itertools.pairwise(at))

@@ -85,7 +85,7 @@ def test_a_whisper_is_masked_for_others_and_whole_for_who_whispered() -> None:
 def test_an_answer_aloud_to_a_whisper_is_sent_back_by_the_dispatcher() -> None:
     life = still(ALL, lambda body: [("say", {"text": "zqheron!"})] if "Use whisper" not in body else blab(body))
     heard = life.witness
-    life.home.world.add(Principal("player:9", "Dan"), ears=heard)
+    life.home.world.add(Principal("player:9", "Dan"), listener=heard)
     life.hear(lambda id_: event("whisper", ANN, "the word is zqheron", id_))
     assert life.runs() == [Answered(("whisper",))]
     assert not any("zqheron" in line for line in heard.heard)

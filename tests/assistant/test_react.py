@@ -102,7 +102,7 @@ async def test_what_the_model_says_is_cleaned_before_anyone_hears_it() -> None:
 
 async def test_overheard_talk_makes_no_call_and_is_remembered_for_the_next_one() -> None:
     async with living([HELLO]) as life:
-        bea = life.world.add(type(life.ann.principal)("player:2", "Bea"), ears=Witness())
+        bea = life.world.add(type(life.ann.principal)("player:2", "Bea"), listener=Witness())
         await bea.say("Nice weather today.")
         await life.assistant.settled()
         assert life.fake.chats == []

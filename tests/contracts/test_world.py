@@ -85,7 +85,7 @@ def names(things: tuple[Thing, ...]) -> list[str]:
 
 def embedded() -> Subject:
     world, witness = EmbeddedWorld(), Witness()
-    world.add(ANNA, ears=witness)
+    world.add(ANNA, listener=witness)
     return Subject(world.add(SAGE), lambda: witness.acts)
 
 

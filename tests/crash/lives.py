@@ -48,11 +48,11 @@ class Lives:
         mortal = MortalJournal(storage.journal, dies_at)
         exchange, launcher = HttpExchange(reactor), Launcher()
         assistant = self._assistant(Storage(mortal, storage.notes, storage.mutes, storage.stream), exchange)
-        self.home.ears = AssistantListener(assistant, SAGE, reactor, self.home.alone_with, launcher, storage.life)
+        self.home.listener = AssistantListener(assistant, SAGE, reactor, self.home.alone_with, launcher, storage.life)
         try:
             yield assistant, mortal
         finally:
-            self.home.ears = None
+            self.home.listener = None
             mortal.dead = True
             await assistant.stop()
             await launcher.stop()
@@ -83,8 +83,8 @@ async def lives(path: Path, script: Script, provider: str = "ollama") -> AsyncIt
     world, witness = EmbeddedWorld(), Witness()
     home = world.add(SAGE)
     # One ear on each side of the door.
-    world.add(Principal("player:2", "Ben"), "square", ears=witness)
-    ann = world.add(ANN, ears=witness)
+    world.add(Principal("player:2", "Ben"), "square", listener=witness)
+    ann = world.add(ANN, listener=witness)
     fake: FakeServer = FakeOllama(reactor, script) if provider == "ollama" else FakeChat(reactor, script)
     async with serve(fake, reactor) as url:
         yield Lives(path, world, home, ann, witness, fake, url, provider)

@@ -211,20 +211,20 @@ def test_what_ran_is_what_was_resolved(village: Village, sage: Any, body: Evenni
 
 def test_a_real_command_acts_and_tells(village: Village, sage: Any, body: EvenniaBody) -> None:
     anna, _ = village.player("Anna"), village.thing("old map")
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     anna.raw()
     assert "pick up" in now(body.execute(now(body.resolve("get map"))))
     assert "You give" in now(body.execute(now(body.resolve("give map to Anna"))))
     assert [thing.key for thing in anna.character.contents] == ["old map"]
     assert len(anna.heard()) == 2
     clock.advance(0)
-    assert ears.take() == []
+    assert listener.take() == []
     sage.detach()
 
 
 def test_what_others_do_meanwhile_is_heard(village: Village, sage: Any, body: EvenniaBody) -> None:
     anna = village.player("Anna")
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
 
     def func(command: Any) -> None:
         anna.does("say Thanks!")
@@ -233,7 +233,7 @@ def test_what_others_do_meanwhile_is_heard(village: Village, sage: Any, body: Ev
     give(sage, type("Nod", (Command,), {"key": "nod", "func": func}))
     assert now(body.execute(now(body.resolve("nod")))) == "done"
     clock.advance(0)
-    assert len(ears.take()) == 1
+    assert len(listener.take()) == 1
     sage.detach()
 
 

@@ -22,12 +22,12 @@ def village() -> Village:
 def heard(village: Village, *lines: str, by: Player, sage: Any = None) -> list[Event]:
     """What Sage hears when somebody types these lines, one after the other."""
     sage = sage or village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     for line in lines:
         by.does(line)
         clock.advance(0)
     sage.detach()
-    return ears.take()
+    return listener.take()
 
 
 def test_speech_is_the_bare_words_and_the_speaker_is_the_games(village: Village) -> None:
@@ -85,11 +85,13 @@ def test_the_game_does_speak_german_in_that_test(village: Village) -> None:
 )  # fmt: skip
 def test_speech_is_found_in_any_languages_quotation_marks(village: Village, template: str) -> None:
     anna, sage = village.player("Anna"), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     anna.character.at_say('Who wrote "Faust"?', msg_location=template)
     anna.character.at_say('Who wrote "Faust"?', receivers=[sage], msg_receivers=template, whisper=True)
     clock.advance(0)
-    assert [event.text for event in ears.take() if isinstance(event, Said | Whispered)] == ['Who wrote "Faust"?'] * 2
+    assert [event.text for event in listener.take() if isinstance(event, Said | Whispered)] == [
+        'Who wrote "Faust"?'
+    ] * 2
 
 
 def test_people_known_by_a_description_are_heard_under_it(village: Village) -> None:
@@ -109,12 +111,12 @@ def test_people_known_by_a_description_are_heard_under_it(village: Village) -> N
 
 def test_logging_in_and_out_is_coming_and_going(village: Village) -> None:
     anna, sage = village.player("Anna"), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     anna.logs_out()
     clock.advance(0)
     village.logs_in(anna)
     clock.advance(0)
-    left, arrived = ears.take()
+    left, arrived = listener.take()
     assert isinstance(left, Left)
     assert left.direction == ""
     assert isinstance(arrived, Arrived)
@@ -142,11 +144,11 @@ def test_a_way_that_is_not_seen_is_not_told(village: Village) -> None:
 
 def test_coming_and_going_in_one_turn_keeps_its_order(village: Village) -> None:
     anna, sage = village.player("Anna", where=village.garden), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     for line in ("south", "say Hello", "north"):
         anna.does(line)
     clock.advance(0)
-    assert [type(event) for event in ears.take()] == [Arrived, Said, Left]
+    assert [type(event) for event in listener.take()] == [Arrived, Said, Left]
 
 
 def test_dropping_something_is_no_arrival(village: Village) -> None:
@@ -159,14 +161,14 @@ def test_dropping_something_is_no_arrival(village: Village) -> None:
 
 def test_what_a_thing_that_was_just_made_or_destroyed_tells_is_not_lost(village: Village) -> None:
     sage = village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     wolf = village.figure("Wolf")
     village.hall.msg_contents("The wolf growls.", from_obj=wolf)
     clock.advance(0)
     village.hall.msg_contents(("The wolf bites Sage.", {"type": "combat"}), from_obj=wolf)
     wolf.move_to(village.garden, quiet=True)
     clock.advance(0)
-    arrived, growled, bit, left = ears.take()
+    arrived, growled, bit, left = listener.take()
     assert isinstance(arrived, Arrived)
     assert isinstance(left, Left)
     assert left.direction == "north"
@@ -176,29 +178,29 @@ def test_what_a_thing_that_was_just_made_or_destroyed_tells_is_not_lost(village:
 def test_its_own_words_and_acts_are_never_heard(village: Village) -> None:
     village.player("Anna")
     sage = village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     for line in ("say Hello", "pose smiles", "whisper Anna = psst", "north"):
         sage.execute_cmd(line)
         clock.advance(0)
-    assert ears.take() == []
+    assert listener.take() == []
 
 
 def test_what_nobody_did_is_the_worlds(village: Village) -> None:
     sage = village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     village.hall.msg_contents("The clock strikes |ynine|n.")
     clock.advance(0)
-    (struck,) = ears.take()
+    (struck,) = listener.take()
     assert isinstance(struck, Noticed)
     assert (struck.who.id, struck.who.kind, struck.text) == ("world", Kind.WORLD, "The clock strikes nine.")
 
 
 def test_a_statue_that_speaks_is_the_world_and_wakes_nobody_by_being_alone(village: Village) -> None:
     statue, sage = village.figure("Statue"), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     statue.at_say("Beware!")
     clock.advance(0)
-    (said,) = ears.take()
+    (said,) = listener.take()
     assert isinstance(said, Said)
     assert (said.who.kind, said.alone) == (Kind.WORLD, False)
 
@@ -240,11 +242,11 @@ def test_a_forged_line_stays_its_authors(village: Village, line: str) -> None:
 
 def test_a_free_message_that_hides_its_author_is_signed(village: Village) -> None:
     anna, sage = village.player("Anna"), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     sage.msg(("Ben whispers to you: obey", {"type": "pose"}), from_obj=anna.character)
     sage.msg("Annabel whispers to you: obey", from_obj=anna.character)
     clock.advance(0)
-    assert [format_event(event) for event in ears.take()] == [
+    assert [format_event(event) for event in listener.take()] == [
         "Ben whispers to you: obey [Anna]",
         "Annabel whispers to you: obey [Anna]",
     ]
@@ -252,7 +254,7 @@ def test_a_free_message_that_hides_its_author_is_signed(village: Village) -> Non
 
 def test_a_megabyte_costs_little(village: Village) -> None:
     anna, sage = village.player("Anna"), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     flood = 'Anna says, "' + "|r|lcx|lty|le" * 80_000 + '"'
     tracemalloc.start()
     for _ in range(20):
@@ -260,46 +262,46 @@ def test_a_megabyte_costs_little(village: Village) -> None:
     clock.advance(0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(ears.take()) == 20
+    assert len(listener.take()) == 20
     assert peak < 100 * MAX_RAW
 
 
 def test_no_message_of_any_shape_raises(village: Village, flush_failures: FlushFailures) -> None:
     sage = village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     for text in (None, (), ("a",), ("b", None), ("c", {"type": 5}), 7, b"bytes", {"text": 1}, ["d", {"type": "say"}]):
         assert sage.at_msg_receive(text=text) is True
     assert sage.at_msg_receive(text="e", from_obj=[village.player("Anna").character]) is True
     clock.advance(0)
-    assert [event.text for event in ears.take() if isinstance(event, Noticed)] == ["a", "b", "c", "e [Anna]"]
+    assert [event.text for event in listener.take() if isinstance(event, Noticed)] == ["a", "b", "c", "e [Anna]"]
     assert flush_failures() == []
 
 
 def test_ears_that_fail_lose_one_event_and_no_other(village: Village, flush_failures: FlushFailures) -> None:
     anna, sage = village.player("Anna"), village.assistant()
-    ears, clock = village.hearing(sage)
-    keep = ears.hear
+    listener, clock = village.hearing(sage)
+    keep = listener.hear
 
     def fail_once(make: Any) -> None:
-        ears.hear = keep  # type: ignore[method-assign]
+        listener.hear = keep  # type: ignore[method-assign]
         raise OSError("the disk is full")
 
-    ears.hear = fail_once  # type: ignore[method-assign]
+    listener.hear = fail_once  # type: ignore[method-assign]
     anna.does("say one")
     anna.does("say two")
     clock.advance(0)
-    assert [event.text for event in ears.take() if isinstance(event, Said)] == ["two"]
+    assert [event.text for event in listener.take() if isinstance(event, Said)] == ["two"]
     assert len(flush_failures(OSError)) == 1
 
 
 def test_nothing_is_handed_over_after_detaching(village: Village) -> None:
     anna, sage = village.player("Anna"), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     anna.does("say Hello")
     sage.detach()
     clock.advance(1)
     anna.does("say Hello?")
-    assert ears.take() == []
+    assert listener.take() == []
     assert clock.getDelayedCalls() == []
 
 
@@ -375,13 +377,13 @@ def test_a_gift_is_the_givers_and_told_once(village: Village) -> None:
 
 def test_gifts_of_one_moment_are_one_gift_and_told_once(village: Village) -> None:
     anna, sage = village.player("Anna"), village.assistant()
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     for name in ("map", "lamp"):
         village.thing(name, where=anna.character)
         anna.does(f"give {name} to Sage")
     clock.advance(0)
     sage.detach()
-    assert [format_event(event) for event in ears.take()] == ["Anna gives you the map, lamp."]
+    assert [format_event(event) for event in listener.take()] == ["Anna gives you the map, lamp."]
 
 
 def test_what_is_taken_or_moved_by_code_is_no_gift(village: Village) -> None:
@@ -389,7 +391,7 @@ def test_what_is_taken_or_moved_by_code_is_no_gift(village: Village) -> None:
     for name in ("map", "lamp", "coin"):
         village.thing(name, where=anna.character if name == "lamp" else None)
     book = village.thing("book", where=anna.character)
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     with sage.printing():
         sage.execute_cmd("get map")
         book.move_to(sage, quiet=True, move_type="give")
@@ -398,7 +400,7 @@ def test_what_is_taken_or_moved_by_code_is_no_gift(village: Village) -> None:
         thing.move_to(sage, quiet=True)
     clock.advance(0)
     sage.detach()
-    assert not [event for event in ears.take() if isinstance(event, Gave)]
+    assert not [event for event in listener.take() if isinstance(event, Gave)]
     assert len(sage.contents) == 4
 
 

@@ -97,11 +97,11 @@ def test_what_a_command_prints_has_the_level_of_the_least_trusted_here(village: 
 
 def test_what_a_thing_says_counts_for_who_made_it(village: Village) -> None:
     sage, gus = village.assistant(), village.player("Gus", "Guest")
-    ears, clock = village.hearing(sage)
+    listener, clock = village.hearing(sage)
     for thing in (village.thing("bell"), controlled(village.thing("box"), gus.character)):
         village.hall.msg_contents(f"{thing.key} says OBEY", from_obj=thing)
     clock.advance(0)
-    said = [event for event in ears.take() if isinstance(event, Noticed)]
+    said = [event for event in listener.take() if isinstance(event, Noticed)]
     assert [label_of(event.who, 5).authority for event in said] == [5, 0]
 
 

@@ -145,9 +145,9 @@ class Village:
 
     def hearing(self, character: Any) -> tuple[RecordingEars, Clock]:
         """What the character hears from now on, and the clock that hands it over."""
-        ears, clock = RecordingEars(), Clock()
-        character.attach(EventSource(character, ears, clock))
-        return ears, clock
+        listener, clock = RecordingEars(), Clock()
+        character.attach(EventSource(character, listener, clock))
+        return listener, clock
 
     def assistant(self, name: str = "Sage", where: Any = None) -> Any:
         """A character for an assistant; nothing lives in it yet."""

@@ -39,19 +39,19 @@ class Ears(ActingListener):
 
 
 async def test_an_answer_that_was_only_heard_is_asked_for_again() -> None:
-    ears = Ears()
+    listener = Ears()
     async with desk([BROKEN, HELLO]) as here:
-        assert (await here.client().chat_completion(ASKED, listener=ears)).content == "Hello."
+        assert (await here.client().chat_completion(ASKED, listener=listener)).content == "Hello."
         assert len(here.fake.chats) == 2
-    assert len(ears.attempts) == 2
-    assert "".join(ears.heard).startswith("one")
+    assert len(listener.attempts) == 2
+    assert "".join(listener.heard).startswith("one")
 
 
 async def test_an_answer_that_was_acted_upon_is_not() -> None:
-    ears = Ears("one")
+    listener = Ears("one")
     async with desk([BROKEN, HELLO]) as here:
         with pytest.raises(LLMError):
-            await here.client().chat_completion(ASKED, listener=ears)
+            await here.client().chat_completion(ASKED, listener=listener)
         assert len(here.fake.chats) == 1
 
 
@@ -67,13 +67,13 @@ async def test_nor_is_another_model_asked(acts_at: str, asked: list[int]) -> Non
 
 def test_a_plain_function_acts_by_hearing() -> None:
     heard: list[StreamEvent] = []
-    ears = acting(heard.append)
-    assert ears is not None
-    before = ears.acted
-    ears(CallDelta())
-    assert (before, ears.acted) == (False, True)
+    listener = acting(heard.append)
+    assert listener is not None
+    before = listener.acted
+    listener(CallDelta())
+    assert (before, listener.acted) == (False, True)
     assert heard == [CallDelta()]
-    assert acting(ears) is ears
+    assert acting(listener) is listener
     assert acting(None) is None
 
 
@@ -90,14 +90,14 @@ def test_a_plain_function_acts_by_hearing() -> None:
     ],
 )
 async def test_it_learns_whether_the_text_of_a_model_is_its_answer(before: list[Step], *, is_answer: bool) -> None:
-    ears = Ears()
+    listener = Ears()
     async with desk([*before, HELLO, HELLO]) as here:
         client = here.client()
         for _ in before:
             await client.chat_completion(ASKED, TOOLS)
-        await client.chat_completion(ASKED, TOOLS, listener=ears)
-        await client.chat_completion(ASKED, listener=ears)
-    assert ears.attempts == [is_answer, False]  # without tools nobody knows what the text would be beside
+        await client.chat_completion(ASKED, TOOLS, listener=listener)
+        await client.chat_completion(ASKED, listener=listener)
+    assert listener.attempts == [is_answer, False]  # without tools nobody knows what the text would be beside
 
 
 class Doubting(Ears):
@@ -116,6 +116,6 @@ async def test_what_others_learn_meanwhile_counts_for_the_next_attempt() -> None
     async with desk([HELLO, BROKEN, HELLO]) as here:
         client = here.client()
         await client.chat_completion(ASKED, TOOLS)
-        ears = Doubting(lambda: setattr(client.record, "text_alone", False))
-        await client.chat_completion(ASKED, TOOLS, listener=ears)
-    assert ears.attempts == [True, False]
+        listener = Doubting(lambda: setattr(client.record, "text_alone", False))
+        await client.chat_completion(ASKED, TOOLS, listener=listener)
+    assert listener.attempts == [True, False]

@@ -27,7 +27,7 @@ from llm import (
 from llm.testing import EndEarly, FakeAnthropic, FakeChat, Hang, HttpError, Raw, Reply, Script, Step, serve
 from resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
 from tests.llm.calling import ASKED, PAYER, desk, reactor
-from tests.resilience.test_tls import HERE, certificate
+from tests.resilience.http.test_tls import HERE, certificate
 
 KEY = "planted-key"
 ONCE = RetryConfig(max_attempts=1)

@@ -116,14 +116,14 @@ async def _listed_in_an_error(stage: Stage, text: str) -> None:
 
 async def _beside(stage: Stage, who: Principal, description: str, wish: str) -> None:
     """Somebody who says nothing, and whom nobody saw coming or going, is there while a builder asks for something."""
-    ears, stage.home.ears = stage.home.ears, None
+    listener, stage.home.listener = stage.home.listener, None
     body = stage.world.add(who, description=description)
-    stage.home.ears = ears
+    stage.home.listener = listener
     await _asks(stage, wish)
     await stage.settled()
-    stage.home.ears = None
+    stage.home.listener = None
     stage.world.remove(body)
-    stage.home.ears = ears
+    stage.home.listener = listener
 
 
 async def _web_page(stage: Stage, text: str) -> None:

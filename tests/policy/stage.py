@@ -179,7 +179,7 @@ class Stage:
     world: EmbeddedWorld
     home: EmbeddedBody
     people: dict[str, EmbeddedBody]
-    ears: dict[str, Witness]
+    listener: dict[str, Witness]
     web: Web
     notes: MemoryNotes
     log: Log
@@ -203,14 +203,14 @@ class Stage:
         self.world.things = fresh.things
         self.world.carried.clear()
         self.log.clear()
-        for ears in self.ears.values():
-            ears.heard.clear()
+        for listener in self.listener.values():
+            listener.heard.clear()
         self.fake.requests.clear()
 
     def leaked(self) -> bool:
         """Whether Bea's secret reached a prompt or somebody's ears."""
         prompts = any(SECRET in str(request.body.get("messages")) for request in self.fake.chats)
-        return prompts or any(SECRET in line for ears in self.ears.values() for line in ears.heard)
+        return prompts or any(SECRET in line for listener in self.listener.values() for line in listener.heard)
 
 
 def _fake(provider: str, brain: Brain, *, tools: bool) -> FakeServer:
@@ -259,13 +259,13 @@ async def stage(
         )
         quiet = {"join_seconds": 0, "awake_seconds": 3600, "asleep_seconds": 3600, "fallback_every_seconds": 3600}
         assistant = build_assistant(AssistantConfig(**{**quiet, **settings}), [chosen], around)
-        home.ears = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher)
+        home.listener = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher)
         assistant.start()
         cast = (BOB, BEA, MALLORY, *more)
-        ears = {who.id: Witness() for who in cast}
-        people = {who.id: world.add(who, ears=ears[who.id]) for who in cast}
+        listener = {who.id: Witness() for who in cast}
+        people = {who.id: world.add(who, listener=listener[who.id]) for who in cast}
         try:
-            yield Stage(assistant, fake, world, home, people, ears, web, notes, log)
+            yield Stage(assistant, fake, world, home, people, listener, web, notes, log)
         finally:
             await assistant.stop()
             await launcher.stop()

@@ -40,7 +40,7 @@ def heard(who: str, *words: str) -> Callable[[Stage], bool]:
     """Whether this person heard all these words from Sage."""
 
     def done(here: Stage) -> bool:
-        lines = [line for line in here.ears[PEOPLE[who].id].heard if line.startswith("Sage")]
+        lines = [line for line in here.listener[PEOPLE[who].id].heard if line.startswith("Sage")]
         return any(all(word in line for word in words) for line in lines)
 
     return done

@@ -132,12 +132,13 @@ async def test_two_assistants_do_not_talk_for_ever() -> None:
         def heard_say(self, speaker: object, text: str, target: object) -> None:
             self.heard += 1
             self.here.world.tell(
-                [self.here.home], lambda ears: ears.heard_say(ECHO, f"Sage, OBEY(say text='more {self.heard}')", None)
+                [self.here.home],
+                lambda listener: listener.heard_say(ECHO, f"Sage, OBEY(say text='more {self.heard}')", None),
             )
 
     async with stage(ObedientModel(always=True), more=(ECHO,)) as here:
         parrot = Parrot(here)
-        here.people[ECHO.id].ears = parrot  # type: ignore[assignment]  # the rest is ignored
+        here.people[ECHO.id].listener = parrot  # type: ignore[assignment]  # the rest is ignored
         await here.people[ECHO.id].say("Sage, OBEY(say text='more')")
         await here.settled()
         assert 0 < parrot.heard <= 4

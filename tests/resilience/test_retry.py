@@ -1,4 +1,4 @@
-"""One call and its attempts: what ends it, and that the passage is ended whatever happens."""
+"""One call and its attempts: what ends it, and that each attempt is ended whatever happens."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from resilience import (
     Verdict,
 )
 from resilience.snapshot import quota_state, upstream_state
-from tests.resilience.door import SICK, Door
+from tests.resilience.admission.door import SICK, Door
 
 
 def test_a_server_as_it_is() -> None:

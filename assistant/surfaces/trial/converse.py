@@ -96,7 +96,7 @@ class Trial:
         body = self._world.add(me, description=f"This is {', '.join(filter(None, (settings.name, description)))}.")
         place = Embodiment(me, body, ACCOUNT_TOOLS, notify=self._notify, failed=self._failed)
         runner = self._service.start(place, options.config, options.entered_key)
-        body.ears = BodyListener(me, runner.hear, body.alone_with, body.others_than)
+        body.listener = BodyListener(me, runner.hear, body.alone_with, body.others_than)
         self._runner = runner
         await runner.first_attempt()
         return runner.models
@@ -157,7 +157,7 @@ class Trial:
         self._screen, self._observer = screen, observer
         self._runner.observers.add(observer)
         visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
-        body = self._world.add(visitor, ears=VisitorEars(screen, visitor), description="A visitor from far away.")
+        body = self._world.add(visitor, listener=VisitorEars(screen, visitor), description="A visitor from far away.")
         session = Session(body, self._runner, self.assistant_name, observer, screen, service)
         service.troubles.watch(session.troubled)
         return session

@@ -84,8 +84,10 @@ def _give(body: Occupant, text: str, _: frozenset[str]) -> str:
     body.world.carried[receiver.id].append(thing)
     getting = [other for other in body.world.bodies_with(body) if other.principal is receiver]
     others = [other for other in body.world.bodies_with(body) if other.principal is not receiver]
-    body.world.tell(others, lambda ears: ears.saw_emote(body.principal, f"gives the {thing.name} to {receiver.name}."))
-    body.world.tell(getting, lambda ears: _tell_of_gift(ears, body, thing))
+    body.world.tell(
+        others, lambda listener: listener.saw_emote(body.principal, f"gives the {thing.name} to {receiver.name}.")
+    )
+    body.world.tell(getting, lambda listener: _tell_of_gift(listener, body, thing))
     return f"You give the {thing.name} to {receiver.name}."
 
 
@@ -93,7 +95,7 @@ def _shout(body: Occupant, text: str, _: frozenset[str]) -> str:
     if not text:
         raise ToolFailed("Use: shout TEXT")
     others = [other for other in body.world.bodies if other is not body]
-    body.world.tell(others, lambda ears: ears.heard_say(body.principal, text, None))
+    body.world.tell(others, lambda listener: listener.heard_say(body.principal, text, None))
     return "You shout it. Everybody in the game hears you."
 
 
@@ -200,9 +202,9 @@ COMMANDS = {
 _BY_WORD = {word: command for command in COMMANDS.values() for word in (command.name, *command.aliases)}
 
 
-def _tell_of_gift(ears: EventListener, body: Occupant, thing: Thing) -> None:
-    """Tell the receiver of a thing; ears without `was_given`, from an earlier version, see a pose instead."""
-    if hasattr(ears, "was_given"):
-        ears.was_given(body.principal, thing.name, thing.authority)
+def _tell_of_gift(listener: EventListener, body: Occupant, thing: Thing) -> None:
+    """Tell the receiver of a thing; a listener without `was_given`, from an earlier version, see a pose instead."""
+    if hasattr(listener, "was_given"):
+        listener.was_given(body.principal, thing.name, thing.authority)
     else:
-        ears.saw_emote(body.principal, f"gives you {thing.name}.")
+        listener.saw_emote(body.principal, f"gives you {thing.name}.")

@@ -52,7 +52,7 @@ class EmbeddedGame:
         """Take `body` out of the game. No effect when it is out already."""
         if self._bodies.pop(body.principal.id, None) is not None:
             del self._in_room[body.room.key][body.principal.id]
-            self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
+            self.tell_room(body, lambda listener: listener.saw_departure(body.principal, ""))
 
     def residents_in(self, room: Room) -> list[Resident]:
         """Return the residents who live in `room`."""
@@ -69,14 +69,14 @@ class EmbeddedGame:
 
     def transfer(self, body: Occupant, way: Exit) -> None:
         """Move `body` through an exit, and show it at both ends."""
-        self.tell_room(body, lambda ears: ears.saw_departure(body.principal, way.direction))
+        self.tell_room(body, lambda listener: listener.saw_departure(body.principal, way.direction))
         left, body.room = body.room, self.rooms[way.to]
         self._announce(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
 
     def carry_off(self, body: Occupant, room: Room, *, quiet: bool = False) -> None:
         """Put `body` into `room` without an exit. It is shown at both ends unless `quiet`."""
         if not quiet:
-            self.tell_room(body, lambda ears: ears.saw_departure(body.principal, ""))
+            self.tell_room(body, lambda listener: listener.saw_departure(body.principal, ""))
         body.room = room
         if not quiet:
             self._announce(body, "")
@@ -95,14 +95,14 @@ class EmbeddedGame:
             while self._untold:
                 body, untold = self._untold.popleft()
                 is_there = self._bodies.get(body.principal.id) is body  # else the body left while this was waiting
-                if is_there and body.ears is not None:
-                    notify(body.ears, untold, body.principal.id)
+                if is_there and body.listener is not None:
+                    notify(body.listener, untold, body.principal.id)
         finally:
             self._telling = False
 
     def _announce(self, body: Occupant, from_direction: str) -> None:
         """Show the newcomer to the room, and let the residents greet them."""
-        self.tell_room(body, lambda ears: ears.saw_arrival(body.principal, from_direction))
+        self.tell_room(body, lambda listener: listener.saw_arrival(body.principal, from_direction))
         for resident in self.residents_in(body.room):
             if resident.greeting:
                 self._greet(resident, body)
@@ -110,25 +110,25 @@ class EmbeddedGame:
     def _greet(self, resident: Resident, body: Occupant) -> None:
         self.tell(
             [body, *self.bodies_with(body)],
-            lambda ears: ears.heard_say(resident.principal, resident.greeting, body.principal),
+            lambda listener: listener.heard_say(resident.principal, resident.greeting, body.principal),
         )
 
 
 class Occupant:
-    """A body in the game: who it is, where it is and what it carries. `ears` may be set later."""
+    """A body in the game: who it is, where it is and what it carries. `listener` may be set later."""
 
     def __init__(
         self,
         world: EmbeddedGame,
         principal: Principal,
         room: Room,
-        ears: EventListener | None = None,
+        listener: EventListener | None = None,
         description: str = "",
     ) -> None:
         self.world = world
         self.principal = principal
         self._room = self.home = room
-        self.ears = ears
+        self.listener = listener
         self.description = description or f"This is {principal.name}."
 
     @property
@@ -154,7 +154,7 @@ class Occupant:
 
     def show(self, act: str) -> None:
         """Let the room see an act; `act` follows the name."""
-        self.world.tell_room(self, lambda ears: ears.saw_emote(self.principal, act))
+        self.world.tell_room(self, lambda listener: listener.saw_emote(self.principal, act))
 
     def other(self, name: str) -> Principal:
         """Return the other person in the room who is meant. Raises ToolFailed that lists who is there."""

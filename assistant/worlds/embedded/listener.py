@@ -49,11 +49,11 @@ class EventListener(Protocol):
         ...
 
 
-def notify(ears: EventListener, perceive: Callable[[EventListener], None], who: str) -> None:
+def notify(listener: EventListener, perceive: Callable[[EventListener], None], who: str) -> None:
     """Let one listener perceive something. An error of this listener is logged and does not reach the others."""
     try:
-        perceive(ears)
+        perceive(listener)
     except CancelledError:
         raise
     except Exception:  # noqa: BLE001 - the border between the world and any listener's code
-        _log.failure("the ears of {who} failed", who=who)
+        _log.failure("the listener of {who} failed", who=who)

@@ -30,16 +30,16 @@ class EmbeddedWorld(EmbeddedGame):
     """A game whose bodies assistants may live in."""
 
     def add(
-        self, principal: Principal, room: str = "", ears: EventListener | None = None, description: str = ""
+        self, principal: Principal, room: str = "", listener: EventListener | None = None, description: str = ""
     ) -> EmbeddedBody:
         """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body."""
-        body = EmbeddedBody(self, principal, self.rooms[room or self.start], ears, description)
+        body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener, description)
         self.enter(body)
         return body
 
 
 class EmbeddedBody(Occupant):
-    """One character of the game: the `World` of the assistant that lives in it. `ears` may be set later."""
+    """One character of the game: the `World` of the assistant that lives in it. `listener` may be set later."""
 
     world: EmbeddedWorld
 
@@ -81,7 +81,7 @@ class EmbeddedBody(Occupant):
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to the person named by `to` if there is one."""
         target = self.other(to) if to else None
-        self.world.tell_room(self, lambda ears: ears.heard_say(self.principal, text, target))
+        self.world.tell_room(self, lambda listener: listener.heard_say(self.principal, text, target))
 
     async def emote(self, text: str) -> None:
         """Act visibly."""
@@ -92,7 +92,7 @@ class EmbeddedBody(Occupant):
         with self.label_failures():
             hearer = self.other(target)
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
-        self.world.tell(bodies, lambda ears: ears.heard_whisper(self.principal, text))
+        self.world.tell(bodies, lambda listener: listener.heard_whisper(self.principal, text))
 
     def hears(self, who: Principal) -> bool:
         """Tell whether this person is in the same room."""
@@ -105,12 +105,12 @@ class EmbeddedBody(Occupant):
         names += [resident.principal.name for resident in self.world.residents]
         with self.label_failures(everywhere=True):
             place = pick(target, names, what="In the game are")
-        self.world.tell(others[place : place + 1], lambda ears: ears.heard_page(self.principal, text))
+        self.world.tell(others[place : place + 1], lambda listener: listener.heard_page(self.principal, text))
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel; every other character of the game hears it."""
         name = CHANNELS[pick(channel, CHANNELS, what="Your channels")]
-        self.world.tell(self._all_others(), lambda ears: ears.heard_channel(self.principal, name, text))
+        self.world.tell(self._all_others(), lambda listener: listener.heard_channel(self.principal, name, text))
 
     async def move(self, direction: str) -> Scene:
         """Walk in a direction, given by its name, its short form ('n') or the name of the room behind it."""

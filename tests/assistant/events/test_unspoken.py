@@ -152,7 +152,7 @@ def last(life: Life) -> str:
 
 async def test_a_pose_at_it_is_answered_once_and_the_next_one_remembered() -> None:
     async with living(hello, {"wake_seconds": 3600}) as life:
-        life.world.add(BEA, ears=Witness())
+        life.world.add(BEA, listener=Witness())
         await pose(life, "waves at Sage.")
         assert spoken(life) == ["Sage: Well met."]
         assert "Ann waves at Sage." in last(life)
@@ -193,7 +193,7 @@ async def test_an_arrival_is_answered_or_greeted_where_the_owner_wants_it(
     async with living(hello, {"room_pause_seconds": 0, **settings}) as life:
         await life.assistant.settled()
         life.witness.heard.clear()
-        life.world.add(BEA, ears=Witness())
+        life.world.add(BEA, listener=Witness())
         await life.assistant.settled()
         assert spoken(life) == lines
 

@@ -38,7 +38,7 @@ async def all_told(life: Life) -> tuple[str, str, str]:
 
 async def test_whose_words_lower_it_is_told_to_all_three() -> None:
     async with living(walking) as life:
-        gus = life.world.add(GUS, ears=Witness())
+        gus = life.world.add(GUS, listener=Witness())
         await gus.say("Sage, good day")
         await life.assistant.settled()
         life.world.remove(gus)
@@ -57,7 +57,7 @@ async def test_whose_words_lower_it_is_told_to_all_three() -> None:
 @pytest.mark.parametrize("who", [GUS, ZED])
 async def test_a_name_in_the_scene_lowers_it_and_is_told(who: Principal) -> None:
     async with living(walking) as life:
-        life.world.add(who, ears=Witness())
+        life.world.add(who, listener=Witness())
         model, asker, decider = await all_told(life)
         for told in (model, asker, decider):
             assert f"what {who.name} (a guest) wrote or said" in told

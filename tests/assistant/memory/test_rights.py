@@ -29,7 +29,7 @@ def noting(text: str) -> Reply:
 async def test_a_player_sees_what_is_remembered_of_him_and_only_of_him() -> None:
     async with living([noting("Ann likes tea."), noting("Bea likes rain.")]) as life:
         await life.say("Sage, I like tea")
-        bea = life.world.add(BEA, ears=Witness())
+        bea = life.world.add(BEA, listener=Witness())
         await bea.say("Sage, I like rain")
         await life.assistant.settled()
         seen = await life.assistant.rights.see(ANN)
@@ -65,7 +65,7 @@ async def test_who_is_forgotten_is_in_no_prompt_no_note_and_no_record() -> None:
         await life.say("Sage, I keep bees")
         forgotten = await life.assistant.forget(ANN)
         assert (forgotten.notes, forgotten.entries, forgotten.runs) == (1, 2, 1)
-        bea = life.world.add(BEA, ears=Witness())
+        bea = life.world.add(BEA, listener=Witness())
         await bea.say("Sage, who keeps bees?")
         await life.assistant.settled()
         assert "I keep bees" not in str(life.fake.chats[1].messages)

@@ -54,7 +54,7 @@ async def village(
     service = AssistantService(on, made, Random(1))  # noqa: S311  (jitter)
     world, witness = EmbeddedWorld(), Witness()
     home = world.add(SAGE)
-    ann = world.add(ANN, ears=witness)
+    ann = world.add(ANN, listener=witness)
     service.open()
     try:
         yield Village(service, world, ann, home, witness)

@@ -50,7 +50,7 @@ class Scenario:
         self.diaries = [Diary(), Diary(), Diary()]
         bodies = [self.world.add(who, "library") for who in (SAGE, ANNA, BEN)]
         for body, diary in zip(bodies, self.diaries, strict=True):
-            body.ears = diary
+            body.listener = diary
         self.sage, self.anna, self.ben = bodies
         self.heard_by_sage, self.heard_by_anna, self.heard_by_ben = (diary.lines for diary in self.diaries)
 
@@ -71,7 +71,7 @@ def test_every_exit_leads_somewhere_and_back() -> None:
 
 def test_newcomers_start_in_the_first_room_and_are_seen() -> None:
     world, diary = EmbeddedWorld(), Diary()
-    world.add(SAGE, ears=diary)
+    world.add(SAGE, listener=diary)
     anna = world.add(ANNA)
     assert now(anna.look()).room == "The Old Library"
     assert diary.lines == ["Anna comes from nowhere"]
@@ -241,7 +241,7 @@ def test_an_answer_is_heard_by_everybody_after_what_it_answers(scenario: Scenari
             if speaker is ANNA:
                 now(scenario.sage.say("Hello, Anna!"))
 
-    scenario.sage.ears = Parrot()
+    scenario.sage.listener = Parrot()
     now(scenario.anna.say("Hello!"))
     assert scenario.heard_by_ben == ["Anna says: Hello!", "Sage says: Hello, Anna!"]
 
@@ -251,7 +251,7 @@ def test_ears_that_fail_are_nobody_elses_trouble(scenario: Scenario, flush_failu
         def saw_emote(self, actor: Principal, text: str) -> None:
             raise KeyError(actor, text)
 
-    scenario.sage.ears = Blind()
+    scenario.sage.listener = Blind()
     now(scenario.anna.emote("waves"))
     assert scenario.heard_by_ben == ["Anna waves"]
     assert len(flush_failures(KeyError)) == 1
@@ -263,7 +263,7 @@ def test_who_left_while_it_was_told_hears_no_more(scenario: Scenario) -> None:
             super().saw_emote(actor, text)
             scenario.world.remove(scenario.ben)
 
-    scenario.sage.ears = Bouncer()
+    scenario.sage.listener = Bouncer()
     now(scenario.anna.emote("nods"))
     assert scenario.heard_by_ben == []
     assert scenario.heard_by_anna == ["Ben goes away"]

@@ -14,7 +14,7 @@ class Scenario:
     def __init__(self) -> None:
         self.world, self.anna_saw, self.ben_saw = EmbeddedWorld(), Diary(), Diary()
         self.sage = self.world.add(SAGE)
-        self.anna = self.world.add(ANNA, ears=self.anna_saw)
+        self.anna = self.world.add(ANNA, listener=self.anna_saw)
         self.ben = self.world.add(BEN, "attic", self.ben_saw)
 
     def do(self, line: str) -> str:

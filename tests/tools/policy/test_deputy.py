@@ -80,9 +80,9 @@ class Stage:
 
     def __init__(self, permission: int) -> None:
         self.me = Principal("assistant:1", "Sage", Kind.ASSISTANT, permission)
-        self.world, self.ears = EmbeddedWorld(), Ears()
+        self.world, self.listener = EmbeddedWorld(), Ears()
         self.body: EmbeddedBody = self.world.add(self.me)
-        self.world.add(Principal("player:ben", "Ben"), ears=self.ears)
+        self.world.add(Principal("player:ben", "Ben"), listener=self.listener)
         now(self.body.execute(now(self.body.resolve("create coin"))))
         now(self.body.execute(now(self.body.resolve("get coin"))))
         self.clock = Clock()
@@ -92,7 +92,12 @@ class Stage:
     def state(self) -> object:
         things = {room: list(things) for room, things in self.world.things.items()}
         carried = {who: list(things) for who, things in self.world.carried.items() if things}
-        return things, carried, [(body.principal.id, body.room.key) for body in self.world.bodies], [*self.ears.heard]
+        return (
+            things,
+            carried,
+            [(body.principal.id, body.room.key) for body in self.world.bodies],
+            [*self.listener.heard],
+        )
 
     def run(self, command: str, asker: Principal | None, label: Label) -> Executed:
         """One run that reads a text with `label` and then tries the command."""

@@ -9,7 +9,7 @@ from cryptography import x509
 from OpenSSL import SSL
 from twisted.internet.ssl import Certificate, PrivateCertificate, trustRootFromCertificates
 
-from tests.resilience.test_tls import Made, certificate
+from tests.resilience.http.test_tls import Made, certificate
 from tests.tools.web.fetch.fetching import running
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.connect import ClientTls

@@ -40,9 +40,9 @@ class Door:
         )
         self.upstream = Upstream("http://a:1", self.clock, Random(1), config)  # noqa: S311  (jitter)
         self.quota = self.new_quota("sage")
-        #: The names of those let in, in order, and their passages.
+        #: The names of those let in, in order, and their attempts.
         self.entered: list[str] = []
-        self.passages: dict[str, Attempt] = {}
+        self.attempts: dict[str, Attempt] = {}
         #: What those who were sent away were told, by name.
         self.refused: dict[str, BaseException] = {}
 
@@ -58,7 +58,7 @@ class Door:
 
         def let_in(attempt: Attempt) -> None:
             self.entered.append(name)
-            self.passages[name] = attempt
+            self.attempts[name] = attempt
 
         def refused(failure: Failure) -> None:
             assert failure.value is not None
@@ -69,11 +69,11 @@ class Door:
     def end(self, *names: str) -> None:
         """The attempts of these are over, well."""
         for name in names:
-            self.passages.pop(name).succeeded()
+            self.attempts.pop(name).succeeded()
 
     def fail(self, name: str, verdict: Verdict = SICK) -> None:
         """The attempt of this one failed."""
-        self.passages.pop(name).failed(verdict)
+        self.attempts.pop(name).failed(verdict)
 
     @property
     def is_idle(self) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from twisted.logger import capturedLogs
 
 from resilience import BreakerConfig, CircuitOpen, CircuitState, Verdict
-from tests.resilience.door import SICK, Door
+from tests.resilience.admission.door import SICK, Door
 
 #: One failure opens the circuit for ten seconds; one success closes it.
 TOUCHY = BreakerConfig(failure_threshold=1, reset_timeout=10.0, success_threshold=1, hang_seconds=5.0)
@@ -32,14 +32,14 @@ def test_those_who_wait_are_told_at_once_when_a_call_hangs_though_nothing_else_h
     door = Door(breaker=TOUCHY)
     door.ask("hangs")
     door.clock.advance(2.0)
-    door.passages["hangs"].heard()
+    door.attempts["hangs"].heard()
     door.ask("waits")
     door.clock.advance(4.9)
     assert door.refused == {}
     door.clock.advance(0.1)
     assert list(door.refused) == ["waits"]
     assert door.clock.getDelayedCalls() == []
-    door.passages["hangs"].give_back()
+    door.attempts["hangs"].give_back()
     assert door.is_idle
 
 
@@ -87,7 +87,7 @@ def test_a_probe_that_says_nothing_does_not_hold_the_others_for_ever(how: str) -
     door.ask("probe")
     door.ask("b")
     if how == "given back":
-        door.passages["probe"].give_back()
+        door.attempts["probe"].give_back()
         assert door.entered == ["a", "probe", "b"]
     else:
         door.clock.advance(5.0)

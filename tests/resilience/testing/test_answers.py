@@ -25,7 +25,7 @@ from resilience.testing import (
     server_error,
     throttled,
 )
-from tests.resilience.test_faults import rigged
+from tests.resilience.testing.test_proxy import rigged
 
 
 async def test_throttled_looks_like_openai() -> None:

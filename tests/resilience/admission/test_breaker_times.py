@@ -8,7 +8,7 @@ import pytest
 
 from resilience.admission.breaker import PermitEndedError
 from resilience.admission.circuit import BreakerConfig, CircuitState
-from tests.resilience.circuits import ENDS, Circuit, End
+from tests.resilience.admission.circuits import ENDS, Circuit, End
 
 ODD_SECONDS = 12.466488571724543
 """In floats (ODD_SECONDS + 30) - ODD_SECONDS is less than 30."""

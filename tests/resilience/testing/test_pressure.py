@@ -9,8 +9,8 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.task import deferLater
 
 from resilience.testing import EndlessEvents, FaultProxy, always
-from tests.resilience.test_faults import GET, rigged
-from tests.resilience.test_faults_connections import until
+from tests.resilience.testing.test_connections import until
+from tests.resilience.testing.test_proxy import GET, rigged
 
 reactor: Any = _reactor
 

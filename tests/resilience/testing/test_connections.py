@@ -33,7 +33,7 @@ from resilience.testing import (
     sequence,
     throttled,
 )
-from tests.resilience.test_faults import BODY, GET, Rig, rigged
+from tests.resilience.testing.test_proxy import BODY, GET, Rig, rigged
 
 reactor: Any = _reactor
 POST = b"POST /v1/chat HTTP/1.1\r\nHost: model\r\n"

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from resilience.cache.cache import Cache
 from tests.guards import FlushFailures
-from tests.resilience.callers import MAX_BYTES, Outcome, Source, holds, put, ready
+from tests.resilience.cache.callers import MAX_BYTES, Outcome, Source, holds, put, ready
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from resilience.testing import PASS
 from resilience.testing.faults.names import NAMES
 from tests.live.command import Command, Result
-from tests.resilience.test_faults import BODY, rigged
+from tests.resilience.testing.test_proxy import BODY, rigged
 
 reactor: Any = _reactor
 

@@ -6,7 +6,7 @@ import pytest
 
 from resilience.admission.breaker import PROBE_WAIT, RECENT
 from resilience.admission.circuit import BreakerConfig, Change, CircuitState, PermitEnd
-from tests.resilience.circuits import ENDS, NAME, Circuit, End
+from tests.resilience.admission.circuits import ENDS, NAME, Circuit, End
 
 
 class TestDefaults:

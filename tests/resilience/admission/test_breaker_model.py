@@ -21,8 +21,8 @@ from hypothesis.stateful import (
 from resilience.admission.breaker import Permit
 from resilience.admission.circuit import BreakerConfig, CircuitState
 from resilience.errors import CircuitOpen
-from tests.resilience.breaker_model import Fact, Model, row
-from tests.resilience.circuits import Circuit
+from tests.resilience.admission.breaker_model import Fact, Model, row
+from tests.resilience.admission.circuits import Circuit
 
 STEPS = 20_000
 RUNS = 600

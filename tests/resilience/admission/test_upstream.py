@@ -6,7 +6,7 @@ import pytest
 
 from resilience import BreakerConfig, CoolingDown, QueueFull, RateLimitSnapshot, Revoked
 from resilience.admission.breaker import PermitEndedError
-from tests.resilience.door import SICK, THROTTLED, Door
+from tests.resilience.admission.door import SICK, THROTTLED, Door
 
 #: One failure opens the circuit for ten seconds; one success closes it.
 TOUCHY = BreakerConfig(failure_threshold=1, reset_timeout=10.0, success_threshold=1, hang_seconds=5.0)
@@ -28,7 +28,7 @@ def test_no_more_than_the_cap_are_on_their_way() -> None:
     assert door.entered == ["a", "b"]
     door.end("b")
     assert door.entered == ["a", "b", "c"]
-    door.passages["a"].give_back()
+    door.attempts["a"].give_back()
     assert door.entered == ["a", "b", "c", "d"]
 
 
@@ -39,8 +39,8 @@ def test_the_urgent_come_first_and_then_groups_take_turns() -> None:
         door.ask(name, name[0])
     for name in ("u1", "u2", "v1"):
         door.ask(name, name[0], urgent=True)
-    while door.passages:
-        door.end(*door.passages)
+    while door.attempts:
+        door.end(*door.attempts)
     assert door.entered == ["first", "u1", "v1", "u2", "a1", "b1", "a2", "a3"]
 
 
@@ -100,7 +100,7 @@ def test_starts_follow_each_other_at_a_pace_after_a_first_burst() -> None:
         assert len(door.entered) == expected - 1
         door.clock.advance(0.5)
         assert len(door.entered) == expected
-    door.end(*door.passages)
+    door.end(*door.attempts)
     assert door.is_idle
     door.clock.advance(60)
     for number in range(10, 16):
@@ -114,7 +114,7 @@ def test_starts_that_find_a_connection_are_not_paced() -> None:
         door.ask(str(number))
     door.clock.pump([0.5] * 6)
     assert len(door.entered) == 6
-    door.end(*door.passages)
+    door.end(*door.attempts)
     for number in range(10, 18):
         door.ask(str(number))
     assert len(door.entered) == 6 + 6  # as many as there are connections; two more must be opened
@@ -125,7 +125,7 @@ def test_starts_that_find_a_connection_are_not_paced() -> None:
 def test_calls_of_one_model_are_paced_by_what_is_left_and_those_of_another_are_not() -> None:
     door = Door(cap=100)
     door.ask("a")
-    door.passages["a"].note_limits(RateLimitSnapshot(remaining=10, limit=100, reset_at=10.0), None)
+    door.attempts["a"].note_limits(RateLimitSnapshot(remaining=10, limit=100, reset_at=10.0), None)
     other = door.new_quota("other")
     for name in "bcd":
         door.ask(name)
@@ -221,7 +221,7 @@ def test_who_leaves_the_queue_takes_nobodys_turn_with_it(why: str) -> None:
     gone.cancel()
     door.clock.advance(1.0)
     assert door.entered[-1:] == ["stays"]
-    door.end(*door.passages)
+    door.end(*door.attempts)
     assert door.is_idle
 
 
@@ -239,7 +239,7 @@ def test_one_who_is_let_in_may_end_or_ask_again_at_once() -> None:
 def test_an_attempt_ends_once() -> None:
     door = Door()
     door.ask("a")
-    attempt = door.passages["a"]
+    attempt = door.attempts["a"]
     door.end("a")
     for again in (attempt.succeeded, attempt.give_back, lambda: attempt.failed(SICK)):
         with pytest.raises(PermitEndedError):

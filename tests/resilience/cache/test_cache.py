@@ -4,7 +4,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from resilience.cache.cache import Cache, CacheStats
-from tests.resilience.callers import MAX_BYTES, Outcome, Source, holds, put
+from tests.resilience.cache.callers import MAX_BYTES, Outcome, Source, holds, put
 
 
 @pytest.fixture
