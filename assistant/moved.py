@@ -25,7 +25,6 @@ MOVED: Mapping[str, str] = MappingProxyType(
         "assistant.settings": "assistant.config.settings",
         "assistant.storage": "assistant.runtime.storage",
         "assistant.wiring": "assistant.models.bound_keys",
-        "assistant.worlds.evennia.demo": "assistant.worlds.evennia.upkeep.demo",
         "assistant.worlds.hamlet": "assistant.worlds.embedded.hamlet",
         "tools.web.providers": "tools.web.source.protocol",
         "tools.world": "tools.verbs",
