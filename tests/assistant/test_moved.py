@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from assistant.moved import MOVED, RENAMED
+from assistant.worlds.embedded import EmbeddedWorld
+from tests.assistant.living import ANN, Witness
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,3 +44,13 @@ def test_a_file_of_the_version_before_is_run_as_it_was() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["Dependencies", "5", "WORLD", "True"]
+
+
+def test_a_body_of_the_embedded_world_still_has_ears() -> None:
+    world, heard = EmbeddedWorld(), Witness()
+    with pytest.warns(DeprecationWarning, match="listener"):
+        body = world.add(ANN, ears=heard)
+    assert body.ears is body.listener is heard
+    with pytest.warns(DeprecationWarning, match="listener"):
+        body.ears = None
+    assert body.listener is None

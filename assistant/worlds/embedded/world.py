@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -30,10 +31,18 @@ class EmbeddedWorld(EmbeddedGame):
     """A game whose bodies assistants may live in."""
 
     def add(
-        self, principal: Principal, room: str = "", listener: EventListener | None = None, description: str = ""
+        self,
+        principal: Principal,
+        room: str = "",
+        listener: EventListener | None = None,
+        description: str = "",
+        *,
+        ears: EventListener | None = None,
     ) -> EmbeddedBody:
         """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body."""
-        body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener, description)
+        if ears is not None:
+            warnings.warn("'ears' is now called 'listener'", DeprecationWarning, stacklevel=2)
+        body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener or ears, description)
         self.enter(body)
         return body
 
@@ -59,6 +68,16 @@ class EmbeddedBody(Occupant):
         """Describe a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
         with self.label_failures():
             return self._inspect(target)
+
+    @property
+    def ears(self) -> EventListener | None:
+        """The listener, by the name of the version before."""
+        return self.listener
+
+    @ears.setter
+    def ears(self, listener: EventListener | None) -> None:
+        warnings.warn("EmbeddedBody.ears is now called EmbeddedBody.listener", DeprecationWarning, stacklevel=2)
+        self.listener = listener
 
     def _inspect(self, target: str) -> str:
         room = self.room
