@@ -78,6 +78,8 @@ class AssistantRunner:
         self._state = RunnerState.OPENING
         #: What it perceives goes through here.
         self.intake: Intake = Intake(place.me, shared.clock, previous.intake.left_unheard() if previous else [])
+        #: Why the last attempt to wake up failed, and those who wait for the first.
+        self._cause: AssistantError | None = None
         self._attempts: list[Deferred[None]] = []
         self._waiting: list[Deferred[None]] = []
         self._living = Launcher()
@@ -120,10 +122,13 @@ class AssistantRunner:
             self.intake.hear(make)
 
     async def first_attempt(self) -> None:
-        """Wait until it thinks. Raises the error of its first attempt, an AssistantError; it goes on trying."""
-        attempt: Deferred[None] = Deferred()
-        self._attempts.append(attempt)
-        await attempt
+        """Wait until it has tried to wake up. Raises the AssistantError that kept it from it; it goes on trying."""
+        if self._state is RunnerState.OPENING:
+            attempt: Deferred[None] = Deferred()
+            self._attempts.append(attempt)
+            await attempt
+        if self._state is RunnerState.WAITING and self._cause is not None:
+            raise self._cause
 
     async def settled(self) -> None:
         """Wait until it is awake and all it heard is dealt with, or waits for a model that cannot be reached."""
@@ -160,12 +165,12 @@ class AssistantRunner:
             except AssistantError as error:
                 if self._state is RunnerState.STOPPED:  # a cancelled request was reported as a failure of the server
                     return
-                self._state = RunnerState.WAITING
+                self._state, self._cause = RunnerState.WAITING, error
                 self.alarms.cannot_wake(error)
                 _log.warn("{name} cannot think yet: {why}", name=self.place.me.name, why=self.trouble)
                 if self._doorstep is not None:
                     await self._doorstep.cannot_think()
-                self._tell_attempt(error)
+                self._tell_attempted()
             else:
                 return
             await deferLater(self._shared.clock, pause)
@@ -232,15 +237,14 @@ class AssistantRunner:
         self.alarms.failed(failure)
         self.place.failed(failure)
 
-    def _tell_attempt(self, result: Exception | None) -> None:
+    def _tell_attempted(self) -> None:
         """Tell those who wait for the first attempt, in the next turn: they may stop this runner."""
         attempts, self._attempts = self._attempts, []
         for attempt in attempts:
-            tell = attempt.errback if isinstance(result, Exception) else attempt.callback
-            self._shared.clock.callLater(0, tell, result)
+            self._shared.clock.callLater(0, attempt.callback, None)
 
     def _tell_waiting(self) -> None:
-        self._tell_attempt(None)
+        self._tell_attempted()
         waiting, self._waiting = self._waiting, []
         for awake in waiting:
             awake.callback(None)

@@ -16,6 +16,7 @@ from assistant.errors import NoModelError
 from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.runtime.ears import BodyListener
+from assistant.service import runner as runners
 from assistant.service.config import ServiceConfig, ServiceHooks
 from assistant.service.embodiment import Embodiment
 from assistant.service.runner import AssistantRunner, RunnerState
@@ -88,8 +89,10 @@ async def test_a_tool_that_does_not_exist_is_told_before_a_model_is_looked_for(t
     async with service(tmp_path) as made:
         tables = settings(DEAD, assistant={"tools": ["say", "fly"]})
         runner, _ = sage_in(EmbeddedWorld(), made, tables, [])
+        began = reactor.seconds()
         with pytest.raises(SettingsError, match="no tool 'fly'"):
-            await runner.first_attempt()
+            await runner.first_attempt()  # which was over before this asked
+        assert reactor.seconds() - began < runners.FIRST_PAUSE / 2
 
 
 async def test_who_stops_it_in_the_middle_of_the_first_attempt_is_not_held_up(tmp_path: Path) -> None:
