@@ -56,7 +56,7 @@ class Watch:
         if self.is_over():
             self.stop()
         else:
-            self._typed.say(f"{self._member.place.me.name}:\n{text}")
+            self._typed.say(f"{self._member.embodiment.me.name}:\n{text}")
 
 
 def watch_of(account: Any, runner: AssistantRunner) -> Watch | None:
