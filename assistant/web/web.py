@@ -17,8 +17,7 @@ from tools import Tool
 from tools.web.errors import ErrorKind
 from tools.web.extracting.extractor import Extractor
 from tools.web.fetch.fetcher import SafeFetcher
-from tools.web.fetch.judge import judge_for_reader
-from tools.web.fetch.resolve import Resolver, ThreadedResolver
+from tools.web.fetch.judge import Resolver, ThreadedResolver, judge_for_reader
 from tools.web.fetch.url import UrlOrigin, UrlPolicy
 from tools.web.open_page import open_page_tool
 from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
@@ -31,11 +30,9 @@ from tools.web.search.filtering import Domains, FilteredSearch
 from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
 from tools.web.source.cached import Cached, page_cache, search_cache
 from tools.web.source.first_of import FirstOf
-from tools.web.source.pace import Rate
-from tools.web.source.paced import Paced
+from tools.web.source.paced import Allotted, HourlyQuota, Paced
 from tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
-from tools.web.source.quota import Allotted, HourlyQuota
-from tools.web.source.state import OF_A_SERVICE, ProviderState, kinds_of_reader
+from tools.web.source.state import OF_A_SERVICE, ProviderState, Rate, kinds_of_reader
 from tools.web.web_search import web_search_tool
 
 #: Returns the current key of the provider of this name, empty when there is none.

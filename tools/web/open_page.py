@@ -16,8 +16,7 @@ from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url import MAX_URL_CHARS, UrlOrigin, UrlPolicy, parse
 from tools.web.results import OpenPageToolResult
 from tools.web.source.answers import WebPage
-from tools.web.source.paging import part_of
-from tools.web.source.protocol import WebSource
+from tools.web.source.protocol import WebSource, part_of
 
 #: The seconds a page gets when its readers do not say how long they may take.
 TIMEOUT_SECONDS = 45.0

@@ -13,7 +13,7 @@ from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag, Unrea
 from tools.web.extracting.html import read_html
 from tools.web.extracting.pdf import read_pdf
 from tools.web.extracting.xml import read_xml
-from tools.web.fetch.media import is_readable
+from tools.web.fetch.body import is_readable
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _SNIFFED_BYTES = 1024
