@@ -19,7 +19,6 @@ from tools.web.extracting.extractor import Extractor
 from tools.web.fetch.fetcher import SafeFetcher
 from tools.web.fetch.judge import Resolver, ThreadedResolver, judge_for_reader
 from tools.web.fetch.url import UrlOrigin, UrlPolicy
-from tools.web.open_page import open_page_tool
 from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.read.direct import DirectReadProvider
 from tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
@@ -33,7 +32,7 @@ from tools.web.source.first_of import FirstOf
 from tools.web.source.paced import Allotted, HourlyQuota, Paced
 from tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
 from tools.web.source.state import OF_A_SERVICE, ProviderState, Rate, kinds_of_reader
-from tools.web.web_search import web_search_tool
+from tools.web.tools import open_page_tool, web_search_tool
 
 #: Returns the current key of the provider of this name, empty when there is none.
 RereadKey = Callable[[str], Awaitable[str]]

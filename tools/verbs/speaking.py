@@ -11,7 +11,7 @@ from pydantic import Field
 from tools.context import ToolContext
 from tools.errors import ToolRetry, Unheard
 from tools.text.clean import clean_speech, one_line
-from tools.text.wrapping import MAX_WORDS, Words, strip_actor_name, strip_speech_label
+from tools.text.lenient import MAX_WORDS, Words, strip_actor_name, strip_speech_label
 from tools.tool import Arguments, Category, Reach, Tool
 from tools.trust import Kind, Source
 
