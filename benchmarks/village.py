@@ -28,7 +28,7 @@ from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry, Status
 from tools.game import Thing
 from tools.verbs import WORLD_TOOLS
-from tools.verbs.inspect import INSPECT, InspectArguments
+from tools.verbs.looking import INSPECT, InspectArguments
 
 THING = Thing("astrolabe", "A brass astrolabe with a cracked rim. It has been mended with silver wire, long ago.")
 

@@ -48,7 +48,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     providers = folder / "llm/providers/__init__.py"
     with_line(providers, '    "example",', ")\n\n\ndef _providers_in")
     tools = folder / "tools/verbs/__init__.py"
-    with_line(tools, "from tools.verbs.hum import HUM", "from tools.verbs.inspect")
+    with_line(tools, "from tools.verbs.hum import HUM", "from tools.verbs.looking")
     tools.write_text(tools.read_text().replace("(SAY, LOOK", "(SAY, HUM, LOOK"))
     return folder
 

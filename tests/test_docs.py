@@ -69,7 +69,7 @@ OURS = ("assistant", "tools", "llm", "resilience", "tests", "benchmarks", "scrip
 #: Files of a game or of Evennia, and those that a page tells its reader to write.
 NOT_OURS = {
     *("settings.py", "server/conf/settings.py", "server/conf/at_initial_setup.py", "commands/default_cmdsets.py"),
-    *("tools/verbs/hum.py", "tools/web/search/example.py", "llm/providers/example.py"),
+    *("tools/verbs/hum.py", "tests/tools/verbs/test_hum.py", "tools/web/search/example.py", "llm/providers/example.py"),
 }
 
 

@@ -5,7 +5,7 @@ Read `execution/dispatch.py` first. Whether a call may happen is decided in `pol
 
 import warnings
 
-from tools.context import ToolContext
+from tools.context import Pending, Requirement, ToolContext
 from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
 from tools.execution.dispatch import Dispatcher
 from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
@@ -14,12 +14,10 @@ from tools.policy.approvals import Approvals, Declined, Denied, Given
 from tools.policy.config import EffectLimits, PolicyConfig
 from tools.policy.decide import Allowed, Authority, Decision, NeedsApproval, Refused, decide
 from tools.policy.repetition import Repetition
-from tools.registry import Registry
-from tools.requirement import Pending, Requirement
 from tools.result import NOTHING_YET, Begun, EffectLog, Executed, Past
 from tools.text.clean import clean_heard, clean_speech, one_line
-from tools.text.wrapping import strip_actor_name, strip_speech_label
-from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Tool
+from tools.text.lenient import strip_actor_name, strip_speech_label
+from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Registry, Tool
 from tools.trust import TOP, Audience, ContextTrust, Kind, Label, Principal, Source, label_of
 
 __all__ = [

@@ -1,23 +1,28 @@
-"""The context a tool acts with: the world, the requester and the actor."""
+"""The context a tool acts with: the world, the requester, the actor, and what its call was found to need.
+
+Whom a character follows is kept in memory only: after a restart it follows nobody.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tools.following import Following
+from llm.messages import JSONObject
 from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
 from tools.notes import Notes
-from tools.requirement import Pending, Requirement
 from tools.trust import ContextTrust, Kind, Principal
 
 #: The names of `tools.game` and `tools.trust` are here for tools of the version before, for one release.
 __all__ = [
+    "Following",
     "GameCommand",
     "Kind",
+    "Pending",
     "Person",
     "Principal",
+    "Requirement",
     "Scene",
     "Target",
     "Thing",
@@ -25,6 +30,92 @@ __all__ = [
     "World",
     "Written",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What one call needs: a permission, the game commands it runs (`name/switch`) and what an approver is shown.
+
+    `covers` is what an approval of it is bound to: the place, then what the call acts on; empty until it is needed.
+    `affects` looks that up for a game command (see `GameCommand`).
+    """
+
+    permission: int
+    commands: tuple[str, ...] = ()
+    shown: str = ""
+    covers: tuple[Target, ...] = ()
+    affects: Callable[[], tuple[Target, ...]] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A call that waits for approval.
+
+    `shown` is the literal text to show to the person who decides, `permission` the level they need; `expires_at` is in
+    clock seconds; `approved_by` is the person who has approved it, None while it is only asked for. `covers` is the
+    place, then what the call acts on; `commands` are the game commands it runs. `because` says why it does not happen
+    without an approval.
+    """
+
+    number: int
+    tool: str
+    arguments: JSONObject
+    shown: str
+    requester: Principal | None
+    permission: int
+    expires_at: float
+    approved_by: Principal | None = None
+    commands: tuple[str, ...] = field(default=(), compare=False)
+    covers: tuple[Target, ...] = ()
+    because: str = field(default="", compare=False)
+
+    @property
+    def requirement(self) -> Requirement:
+        """The requirement that was found when the call was asked for."""
+        return Requirement(self.permission, self.commands, self.shown if self.commands else "", self.covers)
+
+
+A_MINUTE = 60.0
+
+
+class Following:
+    """The person one character follows. `now` gives seconds; it ends after `minutes`, and with 0 it never begins."""
+
+    def __init__(self, now: Callable[[], float], minutes: float = 30.0) -> None:
+        self.minutes = minutes
+        #: The principal who asked for it: the walks are judged as theirs.
+        self.asker: Principal | None = None
+        self._now = now
+        self._leader: Person | None = None
+        self._until = 0.0
+
+    @property
+    def leader(self) -> Person | None:
+        """The person the character follows now, None for nobody."""
+        if self._leader is not None and self._now() >= self._until:
+            self.end()
+        return self._leader
+
+    def begin(self, leader: Person, asker: Principal | None) -> None:
+        """Follow this person, and nobody else, from now on."""
+        self._leader, self.asker = leader, asker
+        self._until = self._now() + self.minutes * A_MINUTE
+
+    def leads(self, id_: str) -> bool:
+        """Tell whether the character follows the person with this id."""
+        return (leader := self.leader) is not None and leader.id == id_
+
+    def look_for_leader(self, people: Iterable[Person]) -> None:
+        """Stop following when the leader is not among these people."""
+        if (leader := self.leader) is not None and leader.id not in {person.id for person in people}:
+            self.end()
+
+    def end(self) -> None:
+        """Stop following."""
+        self._leader = self.asker = None
+
+
+#: The names of `tools.game` and `tools.trust` are here for tools of the version before, for one release.
 
 
 class WebKnowledge(Protocol):

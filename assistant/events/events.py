@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tools.requirement import Pending
+from tools.context import Pending
 from tools.text.clean import clean_heard, one_line
 from tools.trust import Audience, Principal, channel_id
 

@@ -40,9 +40,9 @@ from llm.messages import (
     ToolResult,
 )
 from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
+from tools.context import Pending
 from tools.errors import Status
 from tools.game import Target
-from tools.requirement import Pending
 from tools.result import Executed
 from tools.tool import Category
 from tools.trust import Kind, Principal

@@ -16,7 +16,7 @@ from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from llm import assistant as assistant_message
 from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
 from tools.text.clean import one_line
-from tools.text.names import plain
+from tools.text.lenient import plain
 from tools.trust import Audience, common
 
 #: Added to the results of a step that told the run nothing new.

@@ -31,7 +31,7 @@ from tools import (
     Registry,
     World,
 )
-from tools.following import Following
+from tools.context import Following
 from tools.web.fetch.seen import SeenUrls
 
 

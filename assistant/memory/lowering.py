@@ -14,7 +14,7 @@ from assistant.memory.entries import Entry
 from assistant.memory.history import History
 from llm.messages import Role
 from tools import Principal, Scene, label_of
-from tools.policy.explain import GAME_TEXTS, name_source
+from tools.policy.decide import GAME_TEXTS, name_source
 from tools.text.clean import one_line
 from tools.trust import rank
 

@@ -36,7 +36,7 @@ from llm.packing.packed import Joined, Part
 from llm.response import Prices
 from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
 from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
-from tools.following import Following
+from tools.context import Following
 from tools.verbs import ACT_TOOLS, MOVE
 from tools.web.fetch.seen import SeenUrls
 

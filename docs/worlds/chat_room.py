@@ -29,7 +29,7 @@ from assistant.service.embodiment import Embodiment
 from assistant.service.service import AssistantService
 from tools import Kind, Principal, ToolFailed
 from tools.context import GameCommand, Person, Scene, Thing, Written
-from tools.text.names import pick
+from tools.text.lenient import pick
 from tools.verbs import ACCOUNT_TOOLS
 
 #: Makes an event from its id and the time, which the taker chooses.

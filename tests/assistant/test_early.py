@@ -13,7 +13,7 @@ from llm.testing import AnthropicReply, Call, EndEarly, Reply, Search
 from tests.assistant.living import Life, living, reactor
 from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
 from tools.verbs import WORLD_TOOLS
-from tools.verbs.say import SAY
+from tools.verbs.speaking import SAY
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

@@ -18,7 +18,7 @@ from tests.assistant.test_early import EARLY, FIRST, NATIVE, SAID, WHOLE, whole
 from tests.guards import FlushFailures
 from tools import Executed, Registry, ToolContext
 from tools.verbs import WORLD_TOOLS
-from tools.verbs.say import SAY
+from tools.verbs.speaking import SAY
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

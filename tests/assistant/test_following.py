@@ -16,7 +16,7 @@ from assistant.loop.unasked.following import LEFT_ALONE, Homing
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, living
 from tools import Kind, Principal
-from tools.following import Following
+from tools.context import Following
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")

@@ -23,5 +23,7 @@ async def test_it_begins_in_the_world_and_ends_with_the_verb_and_holds_no_test_d
     path = await measure(reactor)
     files = list(path.files)
     assert "worlds/embedded" in files[0]
-    assert {"assistant/loop/react.py", "tools/verbs/say.py", "llm/client.py", "resilience/pipeline.py"} <= set(files)
+    assert {"assistant/loop/react.py", "tools/verbs/speaking.py", "llm/client.py", "resilience/pipeline.py"} <= set(
+        files
+    )
     assert [file for file in files if TEST_DOUBLES & set(Path(file).parts)] == []

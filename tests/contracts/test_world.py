@@ -11,9 +11,9 @@ from tools.errors import Status, ToolFailed
 from tools.execution.dispatch import Dispatcher
 from tools.game import GameCommand, Person, Scene, Thing, World
 from tools.policy.config import PolicyConfig
-from tools.registry import Registry
 from tools.result import Executed
 from tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
+from tools.tool import Registry
 from tools.trust import Principal
 from tools.verbs import WORLD_TOOLS
 

@@ -11,9 +11,9 @@ from tests.evennia.village import Player, Village
 from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
 from tools.policy.config import PolicyConfig
-from tools.registry import Registry
 from tools.result import Executed
 from tools.testing import now, tool_call, tool_context
+from tools.tool import Registry
 from tools.verbs import WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("db")

@@ -1,7 +1,7 @@
 import pytest
 
-from tools.registry import Registry
 from tools.testing import WaitingTool
+from tools.tool import Registry
 from tools.verbs import LOOK, SAY, WHO, WORLD_TOOLS
 
 

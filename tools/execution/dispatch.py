@@ -18,8 +18,8 @@ from tools.execution.run import RunState
 from tools.execution.step import Step
 from tools.policy.config import PolicyConfig
 from tools.policy.session import PolicySession
-from tools.registry import Registry
 from tools.result import NOTHING_YET, EffectLog, Executed, Past
+from tools.tool import Registry
 from tools.trust import ContextTrust
 
 

@@ -11,9 +11,8 @@ from resilience.deadline import Deadline
 from tools.arguments import parse_arguments, with_checked
 from tools.errors import Status, ToolRetry
 from tools.policy.session import PolicySession
-from tools.registry import Registry
 from tools.result import Executed
-from tools.tool import Tool
+from tools.tool import Registry, Tool
 
 #: The least time for a tool in seconds, however little is left of its run: an answer that came in time is spoken.
 LAST_SECONDS = 1.0

@@ -15,15 +15,13 @@ from twisted.python.failure import Failure
 
 from llm.messages import ToolCall, ToolResult
 from tools.arguments import parse_arguments, with_checked
-from tools.context import ToolContext
+from tools.context import Requirement, ToolContext
 from tools.errors import NoAnswer, Status, ToolRetry
 from tools.execution.guarded import answer_level, answer_sources, answer_text, run_within
 from tools.execution.run import RunState
 from tools.policy.binding import bind, check_unchanged, find_requirement
-from tools.policy.decide import Refused, not_granted
-from tools.policy.explain import name_source
+from tools.policy.decide import Refused, name_source, not_granted
 from tools.policy.private import keep_private
-from tools.requirement import Requirement
 from tools.result import EffectLog, Executed, Past
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Answer, Arguments, Labelled, Tool

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from llm.messages import ToolCall
+from tools.context import Pending, Requirement
 from tools.policy.binding import difference
 from tools.policy.repetition import canonical
-from tools.requirement import Pending, Requirement
 from tools.trust import Kind, Principal, clamp_level, label_of, rank
 
 #: How long a request waits for a decision, and an approval for its use, in seconds (docs/policy.md, Approvals).

@@ -11,12 +11,11 @@ from dataclasses import replace
 
 from llm.messages import ToolCall
 from tools.arguments import parse_arguments
-from tools.context import ToolContext
+from tools.context import Requirement, ToolContext
 from tools.errors import ToolFailed
 from tools.game import Person, Scene, Target, Thing
-from tools.requirement import Requirement
 from tools.text.clean import one_line
-from tools.text.names import candidates
+from tools.text.lenient import candidates
 from tools.tool import Arguments, Tool
 from tools.trust import clamp_level
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from tools.context import Pending
 from tools.policy.approvals import Approvals
 from tools.policy.repetition import Repetition
-from tools.requirement import Pending
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Decides whether a call may happen. Pure: the decision depends on these values only, and no text can change it.
+"""Decides whether a call may happen, and explains why not. Pure: no text can change the decision.
 
 The values come from the game (permissions), from the owner (grant, limits, deny list) and from counting. A model's
-words and the texts it read enter `decide` only through one number: the lowest level of all it has in view.
+words and the texts it read enter `decide` only through one number: the lowest level of all it has in view. Why a call
+needs an approval and how to lift that is told to the model, to the requester and to the approver.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from llm.messages import ToolCall
+from tools.context import Requirement
 from tools.policy.config import USUAL_LIMITS, EffectLimits
-from tools.requirement import Requirement
+from tools.text.clean import one_line
 from tools.tool import Category, Tool
-from tools.trust import Kind, Principal, clamp_level, label_of, rank
+from tools.trust import ContextTrust, Kind, Principal, clamp_level, label_of, rank
 
 #: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
 #: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands
@@ -28,6 +31,12 @@ DENIED = frozenset({
     # Speech without a speaker, and the steps of a batch file that runs code.
     "emit", "abort", "bb", "bl", "cc", "hh", "jj", "jl", "ll", "nl", "nn", "pp", "qq", "rr", "rrr", "sl", "ss",
 })  # fmt: skip
+#: Longest name of a person or a thing in these sentences, and longest list of causes, in characters.
+_MAX_NAME, _MAX_CAUSES = 60, 400
+#: The name for texts that have no particular author.
+GAME_TEXTS = "the game's own texts"
+#: The name for a cause that is not known.
+_SOMETHING = "something that is trusted less"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,14 @@ class NeedsApproval:
 
 
 Decision = Allowed | Refused | NeedsApproval
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why a call may not happen by itself: `for_model` is one sentence, `for_people` also says how to lift it."""
+
+    for_model: str = ""
+    for_people: str = ""
 
 
 def decide(
@@ -177,3 +194,35 @@ def _changed_enough(tool: Tool, limits: EffectLimits, so_far: SoFar) -> str:
     if tool.category is Category.DANGEROUS and so_far.changes >= limits.changes:
         return f"You have already changed the game this turn. Do not use {tool.name} again now."
     return ""
+
+
+def explain_lack(
+    authority: Authority, requirement: Requirement, requester: Principal | None, trust: ContextTrust, tool: Tool
+) -> Lack:
+    """Say which of the three levels is too low, whose words lowered it, and how to lift that."""
+    need, reasons, lifts = requirement.permission, [], []
+    for_model = ""
+    if authority.trust < need:
+        causes = one_line(trust.because() or _SOMETHING, max_chars=_MAX_CAUSES)
+        for_model = f"In your view is {causes}: you may not do more by yourself than that allows."
+        reasons.append(f"in its view is {causes}, which counts for {rank(authority.trust)}")
+        if need <= min(authority.actor, authority.requester):
+            if GAME_TEXTS in causes:
+                lifts.append("The owner can trust the game's texts more: world_text_permission")
+            lifts.append("It does this by itself when that has left its view, by and by, or is forgotten (forget me)")
+    if authority.requester < need:
+        who = one_line(requester.name, max_chars=_MAX_NAME) if requester else "nobody"
+        reasons.append(f"{who} asks, who counts for {rank(authority.requester)}")
+    if authority.actor < need:
+        reasons.append(f"its own permission is that of {rank(authority.actor)}")
+        lifts.append("The owner can raise `permission`")
+    if tool.resolve is None:
+        lifts.append(f"The owner can let it do this at any time: required_permission = {{ {tool.name} = 0 }}")
+    return Lack(for_model, ". ".join([f"Why: {'; '.join(reasons)}", *lifts]) + ".")
+
+
+def name_source(call: ToolCall) -> str:
+    """Name the source of a call's answer: the tool, and what it was asked for."""
+    asked = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+    about = f" of {one_line(asked, max_chars=_MAX_NAME)!r}" if asked else ""
+    return f"what {one_line(call.name, max_chars=_MAX_NAME)} told{about}"

@@ -12,7 +12,7 @@ from llm.messages import ToolCall
 from tools.context import ToolContext
 from tools.errors import NoAnswer, Status
 from tools.text.clean import one_line
-from tools.text.names import plain
+from tools.text.lenient import plain
 from tools.tool import Reach, Tool
 from tools.trust import Principal, channel_id
 

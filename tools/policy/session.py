@@ -7,13 +7,21 @@ from dataclasses import replace
 from typing import assert_never
 
 from llm.messages import ToolCall
-from tools.context import ToolContext
+from tools.context import Requirement, ToolContext
 from tools.errors import Status
 from tools.policy.config import PolicyConfig
-from tools.policy.decide import Allowed, Decision, NeedsApproval, Refused, SoFar, authority_of, base_permission, decide
-from tools.policy.explain import explain_lack
+from tools.policy.decide import (
+    Allowed,
+    Decision,
+    NeedsApproval,
+    Refused,
+    SoFar,
+    authority_of,
+    base_permission,
+    decide,
+    explain_lack,
+)
 from tools.policy.repetition import act_of
-from tools.requirement import Requirement
 from tools.text.clean import one_line
 from tools.tool import Category, Tool
 from tools.trust import TOP, ContextTrust, Kind, Principal, Source, clamp_level

@@ -15,7 +15,7 @@ from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, World
 from tools.notes import MemoryNotes, Notes
 from tools.result import Executed
-from tools.text.names import pick
+from tools.text.lenient import pick
 from tools.tool import Arguments, Category, NoArguments, Tool
 from tools.trust import Kind, Principal
 

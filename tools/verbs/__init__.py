@@ -1,21 +1,13 @@
-"""The verbs of the game, one file each."""
+"""The verbs of the game, grouped by what a character does with them: a new one is one file and one name below."""
 
 from tools.tool import Tool
-from tools.verbs.emote import EMOTE
 from tools.verbs.execute_command import EXECUTE_COMMAND
 from tools.verbs.handling import DROP, GIVE, TAKE
-from tools.verbs.inspect import INSPECT
-from tools.verbs.look import LOOK
-from tools.verbs.move import MOVE
+from tools.verbs.looking import INSPECT, LOOK, WHO
+from tools.verbs.moving import FOLLOW, HOME, MOVE, STAY
 from tools.verbs.noop import NOOP
-from tools.verbs.page import PAGE
-from tools.verbs.recall import RECALL
-from tools.verbs.remember import REMEMBER
-from tools.verbs.say import SAY
-from tools.verbs.speak_on import CHANNEL
-from tools.verbs.walking import FOLLOW, HOME, STAY
-from tools.verbs.whisper import WHISPER
-from tools.verbs.who import WHO
+from tools.verbs.remembering import RECALL, REMEMBER
+from tools.verbs.speaking import CHANNEL, EMOTE, PAGE, SAY, WHISPER
 
 #: The verbs that change the game.
 ACT_TOOLS: tuple[Tool, ...] = (MOVE, TAKE, DROP, GIVE, FOLLOW, STAY, HOME)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.context import ToolContext
+from tools.context import Requirement, ToolContext
 from tools.errors import ToolFailed, ToolRetry
 from tools.game import GameCommand, Written
-from tools.requirement import Requirement
 from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Labelled, Tool
 

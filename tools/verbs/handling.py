@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from tools.context import ToolContext
+from tools.context import Requirement, ToolContext
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, Target, Thing, Written
-from tools.requirement import Requirement
 from tools.text.clean import clean_heard, one_line
-from tools.text.names import candidates, pick
+from tools.text.lenient import candidates, pick
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
 from tools.verbs.execute_command import MOST_TRUST
 

@@ -41,7 +41,7 @@ class WebError(Exception):
     """An error of a search or a page.
 
     `message` is one sentence for the owner, without keys; it may hold addresses and file names. `told` is the sentence
-    for a model, in our own words only; when it is empty, the model is told the kind's sentence (`advice.reason_of`).
+    for a model, in our own words only; when it is empty, the model is told the kind's sentence (`results.reason_of`).
     `retry_at` is in clock seconds, None when the provider did not say.
     """
 

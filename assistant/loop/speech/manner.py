@@ -13,8 +13,7 @@ from collections.abc import Collection
 
 from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
 from llm import ToolCall
-from tools.text.names import plain
-from tools.text.wrapping import strip_actor_name
+from tools.text.lenient import plain, strip_actor_name
 
 #: Words of a player who wants an answer in private.
 _IN_PRIVATE = re.compile(

@@ -19,7 +19,7 @@ from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
 from llm import ToolCall
 from tools import Kind, Principal, Status
-from tools.following import A_MINUTE
+from tools.context import A_MINUTE
 
 MOVE, HOME = "move", "home"
 #: The line that tells the assistant that it goes home by itself.

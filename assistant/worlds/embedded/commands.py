@@ -15,7 +15,7 @@ from assistant.worlds.embedded.listener import EventListener
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Target, Thing
 from tools.text.clean import one_line
-from tools.text.names import candidates, pick
+from tools.text.lenient import candidates, pick
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from assistant.worlds.embedded.identity import Identities, level_of_body, reside
 from assistant.worlds.embedded.listener import EventListener, notify
 from tools.context import Kind, Person, Principal, Thing
 from tools.errors import ToolFailed
-from tools.text.names import pick
+from tools.text.lenient import pick
 
 
 class EmbeddedGame:

@@ -13,7 +13,7 @@ from assistant.worlds.embedded.identity import resident_person, with_level
 from assistant.worlds.embedded.listener import EventListener
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, Thing
-from tools.text.names import candidates, pick, plain
+from tools.text.lenient import candidates, pick, plain
 from tools.trust import Kind, Principal
 
 _SHORT = {

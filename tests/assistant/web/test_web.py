@@ -20,8 +20,7 @@ from resilience import HttpExchange
 from tests.tools.web.fetch.fetching import Names
 from tests.tools.web.read.services import PAGES, URL
 from tools.web.fetch.url import UrlRefused, parse
-from tools.web.testing.crawl4ai import FakeCrawl4AI
-from tools.web.testing.jina import FakeJina
+from tools.web.testing.readers import FakeCrawl4AI, FakeJina
 
 
 def config(**web: Any) -> WebConfig:

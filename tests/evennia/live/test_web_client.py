@@ -29,7 +29,7 @@ INVISIBLE = "\u200b"
 _ACTIVE = "document.querySelectorAll('.content :is(a, img, script, iframe, [onclick], [onerror])').length"
 #: Markup that Evennia itself sends to a terminal: colours, and nothing that moves, links or names a window.
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
-#: An isolate that is closed turns no other word of the line round, so it is kept (tools/text/invisible.py).
+#: An isolate that is closed turns no other word of the line round, so it is kept (tools/text/clean.py).
 _CLOSED_ISOLATE = re.compile("[\u2066-\u2068]([^\u2066-\u2069]*)\u2069")
 _NEGOTIATION = re.compile(rb"\xff\xfa.*?\xff\xf0|\xff[\xfb-\xfe].|\xff[^\xfa\xff]", re.DOTALL)
 

@@ -9,10 +9,9 @@ from resilience import Deadline
 from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
 from tools.policy.config import EffectLimits, PolicyConfig
-from tools.registry import Registry
 from tools.result import EffectLog, Executed
 from tools.testing import tool_context
-from tools.tool import Tool
+from tools.tool import Registry, Tool
 
 #: Caps that nothing here reaches, but for the one change of the game per run.
 ENDLESS = EffectLimits(calls=999, spoken=999, network=999, same=999, step_calls=999)

@@ -12,10 +12,9 @@ from tools.errors import Status, ToolFailed, ToolRetry
 from tools.execution.dispatch import Dispatcher
 from tools.execution.step import MAX_RESULT_CHARS
 from tools.policy.config import PolicyConfig
-from tools.registry import Registry
 from tools.result import EffectLog, Executed
 from tools.testing import RecordingLog, WaitingTool, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
-from tools.tool import Category, NoArguments, Tool
+from tools.tool import Category, NoArguments, Registry, Tool
 from tools.verbs import SAY
 
 

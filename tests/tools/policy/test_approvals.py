@@ -4,8 +4,8 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
+from tools.context import Pending, Requirement
 from tools.policy.approvals import Approvals, Declined, Denied, Given
-from tools.requirement import Pending, Requirement
 from tools.testing import ANNA, SAGE, tool_call
 from tools.trust import Kind, Principal
 

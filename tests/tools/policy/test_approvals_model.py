@@ -16,8 +16,8 @@ from hypothesis.stateful import (
 )
 
 from llm.messages import ToolCall
+from tools.context import Requirement
 from tools.policy.approvals import Approvals, Denied, Given
-from tools.requirement import Requirement
 from tools.trust import Kind, Principal
 
 PEOPLE = (

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tools.context import Requirement
 from tools.policy.config import EffectLimits
 from tools.policy.decide import (
     Allowed,
@@ -19,7 +20,6 @@ from tools.policy.decide import (
     is_denied,
     level_of,
 )
-from tools.requirement import Requirement
 from tools.testing import WaitingTool
 from tools.tool import Category, Tool
 from tools.trust import Kind, Principal, rank

@@ -14,9 +14,9 @@ from tools.execution.dispatch import Dispatcher
 from tools.notes import MemoryNotes
 from tools.policy.approvals import Approvals, Denied, Given
 from tools.policy.config import PolicyConfig
-from tools.registry import Registry
 from tools.result import Executed
 from tools.testing import now, tool_call
+from tools.tool import Registry
 from tools.trust import ContextTrust, Kind, Label, Principal, Source
 from tools.verbs import GAME_COMMAND_TOOLS
 

@@ -15,10 +15,9 @@ from tools.game import Person, Scene
 from tools.notes import MemoryNotes
 from tools.policy.approvals import Approvals
 from tools.policy.config import EffectLimits, PolicyConfig
-from tools.registry import Registry
 from tools.result import Executed
 from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
-from tools.tool import Category, Labelled, NoArguments, Tool
+from tools.tool import Category, Labelled, NoArguments, Registry, Tool
 from tools.trust import TOP, ContextTrust, Kind, Principal, Source
 from tools.verbs import MOVE, WORLD_TOOLS
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tools.errors import ToolFailed
-from tools.text.names import candidates, pick
+from tools.text.lenient import candidates, pick
 
 THINGS = ["old map", "hearth", "book of herbs", "book of songs", "Mira the baker"]
 

@@ -4,15 +4,15 @@ import pytest
 from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
+from tools.context import Requirement
 from tools.errors import Status, ToolFailed
 from tools.execution.dispatch import Dispatcher
 from tools.game import GameCommand, Scene
 from tools.policy.approvals import Approvals
 from tools.policy.config import PolicyConfig
-from tools.registry import Registry
-from tools.requirement import Requirement
 from tools.result import Executed
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from tools.tool import Registry
 from tools.trust import Principal
 from tools.verbs import GAME_COMMAND_TOOLS, MOVE
 from tools.verbs.execute_command import ExecuteCommandArguments, execute_command, requirement

@@ -11,9 +11,9 @@ from tools.execution.dispatch import Dispatcher
 from tools.game import GameCommand, Person, Scene, Target, Thing
 from tools.policy.approvals import Approvals, Given
 from tools.policy.config import EffectLimits, PolicyConfig
-from tools.registry import Registry
 from tools.result import Begun, Executed
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from tools.tool import Registry
 from tools.trust import ContextTrust, Principal
 from tools.verbs import WORLD_TOOLS
 

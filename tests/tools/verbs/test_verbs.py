@@ -11,10 +11,9 @@ from tools.execution.dispatch import Dispatcher
 from tools.game import Person, Scene, Thing
 from tools.notes import MemoryNotes
 from tools.policy.config import PolicyConfig
-from tools.registry import Registry
 from tools.result import Executed
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
-from tools.tool import Category
+from tools.tool import Category, Registry
 from tools.trust import Kind, Principal
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
 

@@ -12,11 +12,9 @@ from twisted.python.failure import Failure
 
 from tools.web.errors import ErrorKind, WebError
 from tools.web.source.answers import PageSource, SearchSource, WebPage
-from tools.web.source.pace import Rate
 from tools.web.source.paced import Paced
-from tools.web.source.paging import part_of
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult, WebSource
-from tools.web.source.state import CoolDown, ProviderState, kinds_of_reader
+from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult, WebSource, part_of
+from tools.web.source.state import CoolDown, ProviderState, Rate, kinds_of_reader
 
 HIT = SearchResult("A title", "https://example.org/a", "words")
 QUERY = SearchQuery("lanterns")

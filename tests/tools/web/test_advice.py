@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.advice import ADVICE, MAX_REASON_CHARS, advice
 from tools.web.errors import ErrorKind, WebError
-from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
+from tools.web.results import (
+    ADVICE,
+    MAX_REASON_CHARS,
+    OpenPageToolResult,
+    SearchResultItem,
+    WebSearchToolResult,
+    advice,
+)
 
 
 def test_every_kind_has_its_sentence() -> None:

@@ -14,12 +14,11 @@ from tools.testing import now
 from tools.web.cite import WebTurn
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.url import UrlPolicy
-from tools.web.open_page import open_page_tool
 from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
 from tools.web.search.filtering import Domains, FilteredSearch, focus
 from tools.web.source.answers import PageSource, SearchSource
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
-from tools.web.web_search import WebSearchArguments, web_search_tool
+from tools.web.tools import WebSearchArguments, open_page_tool, web_search_tool
 
 ADDRESS = "http://127.0.0.1:8888/search is not there, see /etc/searxng/settings.yml; pip install 'mud-assistant[web]'"
 

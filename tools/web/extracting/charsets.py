@@ -15,7 +15,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from tools.web.fetch.media import declared_charset
+from tools.web.fetch.body import declared_charset
 
 #: The replacement character: it stands where some of the text is lost.
 LOST = "\ufffd"

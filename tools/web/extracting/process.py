@@ -10,8 +10,7 @@ from twisted.python.failure import Failure
 from llm.messages import JSONObject
 from resilience.child import ChildProcess, module_command, with_our_packages
 from tools.web.extracting.extracted import ExtractLimits
-from tools.web.extracting.frames import BadFrame, FrameBuffer, pack
-from tools.web.extracting.worker import ARGUMENTS
+from tools.web.extracting.worker import ARGUMENTS, BadFrame, FrameBuffer, pack
 
 _MODULE = "tools.web.extracting.worker"
 #: Variables passed on from the parent; without these, Python does not start or does not find its packages.

@@ -2,7 +2,7 @@
 
 The URL and every redirect is parsed and may be refused before any look-up (`url.py`), is resolved once and judged
 (`judge.py`), and is connected to at the judged addresses only (`connect.py`). Nothing of ours is sent: no credential,
-no referrer, and no cookie but those that the same origin set on the way to this page (`redirects.py`). Proxies from the
+no referrer, and no cookie but those that the same origin set on the way to this page (`page.py`). Proxies from the
 environment are not used. No connection is kept.
 """
 
@@ -27,10 +27,8 @@ from resilience import (
 )
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.connect import ClientTls, PinnedEndpoints, WrongPeer
-from tools.web.fetch.judge import UrlJudge, log_refusal
-from tools.web.fetch.page import Fetched, PageSink, Redirected, location_text
-from tools.web.fetch.redirects import RedirectPath
-from tools.web.fetch.resolve import Resolver
+from tools.web.fetch.judge import Resolver, UrlJudge, log_refusal
+from tools.web.fetch.page import Fetched, PageSink, Redirected, RedirectPath, location_text
 from tools.web.fetch.seen import SeenUrls
 from tools.web.fetch.url import SafeUrl, UrlPolicy, UrlRefused, join, parse
 

@@ -25,8 +25,7 @@ from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
-from tools.web.source.paging import part_of
-from tools.web.source.protocol import ReadResult
+from tools.web.source.protocol import ReadResult, part_of
 
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*)$", re.MULTILINE)
 _OF_THE_PAGE = re.compile(r"net::ERR_|navigat|goto|Timeout \d+ ?ms", re.IGNORECASE)

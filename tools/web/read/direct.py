@@ -8,8 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tools.web.errors import ErrorKind, WebError
 from tools.web.extracting.extracted import SENTENCES, Extracted, Flag
-from tools.web.source.paging import part_of
-from tools.web.source.protocol import ReadResult
+from tools.web.source.protocol import ReadResult, part_of
 
 #: The fetcher's 20 s and the most that extraction takes: 30 s of waiting, 20 s to start, 5 s of work (`ExtractLimits`).
 TOTAL_SECONDS = 75.0

@@ -30,8 +30,7 @@ from tools.web.errors import ErrorKind
 from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
 from tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
 from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
-from tools.web.source.paging import part_of
-from tools.web.source.protocol import ReadResult
+from tools.web.source.protocol import ReadResult, part_of
 
 #: Without a key, Jina allows one address 20 requests a minute, and about 4 at once.
 KEYLESS_PER_MINUTE = 20

@@ -7,9 +7,8 @@ from twisted.web.http_headers import Headers
 
 from tools.web.errors import ErrorKind
 from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.query import domains_of, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
-from tools.web.search.results import parse_results, without_markup
+from tools.web.search.translate import domains_of, parse_results, text_of, with_sites, without_markup
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.search.brave.com/res/v1"

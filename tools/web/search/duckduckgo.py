@@ -18,8 +18,7 @@ from resilience.errors import DeadlineExceeded
 from resilience.threads import DaemonThreads, FromThread, Full
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import ProviderOptions, Shared
-from tools.web.search.query import domains_of, text_of, with_sites
-from tools.web.search.results import parse_results
+from tools.web.search.translate import domains_of, parse_results, text_of, with_sites
 from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 #: Named one by one, because the library's "auto" always begins with two encyclopaedias.

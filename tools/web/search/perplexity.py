@@ -8,8 +8,7 @@ from pydantic import Field
 
 from llm.messages import JSON
 from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Shared
-from tools.web.search.query import domains_of, range_word, text_of
-from tools.web.search.results import parse_results
+from tools.web.search.translate import domains_of, parse_results, range_word, text_of
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.perplexity.ai"

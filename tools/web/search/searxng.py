@@ -9,9 +9,8 @@ from __future__ import annotations
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.query import domains_of, range_word, text_of, with_sites
 from tools.web.search.refusals import Refusal, refusal_of
-from tools.web.search.results import parse_results
+from tools.web.search.translate import domains_of, parse_results, range_word, text_of, with_sites
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 JSON_IS_OFF = "answers no JSON (403): JSON is off: add json to search.formats in settings.yml"

@@ -10,9 +10,8 @@ from tools.text.clean import one_line
 from tools.web.errors import ErrorKind
 from tools.web.fetch.url import normal_url
 from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.query import domains_of, range_word, text_of
 from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
-from tools.web.search.results import MAX_TITLE_CHARS, parse_results
+from tools.web.search.translate import MAX_TITLE_CHARS, domains_of, parse_results, range_word, text_of
 from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 URL = "https://api.tavily.com"

@@ -7,9 +7,9 @@ from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar, Protocol, overload
 
 from tools.web.errors import ErrorKind, WebError
-from tools.web.source.paging import WHOLE
 from tools.web.source.protocol import (
     USUAL_SECONDS,
+    WHOLE,
     ReadProvider,
     ReadResult,
     SearchProvider,
@@ -99,7 +99,7 @@ class SearchSource:
 
 
 class PageSource:
-    """A reader as a source of whole pages by their URL. What is wanted of one is cut out later (`paging.part_of`).
+    """A reader as a source of whole pages by their URL. What is wanted of one is cut out later (`part_of`).
 
     So paging through a page fetches it once, where it is kept, and all parts are of one reader's text.
     """

@@ -1,4 +1,6 @@
-"""Asks a provider when its turn comes, limits the time, and notes the outcome in the provider's state.
+"""Limits how often a provider is asked: by all its callers (`Paced`), and by one assistant in an hour (`Allotted`).
+
+`Paced` asks a provider when its turn comes, limits the time, and notes the outcome in the provider's state:
 
     a token is left, no call waits    the call goes at once
     no token                          it waits in the queue, first come first served
@@ -9,12 +11,14 @@
 
 The limits of a language model's server are learned from its headers (`resilience.admission.quota`). The limits here
 are set by the operator, because search services tell nothing before they refuse.
+
+An assistant has an hourly quota of searching and reading, because players trigger the cost.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -34,6 +38,7 @@ A = TypeVar("A")
 #: Times this close, in seconds, count as one: adding floats must not make a timer fire for ever.
 _SAME = 1e-6
 GRACE_SECONDS = 1.0
+HOUR_SECONDS = 3600.0
 
 
 class _NotSent(WebError):
@@ -165,3 +170,77 @@ class Paced(Generic[Q, A]):
             cause=error.message,
             seconds=self.state.ready_at - self._clock.seconds(),
         )
+
+
+class HourlyQuota:
+    """Allows `most` uses in any `seconds` on end. `now` gives seconds; `what` and `whose` are for the refusal.
+
+    The window slides: with the hours of a clock, a caller could get two hours' worth round the full hour.
+    """
+
+    def __init__(
+        self, most: int, now: Callable[[], float], what: str, *, whose: str = "", seconds: float = HOUR_SECONDS
+    ) -> None:
+        self._most = most
+        self._now = now
+        self._what = what
+        self._whose = whose
+        self._seconds = seconds
+        self._used: deque[float] = deque()
+
+    @property
+    def left(self) -> int:
+        """The number of uses left now."""
+        self._forget()
+        return max(0, self._most - len(self._used))
+
+    def refusal(self) -> WebError | None:
+        """Return why it may not be used now; None when it may."""
+        if self.left:
+            return None
+        whose = f" of {self._whose}" if self._whose else ""
+        said = f"all {self._most} {self._what}{whose} within {self._seconds / 60:.0f} minutes are used up"
+        at = self._used[0] + self._seconds if self._used else None
+        return WebError(ErrorKind.QUOTA, said, provider="quota", retry_at=at, told=said)
+
+    def take(self) -> float:
+        """Count one use and return its time."""
+        now = self._now()
+        self._used.append(now)
+        return now
+
+    def give_back(self, taken: float) -> None:
+        """Undo the use of this time: it caused no cost."""
+        if taken in self._used:
+            self._used.remove(taken)
+
+    def _forget(self) -> None:
+        now = self._now()
+        while self._used and self._used[0] + self._seconds <= now:
+            self._used.popleft()
+
+
+class Allotted(Generic[Q, A]):
+    """A source that may be used as often as every quota allows."""
+
+    def __init__(self, source: WebSource[Q, A], *quotas: HourlyQuota) -> None:
+        self.name = source.name
+        self._source = source
+        self._quotas = quotas
+
+    async def ask(self, query: Q) -> A:
+        """Return the answer and charge every quota. A refused address costs nothing: no request was sent.
+
+        Raises WebError, of kind QUOTA when too much was asked. May be cancelled.
+        """
+        refusals = [refusal for quota in self._quotas if (refusal := quota.refusal())]
+        if refusals:
+            raise max(refusals, key=lambda refusal: refusal.retry_at or float("inf"))
+        taken = [(quota, quota.take()) for quota in self._quotas]
+        try:
+            return await self._source.ask(query)
+        except WebError as error:
+            if error.kind is ErrorKind.POLICY:
+                for quota, at in taken:
+                    quota.give_back(at)
+            raise

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from resilience.admission.revocation import Revocation
 from tools.web.errors import FALLS_THROUGH, ErrorKind
 from tools.web.source.answers import ErrorInfo
-from tools.web.source.pace import Bucket, Rate
 
 #: Kinds that tell something about a service.
 OF_A_SERVICE = FALLS_THROUGH
@@ -31,6 +30,66 @@ OF_A_SERVICE = FALLS_THROUGH
 OF_A_READER = OF_A_SERVICE - {ErrorKind.BLOCKED_OR_EMPTY, ErrorKind.PARSE}
 #: Readers that fetch pages themselves: every error they raise is the page's, even a site's 401 or its Retry-After.
 CLIENTS = frozenset({"direct"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`burst` calls at once, then one each `seconds`; at most `queue` wait, none longer than `patience_seconds`.
+
+    `unsaid_seconds` is how long a provider is left alone that says "too fast" without saying until when.
+    """
+
+    seconds: float = 1.0
+    burst: int = 2
+    queue: int = 20
+    patience_seconds: float = 10.0
+    unsaid_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a bucket that never holds a token."""
+        if self.seconds < 0 or self.burst < 1 or self.queue < 0:
+            raise ValueError("a rate needs a burst of at least 1, and no negative seconds or queue")
+
+
+class Bucket:
+    """Computes when calls may go. Times in clock seconds."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        #: When the bucket will be full again.
+        self._full_at = float("-inf")
+        #: The error that holds the calls, and until when.
+        self.held_by: ErrorInfo | None = None
+        self.held_until = float("-inf")
+
+    def ready_at(self, ahead: int = 0) -> float:
+        """Return when a call with `ahead` others before it may go."""
+        full_at = self._full_at
+        at = self._start(full_at)
+        for _ in range(ahead):
+            full_at = max(full_at, at) + self._rate.seconds
+            at = self._start(full_at)
+        return at
+
+    def take(self, now: float) -> None:
+        """Take a token for a call that goes now."""
+        self._full_at = max(self._full_at, now) + self._rate.seconds
+
+    def hold(self, error: ErrorInfo, guess: float | None = None) -> None:
+        """Hold all calls until the error's `retry_at`, else until our `guess`.
+
+        An earlier time than the known one changes nothing.
+        """
+        until = guess if error.retry_at is None else error.retry_at
+        if until is not None and until > self.held_until:
+            self.held_by, self.held_until = error, until
+
+    def release(self) -> None:
+        """Let calls go as soon as there are tokens, whatever the provider asked for."""
+        self.held_by, self.held_until = None, float("-inf")
+
+    def _start(self, full_at: float) -> float:
+        return max(full_at - self._rate.seconds * (self._rate.burst - 1), self.held_until)
 
 
 def kinds_of_reader(name: str) -> frozenset[ErrorKind]:

@@ -13,10 +13,8 @@ from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IReactorTime
 
 from llm.testing.serving import CountedConnections, serve
-from tools.web.testing.brave import FakeBrave
-from tools.web.testing.perplexity import FakePerplexity
 from tools.web.testing.proxy import FakeProxy, SearchPages
-from tools.web.testing.searxng import FakeSearxng
+from tools.web.testing.search_engines import FakeBrave, FakePerplexity, FakeSearxng
 from tools.web.testing.service import FACTS, HITS, ApiRequest, FakeService, Hit, known
 from tools.web.testing.site import FakeSite, serve_site
 from tools.web.testing.tavily import FakeTavily

@@ -12,7 +12,7 @@ from assistant.worlds.evennia.identity.words import visible_lines
 from assistant.worlds.evennia.identity.writers import Writers
 from tools.errors import ToolFailed
 from tools.game import Person, Scene, Thing, Written
-from tools.text.names import candidates, pick, plain
+from tools.text.lenient import candidates, pick, plain
 
 NOWHERE = "You are nowhere in the game."
 MAX_DESCRIPTION = 2_000

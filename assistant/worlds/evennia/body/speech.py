@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.text.invisible import keep_paired_isolates
+from tools.text.clean import keep_paired_isolates
 
 MAX_PIECE = 400
 

@@ -12,7 +12,7 @@ from zope.interface import implementer
 
 from llm.messages import JSONObject
 from tests.llm.embedded.processes import FakeProcess
-from tools.web.extracting.frames import FrameBuffer, pack
+from tools.web.extracting.worker import FrameBuffer, pack
 
 
 @dataclass

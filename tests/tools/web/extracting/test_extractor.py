@@ -295,7 +295,7 @@ def test_what_the_worker_refuses_is_told_with_what_the_page_was(rig: Rig) -> Non
 
 @pytest.mark.parametrize("head", [{"say": "done", "flags": [[], {}], "title": 3}, {"say": []}, {"title": None}, {}])
 def test_what_a_page_that_took_the_worker_over_says_breaks_nothing(rig: Rig, head: dict[str, object]) -> None:
-    from tools.web.extracting.frames import pack  # noqa: PLC0415
+    from tools.web.extracting.worker import pack  # noqa: PLC0415
 
     done = rig.read()
     rig.ready()

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.fetch.media import charset_label, declared_charset, is_readable, media_type
-from tools.web.fetch.unpack import BrokenPacking, Gunzip
+from tools.web.fetch.body import BrokenPacking, Gunzip, charset_label, declared_charset, is_readable, media_type
 
 
 @pytest.mark.parametrize(

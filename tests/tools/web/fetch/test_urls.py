@@ -29,8 +29,8 @@ from tools.web.fetch.url import (
     try_normalise,
     web_url,
 )
-from tools.web.open_page import open_page_tool
 from tools.web.source.answers import PageSource
+from tools.web.tools import open_page_tool
 
 ANY = UrlPolicy()
 

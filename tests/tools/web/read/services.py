@@ -11,7 +11,7 @@ from resilience import HttpExchange
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared
 from tools.web.source.protocol import ReadProvider
-from tools.web.testing.serving import FakePage, FakeReader
+from tools.web.testing.readers import FakePage, FakeReader
 
 URL = "https://example.org/page?a=b&c=d%2Fe"
 PAGES = {

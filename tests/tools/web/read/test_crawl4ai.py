@@ -10,8 +10,7 @@ from twisted.internet.task import Clock
 from tests.tools.web.read.services import PAGES, URL, reading, refusal
 from tools.web.errors import ErrorKind
 from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
-from tools.web.testing.crawl4ai import FakeCrawl4AI
-from tools.web.testing.serving import Failing
+from tools.web.testing.readers import Failing, FakeCrawl4AI
 
 
 def crawl4ai(token: str = "", **settings: Any) -> Any:

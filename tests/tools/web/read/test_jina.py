@@ -11,8 +11,7 @@ from twisted.internet.task import Clock
 from tests.tools.web.read.services import PAGES, URL, reading, refusal
 from tools.web.errors import ErrorKind
 from tools.web.read.jina import JinaReadProvider, JinaSettings
-from tools.web.testing.jina import FakeJina
-from tools.web.testing.serving import Failing
+from tools.web.testing.readers import Failing, FakeJina
 
 KEY = "jina_planted_key_0123456789"
 

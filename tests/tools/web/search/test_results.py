@@ -13,7 +13,7 @@ from tests.tools.web.search.calling import KEY, SERVED, Canned, done, shared
 from tools.text.clean import one_line
 from tools.web.errors import WebError
 from tools.web.fetch.url import web_url
-from tools.web.search.results import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, parse_results, without_markup
+from tools.web.search.translate import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, parse_results, without_markup
 from tools.web.source.protocol import SearchQuery, SearchResult
 
 WELL = {"title": "Well", "url": "https://a.example.org/", "content": "deep"}

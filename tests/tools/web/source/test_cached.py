@@ -21,8 +21,7 @@ from tools.web.source.cached import (
     search_cache,
     search_key,
 )
-from tools.web.source.paging import WHOLE
-from tools.web.source.protocol import SearchQuery, TimeRange
+from tools.web.source.protocol import WHOLE, SearchQuery, TimeRange
 
 URL = "https://example.org/long"
 

@@ -12,10 +12,8 @@ from tools.web.search.filtering import Domains, FilteredSearch
 from tools.web.source.answers import ErrorInfo, Hits, SearchSource, WebPage
 from tools.web.source.cached import Cached, page_cache, search_cache
 from tools.web.source.first_of import FirstOf
-from tools.web.source.pace import Rate
-from tools.web.source.paced import Paced
-from tools.web.source.quota import Allotted, HourlyQuota
-from tools.web.source.state import ProviderState
+from tools.web.source.paced import Allotted, HourlyQuota, Paced
+from tools.web.source.state import ProviderState, Rate
 
 URL = "https://example.org/"
 

@@ -16,9 +16,8 @@ from twisted.internet.task import Clock
 from tests.tools.web.scripted import HIT, QUERY, Asked, Heard, Scripted, ScriptedReader, error, read_part
 from tools.web.errors import ErrorKind
 from tools.web.source.answers import ErrorInfo, PageSource
-from tools.web.source.pace import Bucket, Rate
 from tools.web.source.paced import Paced
-from tools.web.source.state import ProviderState, kinds_of_reader
+from tools.web.source.state import Bucket, ProviderState, Rate, kinds_of_reader
 
 
 def state_of(clock: Clock, rate: Rate | None = None, **options: Any) -> ProviderState:

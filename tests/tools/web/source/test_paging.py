@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.source.paging import KEEP_SHARE, cut_at, part_of
-from tools.web.source.protocol import ReadResult
+from tools.web.source.protocol import KEEP_SHARE, ReadResult, cut_at, part_of
 
 
 def whole(text: str) -> ReadResult:

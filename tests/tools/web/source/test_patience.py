@@ -17,10 +17,9 @@ from tools.web.read.jina import JinaReadProvider
 from tools.web.search.api import Shared
 from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
 from tools.web.source.first_of import FirstOf
-from tools.web.source.pace import Rate
 from tools.web.source.paced import Paced
 from tools.web.source.protocol import ReadProvider, ReadResult, SearchQuery, seconds_of
-from tools.web.source.state import OF_A_READER, ProviderState
+from tools.web.source.state import OF_A_READER, ProviderState, Rate
 
 
 class Slow(Scripted):

@@ -1,4 +1,7 @@
-"""Turns a provider's entries into results. Every entry was written by strangers, so no field is trusted."""
+"""Translates between us and any search provider: our query into its words, its entries into our results.
+
+Every entry was written by strangers, so no field of it is trusted.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,49 @@ import re
 from collections.abc import Callable, Iterable
 
 from tools.text.clean import one_line
+from tools.web.errors import ErrorKind, WebError
+from tools.web.fetch.hosts import is_domain, normal_domains
 from tools.web.fetch.url import normal_url, web_url
-from tools.web.source.protocol import SearchResult
+from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 MAX_TITLE_CHARS = 200
 MAX_SNIPPET_CHARS = 500
 #: The most entries of one answer that are looked at.
 MAX_ENTRIES = 200
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,300}>|<!--.{0,300}?-->", re.DOTALL)
+_WORDS = {TimeRange.DAY: "day", TimeRange.WEEK: "week", TimeRange.MONTH: "month", TimeRange.YEAR: "year"}
+
+
+def text_of(query: SearchQuery, provider: str) -> str:
+    """Return the query's words on one line. Raises WebError when there are none."""
+    words = " ".join(query.text.split())
+    if not words:
+        raise WebError(ErrorKind.BAD_REQUEST, f"{provider} needs words to search for", provider=provider)
+    return words
+
+
+def domains_of(query: SearchQuery, provider: str) -> list[str]:
+    """Return the allowed domains in their normal form.
+
+    Raises WebError for one that is no domain: it could hold operators.
+    """
+    names = [name.strip() for name in query.allowed_domains]
+    if not all(map(is_domain, names)):
+        raise WebError(ErrorKind.BAD_REQUEST, f"{provider} takes domains such as example.org", provider=provider)
+    return list(normal_domains(names))
+
+
+def with_sites(text: str, domains: Iterable[str]) -> str:
+    """Return the words with the sites to search, in the search engines' own language."""
+    sites = " OR ".join(f"site:{domain}" for domain in domains)
+    if not sites:
+        return text
+    return f"{text} ({sites})" if " OR " in sites else f"{text} {sites}"
+
+
+def range_word(time_range: TimeRange) -> str | None:
+    """Return the time range as most services call it, None for all of time."""
+    return _WORDS.get(time_range)
 
 
 def parse_results(

@@ -1,20 +1,26 @@
-"""Removes what small models wrap around their words, and limits how many words are heard.
+"""Reads leniently what small models and players write: the words inside a wrapping, and the thing that a name means.
 
-Conservative on purpose: a wrapping is removed only when it holds the whole text and is the speaker's own.
+Conservative on purpose: a wrapping is removed only when it holds the whole text and is the speaker's own. A name is
+found whatever its case and articles: 'the Old MAP', 'map' and 'old m' all mean the old map.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BeforeValidator
+
+from tools.errors import ToolFailed
+from tools.text.clean import one_line
 
 #: The most characters that may be said at once.
 MAX_WORDS = 2000
 #: Opening and closing marks. Single quotes are left alone: they are apostrophes too often.
 _QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("„", "“"))
 _SPEAKS = r"(?:says?|said|asks?|asked|replies|replied|answers?|answered)"
+_ARTICLES = frozenset({"the", "a", "an", "some", "my", "this", "that"})
 
 
 def strip_speech_label(text: str, speaker_name: str) -> str:
@@ -75,3 +81,46 @@ def _cut(value: object) -> object:
 
 #: Text to be said. A longer text is cut after MAX_WORDS characters, not refused.
 Words = Annotated[str, BeforeValidator(_cut)]
+
+
+def pick(wanted: str, names: Sequence[str], *, what: str = "You see") -> int:
+    """Return the index of the name meant. Raises ToolFailed that says what there is when none or several fit.
+
+    Case, articles and full stops do not matter. An exact name wins, then the only one that begins so, then the
+    only one that shares all words of the shorter side.
+    """
+    found = candidates(wanted, names)
+    if len(found) == 1:
+        return found[0]
+    shown = one_line(wanted, max_chars=60)
+    if found:
+        several = ", ".join(names[index] for index in found)
+        raise ToolFailed(f"More than one thing here is '{shown}': {several}. Say which one.")
+    there = ", ".join(names) or "nothing"
+    raise ToolFailed(f"There is no '{shown}' here. {what}: {there}.")
+
+
+def candidates(wanted: str, names: Sequence[str]) -> list[int]:
+    """Return the indexes of the names that fit `wanted` best; empty when none does."""
+    target = plain(wanted)
+    if not target:
+        return []
+    plains = [plain(name) for name in names]
+    words = set(target.split())
+    return (
+        [index for index, name in enumerate(plains) if name == target]
+        or [index for index, name in enumerate(plains) if name.startswith(target)]
+        or [index for index, name in enumerate(plains) if _overlap(words, set(name.split()))]
+    )
+
+
+def plain(name: str) -> str:
+    """Return `name` in lower case without articles, quotation marks and outer punctuation."""
+    words = [word.strip(".,;:!?'\"") for word in name.casefold().split()]
+    kept = [word for word in words if word and word not in _ARTICLES]
+    return " ".join(kept or [word for word in words if word])
+
+
+def _overlap(wanted: set[str], name: set[str]) -> bool:
+    """Tell whether one side's words are all among the other's."""
+    return bool(name) and (wanted <= name or name <= wanted)

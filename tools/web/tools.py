@@ -1,7 +1,7 @@
-"""The tool `web_search`: hits of a search on the web, each with the number to cite it by.
+"""The two tools of the web: `web_search` gives hits, each with the number to cite it by, and `open_page` a page's text.
 
 A wrong domain never costs the model its search: a name that is no domain, or that may not be searched, is left out, and
-domains on which nothing is found are dropped. A note says so.
+domains on which nothing is found are dropped. A note says so. Of a long page a part can be asked for.
 """
 
 from __future__ import annotations
@@ -13,20 +13,29 @@ from pydantic import Field, field_validator
 
 from tools.context import ToolContext
 from tools.errors import ToolFailed
-from tools.text.clean import one_line
+from tools.text.clean import clean_heard, one_line
 from tools.tool import Arguments, Category, Tool
 from tools.trust import Source
-from tools.web.advice import NOTHING_FOUND, advice, log_failure
 from tools.web.cite import WebTurn, footer, turn_of
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import is_domain, normal_domain
-from tools.web.results import SearchResultItem, WebSearchToolResult
+from tools.web.fetch.url import MAX_URL_CHARS, UrlOrigin, UrlPolicy, parse
+from tools.web.results import (
+    NOTHING_FOUND,
+    OpenPageToolResult,
+    SearchResultItem,
+    WebSearchToolResult,
+    advice,
+    log_failure,
+)
 from tools.web.search.filtering import focus
-from tools.web.source.answers import Hits
-from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange, WebSource
+from tools.web.source.answers import Hits, WebPage
+from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange, WebSource, part_of
 
 #: The seconds a search gets when its providers do not say how long they may take.
-TIMEOUT_SECONDS = 30.0
+SEARCH_TIMEOUT_SECONDS = 30.0
+#: The seconds a page gets when its readers do not say how long they may take.
+PAGE_TIMEOUT_SECONDS = 45.0
 MAX_DOMAINS = 20
 #: Other words that a model may use for a range of time.
 _RANGES = {"day": "d", "week": "w", "month": "m", "year": "y", "any": "all", "": "all"}
@@ -68,7 +77,7 @@ class WebSearchArguments(Arguments):
 
 
 def web_search_tool(
-    source: WebSource[SearchQuery, Hits], now: Callable[[], float], timeout_seconds: float = TIMEOUT_SECONDS
+    source: WebSource[SearchQuery, Hits], now: Callable[[], float], timeout_seconds: float = SEARCH_TIMEOUT_SECONDS
 ) -> Tool:
     """Return the tool for this source; `now` gives clock seconds. The run that calls it may have less time left."""
 
@@ -136,3 +145,69 @@ def _domains(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _list_names(names: Sequence[str]) -> str:
     return one_line(", ".join(name[:80] for name in names[:_MAX_NAMED]), max_chars=200)
+
+
+class OpenPageArguments(Arguments):
+    """Which page, and which part of it."""
+
+    url: str = Field(
+        min_length=1,
+        max_length=MAX_URL_CHARS,
+        description="the address, exactly as a search result or a person gave it",
+    )
+    max_length: int | None = Field(default=None, ge=100, le=200_000, description="most characters to read")
+    offset: int = Field(
+        default=0, ge=0, le=10_000_000, description="where to go on in a long page: a number of characters"
+    )
+
+
+def open_page_tool(
+    pages: WebSource[str, WebPage],
+    policy: UrlPolicy,
+    max_page_length: int,
+    now: Callable[[], float],
+    timeout_seconds: float = PAGE_TIMEOUT_SECONDS,
+) -> Tool:
+    """Return the tool that opens `pages`; `now` gives clock seconds. The run that calls it may have less time left."""
+
+    async def open_page(arguments: OpenPageArguments, context: ToolContext) -> OpenPageToolResult:
+        """Return the page, or a result that says what is wrong and what to do."""
+        turn = turn_of(context)
+        try:
+            url = _parse_allowed(arguments.url, policy, turn)
+            length = min(arguments.max_length or max_page_length, max_page_length)
+            page = part_of(await pages.ask(url), arguments.offset, length)
+        except WebError as error:
+            log_failure("open_page", error)
+            shown = one_line(arguments.url, max_chars=200)
+            return OpenPageToolResult(url=shown, status="error", error=advice(error, now()))
+        number = turn.citations.number(page.url, page.title)
+        return OpenPageToolResult(
+            citation_id=number,
+            url=page.url,
+            title=one_line(page.title),
+            content=clean_heard(page.content, max_page_length, keep_newlines=True),
+            content_length=page.content_length,
+            original_length=page.original_length,
+            truncated=page.truncated,
+            notes=list(page.notes),
+        )
+
+    return Tool(
+        name="open_page",
+        description="Read a page of the web. Only addresses that a search found or a person wrote can be opened.",
+        arguments=OpenPageArguments,
+        category=Category.ASYNC_REQUIRED,
+        execute=open_page,
+        timeout_seconds=timeout_seconds,
+        source=Source.WEB,
+    )
+
+
+def _parse_allowed(url: str, policy: UrlPolicy, turn: WebTurn) -> str:
+    """Return the address in its normal form. Raises WebError when it may not be opened."""
+    safe = parse(url.strip(), policy)
+    if policy.url_origin is UrlOrigin.SEEN and safe not in turn.seen:
+        said = "this address was in no search result and in nobody's words"
+        raise WebError(ErrorKind.POLICY, said, told=said)
+    return str(safe)

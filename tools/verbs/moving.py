@@ -1,4 +1,4 @@
-"""The tools `follow`, `stay` and `home`: where a character goes without being told each step.
+"""The tools that move a character: `move` through an exit, `follow` a person, `stay` and go `home`.
 
 `follow` only notes the person. When that person leaves, a rule makes the character walk after them
 (`assistant/loop/unasked/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
@@ -13,9 +13,41 @@ from tools.errors import ToolFailed
 from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
 from tools.verbs.handling import find_person
-from tools.verbs.sight import SceneView, label_scene, show_scene
+from tools.verbs.looking import SceneView, label_scene, show_scene
 
 SWITCHED_OFF = "You follow nobody in this game. It was not done."
+
+
+class MoveArguments(Arguments):
+    """Which way to go."""
+
+    direction: str = Field(min_length=1, max_length=100, description="name of an exit, for example: north")
+
+
+async def move(arguments: MoveArguments, context: ToolContext) -> SceneView | Labelled:
+    """Walk through the exit and return the scene at the other end."""
+    there = await context.world.move(one_line(arguments.direction))
+    if context.following is not None:
+        context.following.look_for_leader(there.people)
+    return label_scene(there)
+
+
+async def _reconcile_move(_: MoveArguments, context: ToolContext) -> str:
+    """Tell where the character is now, when it is not known whether it walked."""
+    there = show_scene(await context.world.look())
+    return f"You were interrupted while walking. Now you see:\n{there.model_dump_json()}"
+
+
+MOVE = Tool(
+    name="move",
+    description="Walk to another room through an exit.",
+    arguments=MoveArguments,
+    category=Category.DANGEROUS,
+    execute=move,
+    reconcile=_reconcile_move,
+    targets=("direction",),
+    reach=Reach.NOBODY,
+)
 
 
 class FollowArguments(Arguments):

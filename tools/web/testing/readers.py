@@ -1,0 +1,195 @@
+"""The fakes of the services that only read pages: Jina Reader and Crawl4AI.
+
+Their base keeps pages, a record of requests and a limit per minute. The fake Jina has its envelope, its error names,
+and its warning when the page itself failed; the fake Crawl4AI has its `md` endpoint, FastAPI's errors, slowapi's limit
+and a browser's error text in a 500.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+from twisted.web.http import Request
+from twisted.web.resource import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class FakePage:
+    """A page as the service sees it."""
+
+    title: str
+    content: str
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A response that the service gives once instead of a page."""
+
+    status: int
+    body: Mapping[str, Any] | bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """One request: the page it is for, and what came with it."""
+
+    url: str
+    method: str
+    headers: Mapping[str, str]
+    record: Mapping[str, Any]
+
+
+class FakeReader(Resource):
+    """Serves `pages` by URL. Each of `failures` is given first, to one request. `now` gives clock seconds."""
+
+    isLeaf = True
+
+    def __init__(self, now: Callable[[], float], pages: Mapping[str, FakePage], *, key: str = "") -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+        self.now = now
+        self.pages = dict(pages)
+        self.key = key
+        self.failures: deque[Failing] = deque()
+        self.heard: list[ReadRequest] = []
+        self._times: deque[float] = deque()
+
+    def seconds_over(self, most_per_minute: int) -> float:
+        """Count a request if there is room for it; return 0 then, else the seconds until there is room."""
+        now = self.now()
+        while self._times and self._times[0] <= now - 60.0:
+            self._times.popleft()
+        if len(self._times) >= most_per_minute:
+            return self._times[0] + 60.0 - now
+        self._times.append(now)
+        return 0.0
+
+    def say(
+        self, request: Request, status: int, body: Mapping[str, Any] | bytes, headers: Mapping[str, str] | None = None
+    ) -> bytes:
+        """Set status and headers, and return the body of this answer."""
+        request.setResponseCode(status)
+        request.setHeader("Content-Type", "text/html" if isinstance(body, bytes) else "application/json")
+        for name, value in (headers or {}).items():
+            request.setHeader(name, value)
+        return body if isinstance(body, bytes) else orjson.dumps(body)
+
+    def hear(self, request: Request, url: str = "") -> ReadRequest:
+        """Record and return the request. A `url` in its body overrides the argument."""
+        raw = request.content.read() if request.content else b""
+        record: Any = {}
+        if raw:
+            record = orjson.loads(raw)
+        named = {
+            name.decode("latin-1").lower(): values[0].decode("latin-1")
+            for name, values in request.requestHeaders.getAllRawHeaders()
+        }
+        heard = ReadRequest(record.get("url", url), request.method.decode("latin-1"), named, record)
+        self.heard.append(heard)
+        return heard
+
+    def is_locked(self, heard: ReadRequest) -> bool:
+        """Tell whether a key is required and the request lacks it."""
+        return bool(self.key) and heard.headers.get("authorization") != f"Bearer {self.key}"
+
+
+class FakeJina(FakeReader):
+    """Allows 20 requests a minute without a key and 500 with the right one; a wrong key is refused."""
+
+    keyless_per_minute = 20
+    keyed_per_minute = 500
+
+    def render(self, request: Request) -> bytes:
+        """Answer one request."""
+        heard = self.hear(request, unquote(request.uri.decode("ascii").removeprefix("/")))
+        if self.failures:
+            failing = self.failures.popleft()
+            return self.say(request, failing.status, failing.body, failing.headers)
+        has_key = "authorization" in heard.headers
+        if has_key and self.is_locked(heard):
+            return self._refuse(request, (401, "AuthenticationFailedError", 40103), "Invalid API key")
+        most = self.keyed_per_minute if has_key else self.keyless_per_minute
+        wait = self.seconds_over(most)
+        if wait:
+            said = f"Per IP rate limit exceeded ({most} RPM)"
+            retry_after = {"Retry-After": str(math.ceil(wait))}
+            return self._refuse(request, (429, "RateLimitTriggeredError", 42903), said, retry_after)
+        if not heard.url.startswith(("http://", "https://")):
+            return self._refuse(request, (422, "ParamValidationError", 40001), f"Invalid URL: {heard.url}")
+        page = self.pages.get(heard.url)
+        if page is None:
+            said = f"Failed to goto {heard.url}: Error: net::ERR_NAME_NOT_RESOLVED at {heard.url}"
+            return self._refuse(request, (422, "AssertionFailureError", 42206), said)
+        data: dict[str, Any] = {
+            "title": page.title,
+            "description": "",
+            "url": heard.url,
+            "content": page.content,
+            "usage": {"tokens": len(page.content) // 4},
+        }
+        if page.status != HTTPStatus.OK:
+            data["warning"] = f"Target URL returned error {page.status}: Not good"
+        return self.say(request, 200, {"code": 200, "status": 20000, "data": data})
+
+    def _refuse(
+        self, request: Request, refusal: tuple[int, str, int], said: str, headers: dict[str, str] | None = None
+    ) -> bytes:
+        code, name, status = refusal
+        body = {
+            "data": None,
+            "code": code,
+            "name": name,
+            "status": status,
+            "message": said,
+            "readableMessage": f"{name}: {said}",
+        }
+        return self.say(request, code, body, headers)
+
+
+class FakeCrawl4AI(FakeReader):
+    """Answers `POST /md`.
+
+    The filter `fit` gives no text for pages in `bare`, as the real filter does for pages with little text.
+    """
+
+    per_minute = 1000
+    bare: frozenset[str] = frozenset()
+
+    def render(self, request: Request) -> bytes:
+        """Answer one request."""
+        heard = self.hear(request)
+        if self.failures:
+            failing = self.failures.popleft()
+            return self.say(request, failing.status, failing.body, failing.headers)
+        if request.path != b"/md" or request.method != b"POST":
+            return self.say(request, 404, {"detail": "Not Found"})
+        if self.is_locked(heard):
+            return self.say(request, 401, {"detail": "Invalid or expired token"})
+        if self.seconds_over(self.per_minute):
+            return self.say(request, 429, {"error": f"Rate limit exceeded: {self.per_minute} per 1 minute"})
+        if "url" not in heard.record:
+            missing = {"type": "missing", "loc": ["body", "url"], "msg": "Field required", "input": {}}
+            return self.say(request, 422, {"detail": [missing]})
+        page = self.pages.get(heard.url)
+        if page is None:
+            said = f"Failed on navigating ACS-GOTO: Page.goto: net::ERR_NAME_NOT_RESOLVED at {heard.url}"
+            return self.say(request, 500, {"detail": said})
+        how = heard.record.get("f", "fit")
+        markdown = "" if how == "fit" and heard.url in self.bare else page.content
+        body = {
+            "url": heard.url,
+            "filter": how,
+            "query": heard.record.get("q"),
+            "cache": heard.record.get("c", "0"),
+            "markdown": markdown,
+            "success": True,
+        }
+        return self.say(request, 200, body)
