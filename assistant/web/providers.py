@@ -11,8 +11,7 @@ from assistant.web.tools import policy_of
 from resilience import HttpExchange
 from tools.web.extracting.extractor import Extractor
 from tools.web.fetch.fetcher import SafeFetcher
-from tools.web.fetch.judge import judge_for_reader
-from tools.web.fetch.resolve import Resolver, ThreadedResolver
+from tools.web.fetch.judge import Resolver, ThreadedResolver, judge_for_reader
 from tools.web.fetch.url import UrlOrigin
 from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
 from tools.web.read.direct import DirectReadProvider

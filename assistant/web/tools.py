@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 from assistant.config.web import WebConfig
 from tools import Tool
-from tools.web import open_page, web_search
 from tools.web.fetch.url import UrlOrigin, UrlPolicy
-from tools.web.open_page import open_page_tool
 from tools.web.source.answers import Hits, WebPage
 from tools.web.source.protocol import SearchQuery, WebSource
-from tools.web.web_search import web_search_tool
+from tools.web.tools import PAGE_TIMEOUT_SECONDS, SEARCH_TIMEOUT_SECONDS, open_page_tool, web_search_tool
 
 
 def policy_of(config: WebConfig) -> UrlPolicy:
@@ -31,7 +29,7 @@ def web_tools(
     hits: WebSource[SearchQuery, Hits],
     pages: WebSource[str, WebPage],
     now: Callable[[], float],
-    seconds: tuple[float, float] = (web_search.TIMEOUT_SECONDS, open_page.TIMEOUT_SECONDS),
+    seconds: tuple[float, float] = (SEARCH_TIMEOUT_SECONDS, PAGE_TIMEOUT_SECONDS),
 ) -> tuple[Tool, Tool]:
     """Return the tools that search `hits` and open `pages`. `now` gives clock seconds.
 

@@ -15,15 +15,13 @@ from assistant.web.providers import WebProviders
 from assistant.web.tools import web_tools
 from tools import Tool
 from tools.web.errors import ErrorKind
-from tools.web.fetch.judge import Resolver, ThreadedResolver, judge_for_reader
 from tools.web.search.filtering import Domains, FilteredSearch
 from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
 from tools.web.source.cached import Cached, page_cache, search_cache
 from tools.web.source.first_of import FirstOf
-from tools.web.source.protocol import SearchQuery
 from tools.web.source.paced import Allotted, HourlyQuota, Paced
+from tools.web.source.protocol import SearchQuery
 from tools.web.source.state import OF_A_SERVICE, ProviderState, Rate, kinds_of_reader
-from tools.web.tools import open_page_tool, web_search_tool
 
 #: Returns the current key of the provider of this name, empty when there is none.
 RereadKey = Callable[[str], Awaitable[str]]

@@ -28,7 +28,6 @@ from llm import Capabilities, get_provider
 from resilience import HttpExchange, Pipeline
 from tools import Kind, Principal, Registry, Tool
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
-from tools.web.tools import open_page_tool, web_search_tool
 
 #: All tools that a world may have.
 WORLDLY: Sequence[Tool] = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)
