@@ -14,7 +14,7 @@ from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal import Journal
-from assistant.keys.pieces import KeyPieces
+from assistant.keys.disguises import KeyPieces
 from assistant.loop.billing import Billing
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.repeats import Repeats

@@ -15,7 +15,7 @@ from assistant.events.floor import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal.records import MESSAGE
-from assistant.keys.pieces import KeyPieces
+from assistant.keys.disguises import KeyPieces
 from assistant.loop.billing import Billing, MinuteCounts
 from assistant.loop.prompt import example_messages, example_sayings, system_message
 from assistant.loop.run_context import RunContext

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from assistant.keys.pieces import KeyPieces
+from assistant.keys.disguises import KeyPieces
 from llm import LLMResponse
 from llm.messages import (
     JSON,

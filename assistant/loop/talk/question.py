@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived
 from assistant.language.attend import Turn, View
-from assistant.language.spelling import write_out
+from assistant.language.languages import write_out
 from assistant.language.words import names_in
 from assistant.loop.run import Run
 from assistant.loop.run_context import RunContext
