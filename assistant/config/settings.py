@@ -21,9 +21,7 @@ from assistant.config.words import problem, table_in
 from assistant.errors import AssistantError
 
 DEFAULT_FILE = Path("assistant.toml")
-
 _log = Logger()
-
 #: By table: the former name of a setting, and its name now.
 FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "assistant": {
@@ -35,17 +33,11 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
         "needs": "required_permission",
     },
 }
-
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
-
 _NAME = r"(?:\"[^\"]+\"|'[^']+'|[\w-]+)"
-
 _NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
-
 _TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]")
-
 _KEY = re.compile(rf"\s*({_NAMES})\s*=")
-
 #: The path of a setting: names of tables and keys, and numbers in lists, which count from 0.
 _Path = tuple[str | int, ...]
 

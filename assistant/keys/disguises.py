@@ -24,14 +24,10 @@ _MARKUP = re.compile(
 _BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 #: Characters whose folds are remembered: more than any language has in daily use.
 _MOST_REMEMBERED = 8192
-
-
 #: Letters and digits in a row that count as a piece of a key and not as chance.
 PIECE = 6
-
 #: Once this many letters and digits were told, in one piece or in all, the rest is not told.
 ENOUGH = 12
-
 #: A key of letters alone may be a name in words; one shorter than this is not looked for in pieces.
 _LONG_WORDS = 20
 

@@ -23,13 +23,10 @@ from resilience import DeadlineExceeded
 from resilience.threads import in_daemon_thread
 
 __all__ = ["InThread", "KeyReferenceError", "KeySources", "anchor", "check_reference", "resolve_key"]
-
 #: The largest key file in bytes; a larger file holds something else.
 MAX_BYTES = 8 * 1024
-
 #: The service that our entries of the keyring belong to.
 SERVICE = "mud-assistant"
-
 _CAUSES = {
     errno.ENOENT: "there is no file {path}: make it, with the key as its only line",
     errno.ENOTDIR: "there is no file {path}: a part of its path is no folder",
@@ -43,19 +40,13 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-
-
 #: How long reading a key may take, in seconds. A person may have to unlock it first.
 KEY_SECONDS = 60.0
-
 #: What to do after the environment was changed; surfaces with a better word for it replace this text.
 ANEW = "start the program anew"
-
 #: Does blocking work away from the reactor's thread. Raises DeadlineExceeded, and what the work raises.
 InThread = Callable[[Callable[[], str]], Awaitable[str]]
-
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-
 _SCHEMES = ("env", "file", "keyring")
 
 

@@ -30,19 +30,12 @@ _OVERFLOW_ROOM = PAGE_BYTES - 4
 _VARINT_BYTES = 9
 _INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 7, 8, 9, 12
-
-
 _HEADER_BYTES = 32
-
 _FRAME_BYTES = 24
-
 _MAGIC_LITTLE, _MAGIC_BIG = 0x377F0682, 0x377F0683
-
 _MASK = 0xFFFFFFFF
-
 #: A page number above this (16 GiB) is not believed.
 _MAX_PAGES = 4_194_304
-
 Sums = tuple[int, int]
 
 

@@ -22,20 +22,14 @@ from assistant.journal.tables.stream import names_in
 #: SQL: whether an event belongs to a run that is not over.
 _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
                   WHERE event = events.seq AND closed_at IS NULL)"""
-
-
 #: The tables that hold an assistant's life; steps, calls and results are deleted with their runs. The lease stays, so
 #: that a process that still runs the assistant elsewhere stays shut out.
 _ITS_OWN = ("events", "runs", "stream", "notes", "muted")
-
 #: How many rows of a kind one write removes.
 SLICE = 200
-
 #: A prune that removes this many rows of a kind shows a backlog: the next prune comes soon.
 BACKLOG = 10 * SLICE
-
 _SOON_SECONDS = 600.0
-
 _DAY_SECONDS = 86_400
 
 

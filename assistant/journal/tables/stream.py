@@ -29,14 +29,10 @@ _PRIVATE = re.compile(r'^(?P<who>.+?) (?:(?P<how>whispers to|pages) you|says on 
 _SUMMARY = "[What happened before, in short:"
 #: Calls whose words and results everybody in the room could see.
 _OPEN_CALLS = frozenset({"say", "emote", "look", "inspect", "who", "move"})
-
-
 #: How many records of names are cached for the next entries.
 _KEPT_RECORDS = 64
-
 #: The values of a new row: importance, event ids, messages, authority, sources, audience.
 Row = tuple[int, bytes, bytes, int, bytes, bytes]
-
 #: The audience record of an entry that everybody may be told of.
 _EVERYBODY = seal(b"[]")
 
