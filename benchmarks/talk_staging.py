@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.config.schema import AssistantConfig
 from assistant.events.trace import Observer
-from assistant.keys.pieces import KeyPieces
+from assistant.keys.disguises import KeyPieces
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant, OnFailure

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from assistant.checks.finding import Problem
 from assistant.config.schema import JournalConfig
-from assistant.journal.file.files import connect, make_durable
+from assistant.journal.files import connect, make_durable
 from assistant.journal.sqlite.reading import CannotRead, open_for_reading
 from assistant.keys.binding import KeyBinding
 

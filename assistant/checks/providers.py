@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
-from assistant.config.web import WebConfig, WebProviderConfig
+from assistant.config.sections import WebConfig, WebProviderConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
 

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from assistant.config.former_names import FORMER_NAMES, is_now_called, with_new_names
 from assistant.config.schema import AssistantConfig, Config, ModelConfig
-from assistant.config.settings import SettingsError
-from assistant.config.web import WebConfig
+from assistant.config.sections import WebConfig
+from assistant.config.settings import FORMER_NAMES, SettingsError, is_now_called, with_new_names
 from assistant.config.words import allowed, example, problem, read, written
 
 #: The tables whose settings may be named without the table, in the order in which a name is looked up.

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from assistant.config.company import MannerConfig
 from assistant.config.known_providers import needs_prices
 from assistant.config.model_options import (
     ApiVersion,
@@ -19,8 +18,7 @@ from assistant.config.model_options import (
     SpecialText,
     ThinkingTokens,
 )
-from assistant.config.types import Address, KeyReference, Seconds, Settings
-from assistant.config.web import WebConfig
+from assistant.config.sections import Address, KeyReference, MannerConfig, Seconds, Settings, WebConfig
 from assistant.events.classify import Classification
 
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."

@@ -1,4 +1,7 @@
-"""Reads the settings from `assistant.toml`. An error is one sentence that says what is wrong, and on which line."""
+"""Reads the settings from `assistant.toml`. An error is one sentence that says what is wrong, and on which line.
+
+Names that settings had in the version before are understood for one release, and the owner is told.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from typing import Any
 from pydantic import ValidationError
 from twisted.logger import Logger
 
-from assistant.config.former_names import list_renamed, present_name, with_new_names
 from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
 from assistant.config.words import problem, table_in
@@ -20,13 +22,22 @@ from assistant.errors import AssistantError
 
 DEFAULT_FILE = Path("assistant.toml")
 _log = Logger()
-
+#: By table: the former name of a setting, and its name now.
+FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "assistant": {
+        "excuse": "fallback_line",
+        "excuse_every_seconds": "fallback_every_seconds",
+        "budget_excuse": "budget_line",
+        "rate_excuse": "rate_line",
+        "waking": "waking_line",
+        "needs": "required_permission",
+    },
+}
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 _NAME = r"(?:\"[^\"]+\"|'[^']+'|[\w-]+)"
 _NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
 _TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]")
 _KEY = re.compile(rf"\s*({_NAMES})\s*=")
-
 #: The path of a setting: names of tables and keys, and numbers in lists, which count from 0.
 _Path = tuple[str | int, ...]
 
@@ -171,3 +182,34 @@ def _within(names: Sequence[str], counts: Mapping[_Path, int]) -> _Path:
 def _split(names: str) -> list[str]:
     """Return the parts of a dotted name, without quotes."""
     return [part.strip("\"'") for part in re.findall(_NAME, names)]
+
+
+def with_new_names(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables with each setting under its present name. Where both names are set, the present one counts."""
+    renamed = dict(tables)
+    for table, names in FORMER_NAMES.items():
+        if isinstance(values := tables.get(table), Mapping) and not names.keys().isdisjoint(values):
+            now = {names[name]: value for name, value in values.items() if name in names}
+            renamed[table] = now | {name: value for name, value in values.items() if name not in names}
+    return renamed
+
+
+def list_renamed(tables: Mapping[str, Any]) -> list[str]:
+    """Return a sentence, without a full stop, for each setting of these tables that has its former name."""
+    return [
+        is_now_called(table, name)
+        for table, names in FORMER_NAMES.items()
+        if isinstance(values := tables.get(table), Mapping)
+        for name in names
+        if name in values
+    ]
+
+
+def present_name(table: str, name: str) -> str:
+    """Return the present name of a setting of this table, which may be the one given."""
+    return FORMER_NAMES.get(table, {}).get(name, name)
+
+
+def is_now_called(table: str, former: str) -> str:
+    """Say what the setting with this former name is called now, without a full stop."""
+    return f"{table}.{former} is now called {table}.{FORMER_NAMES[table][former]}"

@@ -1,4 +1,8 @@
-"""Tracks conversations that go on without the assistant's name, lines left to others, and who woke it lately."""
+"""Decides whose turn it is to speak: with whom an assistant talks without being named, and which assistant answers.
+
+It tracks the conversations that go on, the lines left to others, and who woke the assistant lately. The floor is one
+for all assistants of a process: pauses between their lines, and one answer to a line to everybody.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.events.classify import Attention, Classification, is_named, is_unspoken
@@ -22,6 +27,10 @@ _FAREWELL = re.compile(
     r"|\b(?:have to|must|need to|gotta|got to) (?:go|leave|run|be (?:going|off))(?: now)?\W*$",
     re.IGNORECASE,
 )
+#: How long an assistant waits for its turn at most, in seconds: waiting must not exceed the time limit of its tool.
+MAX_WAIT = 6.0
+#: How many claims and rooms are kept; the oldest go first.
+MAX_CLAIMS = 500
 
 
 @dataclass(slots=True)
@@ -159,3 +168,44 @@ class Cooldown:
             self._until[key] = self._clock.seconds() + self._seconds
             while len(self._until) > MAX_KEPT:
                 del self._until[next(iter(self._until))]
+
+
+class Floor:
+    """The turns and claims of all assistants of a process, one object for all. Its times are on `clock`."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        #: When the next line may be spoken in a room, by the room's identity.
+        self._free: dict[str, float] = {}
+        #: Who claimed what, and until when.
+        self._claims: dict[tuple[str, ...], tuple[str, float]] = {}
+
+    def turn(self, room: str, pause_seconds: float) -> Deferred[None] | None:
+        """Take the next turn to speak in `room`. None means now; a Deferred fires when the turn comes.
+
+        The next line comes `pause_seconds` later. An unknown room, an empty string, has no turns. Cancelling gives up
+        the wait.
+        """
+        now = self._clock.seconds()
+        if not room or pause_seconds <= 0:
+            return None
+        wait = min(MAX_WAIT, max(0.0, self._free.pop(room, now) - now))
+        self._free[room] = now + wait + pause_seconds
+        if len(self._free) > MAX_CLAIMS:
+            del self._free[next(iter(self._free))]
+        if wait <= 0:
+            return None
+        come: Deferred[None] = Deferred(lambda _: timer.cancel())
+        timer = self._clock.callLater(wait, come.callback, None)
+        return come
+
+    def claim(self, what: tuple[str, ...], who: str, seconds: float) -> bool:
+        """Tell whether the assistant `who` holds this claim. The first that asks gets it, for `seconds`."""
+        now = self._clock.seconds()
+        holder, until = self._claims.pop(what, (who, now))
+        if until <= now:
+            holder = who
+        self._claims[what] = (holder, now + seconds if holder == who else until)
+        if len(self._claims) > MAX_CLAIMS:
+            del self._claims[next(iter(self._claims))]
+        return holder == who

@@ -5,7 +5,6 @@
 
 import warnings
 
-from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange, StreamEntry
 from assistant.journal.errors import (
     AlreadyRecorded,
     BrokenRecord,
@@ -19,17 +18,27 @@ from assistant.journal.errors import (
     NewerRecord,
     UnknownRun,
 )
-from assistant.journal.interrupted import InterruptedCall, InterruptedRun, InterruptedStep, UnknownEffect
 from assistant.journal.memory import MemoryJournal, RunRecord
-from assistant.journal.protocol import Journal
+from assistant.journal.protocol import (
+    NO_CHANGE,
+    Accepted,
+    Forgotten,
+    InterruptedCall,
+    InterruptedRun,
+    InterruptedStep,
+    Journal,
+    Parked,
+    StreamChange,
+    StreamEntry,
+    UnknownEffect,
+)
 from assistant.journal.sqlite.opening import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
 from assistant.journal.sqlite.store import Store
 from assistant.journal.sqlite_journal import SqliteJournal
 from assistant.journal.tables.lease import Lease
-from assistant.journal.tables.mutes import Muted, StoredMutes
-from assistant.journal.tables.notes import StoredNotes
+from assistant.journal.tables.notes import Muted, StoredMutes, StoredNotes
 from assistant.journal.tables.process_wide import StoredBindings, StoredUsage
-from assistant.journal.tables.retention import Pruned, next_prune_after
+from assistant.journal.tables.removal import Pruned, next_prune_after
 from assistant.journal.tables.stream import LoadedStream, StoredStream
 
 __all__ = [

@@ -8,9 +8,17 @@ from dataclasses import dataclass, field
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome, settles
-from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange
 from assistant.journal.errors import AlreadyRecorded, InboxFullError, UnknownRun
-from assistant.journal.interrupted import InterruptedRun, UnknownEffect, steps_of
+from assistant.journal.protocol import (
+    NO_CHANGE,
+    Accepted,
+    Forgotten,
+    InterruptedRun,
+    Parked,
+    StreamChange,
+    UnknownEffect,
+    steps_of,
+)
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed

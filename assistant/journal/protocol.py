@@ -1,22 +1,139 @@
-"""The interface of the journal: what the loop writes down, and when. The loop knows nothing else of the journal.
+"""The interface of the journal: what the loop writes down and when, and the values it gives and gets back. Pure.
 
-The order is the promise. An event is accepted when `accept` returns. A response is written before any of its calls
-runs, an intent before its effect, and the result after it. The events of a run are acknowledged with its outcome.
+The loop knows nothing else of the journal. The order is the promise. An event is accepted when `accept` returns. A
+response is written before any of its calls runs, an intent before its effect, and the result after it. The events of a
+run are acknowledged with its outcome. What an interrupted run left comes back as its steps, each as far as it came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from assistant.events.classify import Attention
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome
-from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange
-from assistant.journal.interrupted import InterruptedRun, UnknownEffect
-from llm.messages import ToolCall
+from llm.messages import Message, ToolCall
 from llm.response import LLMResponse
 from tools.result import Executed
+from tools.trust import Audience
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An event in the inbox, with the attention it got."""
+
+    event: Event
+    attention: Attention
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """An event that is no longer tried, and why. `accepted` is None when it cannot be read."""
+
+    event_id: str
+    accepted: Accepted | None
+    crashes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEntry:
+    """Something perceived, or one whole step, with the ids of the events in it. `seq` is 0 until it is written.
+
+    `authority` is the lowest of what the entry holds. `sources` are the ids of the principals whose words are in it.
+    `audience` says who may be told of it. `others_see` replaces the entry where others would hear the answer; when it
+    is empty, the entry is left out there.
+    """
+
+    messages: tuple[Message, ...]
+    importance: int
+    event_ids: tuple[str, ...] = ()
+    authority: int = 0
+    sources: tuple[str, ...] = ()
+    seq: int = 0
+    audience: Audience = None
+    others_see: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChange:
+    """A change of the stream: entries to append, in this order, and the numbers of those trimmed since the last one."""
+
+    new: tuple[StreamEntry, ...] = ()
+    forget: tuple[int, ...] = ()
+
+
+#: The change that leaves the stream as it is.
+NO_CHANGE = StreamChange()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much was removed of a player, and how many of their events are `waiting` and must be dealt with first.
+
+    `erased` is True when no byte of the removed data is left in the file and its log. Otherwise the next start erases
+    the rest.
+    """
+
+    events: int
+    runs: int
+    notes: int
+    entries: int
+    waiting: int = 0
+    erased: bool = False
+
+
+#: Step, counted from 1, and index of the call in it, from 0.
+At = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptedCall:
+    """One call of a step. When it was `intended` but has no `executed`, its outcome is unknown.
+
+    `call` is None only when damage destroyed both the answer and the intent.
+    """
+
+    index: int
+    call: ToolCall | None
+    intended: bool
+    executed: Executed | None
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptedStep:
+    """One step: the model's answer (None when damage destroyed it) and its calls in order."""
+
+    number: int
+    response: LLMResponse | None
+    calls: tuple[InterruptedCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptedRun:
+    """An open run that is not in progress: its process died, or could not write its end.
+
+    `opened_at` is in seconds since 1970, 0 in memory. `poisoned` is True when any of its events is parked by now.
+    """
+
+    id: str
+    opened_at: float
+    events: tuple[Accepted, ...]
+    steps: tuple[InterruptedStep, ...]
+    poisoned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownEffect:
+    """An effect that was begun and has no result, in a run that is over. `at` is in seconds since 1970."""
+
+    run_id: str
+    step: int
+    index: int
+    call: ToolCall | None
+    at: float
 
 
 class Journal(Protocol):
@@ -80,3 +197,33 @@ class Journal(Protocol):
     def interrupted(self) -> Awaitable[InterruptedRun | None]:
         """Return the oldest open run, None when there is none. Call it only while no run is in progress."""
         ...
+
+
+def steps_of(
+    responses: Mapping[int, LLMResponse | None],
+    intents: Mapping[At, ToolCall | None],
+    results: Mapping[At, Executed | None],
+) -> tuple[InterruptedStep, ...]:
+    """Return all that is known of the steps of a run. Takes its records; None stands for one that cannot be read."""
+    numbers = sorted({*responses, *(step for step, _ in [*intents, *results])})
+    return tuple(_step(number, responses.get(number), intents, results) for number in numbers)
+
+
+def _step(
+    number: int,
+    response: LLMResponse | None,
+    intents: Mapping[At, ToolCall | None],
+    results: Mapping[At, Executed | None],
+) -> InterruptedStep:
+    asked = dict(enumerate(response.tool_calls)) if response else {}
+    indices = sorted({*asked, *(index for step, index in [*intents, *results] if step == number)})
+    calls = tuple(
+        InterruptedCall(
+            index,
+            intents.get((number, index)) or asked.get(index),
+            (number, index) in intents,
+            results.get((number, index)),
+        )
+        for index in indices
+    )
+    return InterruptedStep(number, response, calls)

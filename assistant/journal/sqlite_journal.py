@@ -9,14 +9,21 @@ from dataclasses import replace
 from assistant.events.classify import Attention
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome
-from assistant.journal.entries import NO_CHANGE, Accepted, Forgotten, Parked, StreamChange
 from assistant.journal.errors import JournalUnwritable
-from assistant.journal.interrupted import InterruptedRun, UnknownEffect
+from assistant.journal.protocol import (
+    NO_CHANGE,
+    Accepted,
+    Forgotten,
+    InterruptedRun,
+    Parked,
+    StreamChange,
+    UnknownEffect,
+)
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.sqlite.store import Store
-from assistant.journal.tables import erasure, inbox, runs, stream
+from assistant.journal.tables import inbox, removal, runs, stream
 from assistant.journal.tables.lease import Lease
-from assistant.journal.tables.retention import Pruned, prune
+from assistant.journal.tables.removal import Pruned, prune
 from assistant.journal.tables.runs import RunPlace
 from llm.messages import ToolCall
 from llm.response import LLMResponse
@@ -153,7 +160,7 @@ class SqliteJournal:
         Events that wait, or whose run is open, stay and are counted: deal with them and call again. The file is then
         rewritten, and nothing else is written meanwhile. Raises Fenced and JournalUnwritable.
         """
-        done = await self.lease.write(lambda db: erasure.forget(db, self.assistant, principal_id))
+        done = await self.lease.write(lambda db: removal.forget(db, self.assistant, principal_id))
         try:
             return replace(done, erased=await self.lease.store.compact())
         except JournalUnwritable:  # no room to rewrite it: done at the next start

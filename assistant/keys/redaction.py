@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from twisted.logger import Logger
 
-from assistant.keys.disguises import Folded, fold, fold_closed, has_markup, replace_spans
-from assistant.keys.pieces import KeyPieces
+from assistant.keys.disguises import Folded, KeyPieces, fold, fold_closed, has_markup, replace_spans
 
 #: Replaces a secret.
 SHOWN = "[key]"

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome
 from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
-from assistant.loop.run import Run
-from assistant.loop.run_context import RunContext
-from assistant.loop.speech.manner import in_manner
-from assistant.loop.speech.plain_text import answer_by, call_for_text
+from assistant.loop.run import Run, RunContext
+from assistant.loop.speech.manner import answer_by, call_for_text, in_manner
 from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from llm import assistant as assistant_message
 from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext

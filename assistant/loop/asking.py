@@ -1,7 +1,7 @@
-"""Asks the model for the next answer of a run, and once more when the answer only repeats something.
+"""Asks the model for the next answer of a run, at the expense of the player it is for.
 
-The request takes the form that suits the model. The answer leaves this module as it is recorded and acted on: without
-keys, and not a repetition.
+The request takes the form that suits the model. An answer that only repeats something is asked for once more. It leaves
+this module as it is recorded and acted on: without keys, and not a repetition.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 
 from twisted.logger import Logger
 
+from assistant.events.outcome import Limit, LimitReached
 from assistant.loop.early import complete_with_speech, first_sentence_listener
-from assistant.loop.payer import count_asker
 from assistant.loop.recovery import Early
-from assistant.loop.run import Run
-from assistant.loop.run_context import RunContext
-from assistant.loop.speech.discretion import make_discreet
-from assistant.loop.speech.repeats import SPEECH, words_of_answer
+from assistant.loop.run import Run, RunContext
+from assistant.loop.speech.screening import SPEECH, make_discreet, words_of_answer
+from assistant.loop.spending import A_MINUTE
 from assistant.loop.talk.answer import words_for_nothing
 from assistant.loop.talk.ask import ask_plainly, speech_call
-from llm import LLMResponse, Message, user
+from llm import BudgetReached, LLMResponse, Message, user
 from llm import assistant as assistant_message
 from llm.packing.packed import Joined, parts_of
 
@@ -115,3 +114,30 @@ async def _answer(context: RunContext, run: Run, again: str = "") -> Completion:
     response = await (answer if listener is None else complete_with_speech(listener, answer))
     context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
     return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, discreet(context, response))
+
+
+def count_asker(context: RunContext, run: Run) -> None:
+    """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
+    requester = run.requester
+    if requester is not None and run.counted != requester.id:
+        if why := context.billing.too_often(requester):
+            raise BudgetReached(why, account=requester.id, what=A_MINUTE)
+        run.counted = requester.id
+
+
+async def next_payer(context: RunContext, run: Run, spent: BudgetReached) -> LimitReached | None:
+    """Turn the run to the next asker, when the budget of the one it was for is used up.
+
+    Return None when it goes on for them, and the outcome when nobody is left to pay.
+    """
+    is_rate = spent.what == A_MINUTE
+    reached = LimitReached(Limit.RATE if is_rate else Limit.BUDGET, spent.message, spent.account)
+    requester = run.requester
+    if requester is None or spent.account != requester.id:
+        return reached
+    run.goes_without(requester)
+    if run.trigger is None:
+        return reached
+    _log.warn("{cause}", log_event="budget", cause=spent.message)
+    await (context.rate_line if is_rate else context.budget_line).make()
+    return None

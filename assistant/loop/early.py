@@ -16,9 +16,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from assistant.events.events import ChannelSaid
 from assistant.loop.acting import carry_out
 from assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
-from assistant.loop.run import Run
-from assistant.loop.run_context import RunContext
-from assistant.loop.speech.plain_text import call_for_text
+from assistant.loop.run import Run, RunContext
+from assistant.loop.speech.manner import call_for_text
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
 from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
 from llm import assistant as assistant_message

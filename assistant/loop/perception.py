@@ -14,8 +14,7 @@ from assistant.events.classify import Classification
 from assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
 from assistant.journal import Accepted
 from assistant.loop.prompt import scene_labels, scene_line
-from assistant.loop.run import Run
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import Run, RunContext
 from assistant.memory.entries import Entry
 from assistant.memory.origins import sources_of
 from assistant.memory.trimming import PERCEIVED_SHARE, fit_lines

@@ -50,7 +50,7 @@ class Example:
 
 _SAID = "You said it. Everybody in the room heard you."
 #: Weak models choose well with these examples and badly without: greet, look round, find out and then tell, whisper
-#: back. Hardly any world has their nouns, and an answer that repeats one is refused (`repeats.py`).
+#: back. Hardly any world has their nouns, and an answer that repeats one is refused (`speech/screening.py`).
 EXAMPLES: tuple[Example, ...] = (
     Example(
         'Ann says: "Good morning! Who are you?"',

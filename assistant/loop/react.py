@@ -17,13 +17,11 @@ from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitRe
 from assistant.events.trace import StepTrace
 from assistant.journal import InterruptedStep, JournalError
 from assistant.loop.acting import act, can_answer, keep_said, outcome_of, outcome_without_words
-from assistant.loop.asking import ask
-from assistant.loop.payer import next_payer
+from assistant.loop.asking import ask, next_payer
 from assistant.loop.perception import perceive
 from assistant.loop.recovery import SAY, Early, RecoveredAnswer
 from assistant.loop.resuming import act_unasked, open_run
-from assistant.loop.run import Run
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import Run, RunContext
 from llm import BudgetReached, ContextOverflow, LLMDeadlineExceeded, LLMError
 from tools import NOTHING_YET
 

@@ -11,13 +11,10 @@ from assistant.events.outcome import Failed, Outcome
 from assistant.journal import InterruptedRun, InterruptedStep
 from assistant.loop.acting import act, carry_out, outcome_of
 from assistant.loop.asking import discreet
-from assistant.loop.limits import Meter, RunLimits
 from assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
-from assistant.loop.run import Run, of_one_run
-from assistant.loop.run_context import RunContext
-from assistant.loop.unasked.following import act_by_rule
-from assistant.loop.unasked.granting import act_on_granted, is_granted_step, make_granted
-from assistant.loop.unasked.looking_up import look_up_first
+from assistant.loop.run import Run, RunContext, of_one_run
+from assistant.loop.spending import Meter, RunLimits
+from assistant.loop.unasked import act_by_rule, act_on_granted, is_granted_step, look_up_first, make_granted
 from resilience import Deadline
 from tools import ContextTrust, Dispatcher
 from tools.web.cite import WebTurn

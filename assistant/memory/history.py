@@ -12,9 +12,8 @@ from dataclasses import replace
 from itertools import islice
 
 from assistant.journal import StreamChange, StreamEntry
-from assistant.memory.bookkeeping import KEPT_IDS, KnownEvents, Levels, Unsaved
 from assistant.memory.entries import Entry, OldPart, from_store, old_part
-from assistant.memory.packed_entries import PackedEntries
+from assistant.memory.entry_table import KEPT_IDS, KnownEvents, Levels, PackedEntries, Unsaved
 from assistant.memory.trimming import KNOWN_BY, squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part

@@ -8,7 +8,7 @@ from pathlib import Path
 from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.config.model_options import token_references
 from assistant.config.schema import Config, ModelConfig
-from assistant.config.web import WebProviderConfig
+from assistant.config.sections import WebProviderConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, rebind
 from assistant.keys.reference import anchor

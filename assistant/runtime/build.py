@@ -10,18 +10,17 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.config.settings import SettingsError
 from assistant.events.classify import Manners
-from assistant.events.conversation import Conversations
-from assistant.events.floor import Floor
+from assistant.events.conversation import Conversations, Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal.records import MESSAGE
-from assistant.keys.pieces import KeyPieces
-from assistant.loop.billing import Billing, MinuteCounts
+from assistant.keys.disguises import KeyPieces
 from assistant.loop.prompt import example_messages, example_sayings, system_message
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import RunContext
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.loop.speech.repeats import Repeats
-from assistant.loop.unasked.granting import request_text
+from assistant.loop.speech.screening import Repeats
+from assistant.loop.spending import Billing, MinuteCounts
+from assistant.loop.unasked import request_text
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
 from assistant.memory.rights import Rights

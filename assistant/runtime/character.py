@@ -15,9 +15,8 @@ from assistant.events.outcome import Failed, Limit, LimitReached, Outcome
 from assistant.events.tick import Tick, TickPace
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
 from assistant.loop.react import react
-from assistant.loop.run_context import RunContext
-from assistant.loop.unasked.following import Homing, walking_after
-from assistant.loop.unasked.granting import tell_void, why_void
+from assistant.loop.run import RunContext
+from assistant.loop.unasked import Homing, tell_void, walking_after, why_void
 from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime import inbox

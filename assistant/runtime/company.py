@@ -8,7 +8,7 @@ from twisted.logger import Logger
 
 from assistant.events.classify import Attention, Classification, Manners, is_for_everybody
 from assistant.events.events import Arrived, Event, Said
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import RunContext
 from resilience import Launcher
 from tools import Kind, ToolFailed
 from tools.text.clean import one_line

@@ -27,7 +27,7 @@ from assistant.journal import (
     StreamEntry,
     next_prune_after,
 )
-from assistant.journal.tables.erasure import erase
+from assistant.journal.tables.removal import erase
 from assistant.keys.binding import KeyBinding
 from assistant.memory.rights import MemoryMutes, Mutes
 from resilience import Launcher

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import RunContext
 from assistant.loop.talk.question import front_of
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel
 from assistant.runtime.character import Assistant

@@ -12,7 +12,7 @@ from assistant.errors import KeyReferenceError
 from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import Journal, JournalError
-from assistant.loop.billing import TOTAL
+from assistant.loop.spending import TOTAL
 from assistant.runtime.character import Assistant
 from assistant.service.troubles import Trouble, TroubleKind, Troubles
 from assistant.service.wording.status import key_refusals

@@ -9,7 +9,7 @@ from pathlib import Path
 from twisted.logger import Logger
 
 from assistant.config.schema import Config
-from assistant.config.web import WebConfig
+from assistant.config.sections import WebConfig
 from assistant.keys.redaction import Secrets
 from assistant.service.embedded import MakeServed
 

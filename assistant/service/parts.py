@@ -11,11 +11,11 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from assistant.config.schema import Config
-from assistant.events.floor import Floor
+from assistant.events.conversation import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, Sound
 from assistant.keys.reference import anchor, key_sources
-from assistant.loop.billing import MinuteCounts
+from assistant.loop.spending import MinuteCounts
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel

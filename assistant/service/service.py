@@ -12,7 +12,7 @@ from assistant.checks.asking import ask_to_greet
 from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
 from assistant.config.schema import Config, ModelConfig
-from assistant.config.web import WebConfig
+from assistant.config.sections import WebConfig
 from assistant.errors import NoModelError
 from assistant.keys.reference import resolve_key
 from assistant.service.closing import tell_who_waits, within

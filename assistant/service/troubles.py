@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from twisted.logger import Logger
 
-from assistant.loop.billing import TOTAL
+from assistant.loop.spending import TOTAL
 
 #: The subject of troubles that concern every assistant.
 EVERYBODY = TOTAL

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from assistant.config.web import WebConfig, WebProviderConfig
+from assistant.config.sections import WebConfig, WebProviderConfig
 from assistant.web.tools import policy_of
 from resilience import HttpExchange
 from tools.web.extracting.extractor import Extractor

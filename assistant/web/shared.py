@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import DeferredLock
 
+from assistant.config.sections import WebConfig, WebProviderConfig
 from assistant.config.settings import SettingsError
-from assistant.config.web import WebConfig, WebProviderConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys, binding_of_provider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assistant.config.web import WebConfig
+from assistant.config.sections import WebConfig
 from tools import Tool
 from tools.web.fetch.url import UrlOrigin, UrlPolicy
 from tools.web.source.answers import Hits, WebPage

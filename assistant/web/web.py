@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
+from assistant.config.sections import WebConfig
 from assistant.config.settings import SettingsError
-from assistant.config.web import WebConfig
 from assistant.web.providers import WebProviders
 from assistant.web.tools import web_tools
 from tools import Tool

@@ -16,7 +16,7 @@ from assistant.events.classify import classify
 from assistant.events.events import Event
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.loop.react import react
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import RunContext
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant, manners_of
 from assistant.runtime.character import Assistant

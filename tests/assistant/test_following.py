@@ -12,7 +12,7 @@ from twisted.internet.task import Clock
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import ByRule, Left
 from assistant.journal.records import EVENT
-from assistant.loop.unasked.following import LEFT_ALONE, Homing
+from assistant.loop.unasked import LEFT_ALONE, Homing
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, living
 from tools import Kind, Principal

@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from assistant.config.former_names import FORMER_NAMES, is_now_called, list_renamed, with_new_names
 from assistant.config.options import find_renamed, merged, shown_options, with_option, without_option
 from assistant.config.schema import AssistantConfig, Config
-from assistant.config.settings import SettingsError, read_settings
+from assistant.config.settings import (
+    FORMER_NAMES,
+    SettingsError,
+    is_now_called,
+    list_renamed,
+    read_settings,
+    with_new_names,
+)
 
 #: A file for the version before: every setting that has another name now.
 BEFORE = """

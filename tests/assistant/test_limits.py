@@ -3,7 +3,7 @@ from __future__ import annotations
 from twisted.internet.task import Clock
 
 from assistant.events.outcome import Limit
-from assistant.loop.limits import Meter, RunLimits
+from assistant.loop.spending import Meter, RunLimits
 from llm import Usage
 from resilience import Deadline
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.loop.unasked.looking_up import MAX_QUERY_CHARS, query_of
+from assistant.loop.unasked import MAX_QUERY_CHARS, query_of
 from tools import Person, Scene, Thing
 
 SCENE = Scene(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.events.floor import MAX_WAIT, Floor
+from assistant.events.conversation import MAX_WAIT, Floor
 from assistant.events.outcome import Answered
 from assistant.loop.speech.manner import in_manner
 from llm import ToolCall

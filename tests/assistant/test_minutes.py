@@ -8,7 +8,7 @@ from twisted.internet.task import Clock
 
 from assistant.config.schema import BudgetConfig
 from assistant.events.outcome import Limit
-from assistant.loop.billing import Billing, MinuteCounts
+from assistant.loop.spending import Billing, MinuteCounts
 from llm.testing import Call, Reply
 from tests.assistant.living import ANN, SAGE, living
 from tools import Kind

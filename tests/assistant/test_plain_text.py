@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
-from assistant.loop.speech.plain_text import PlainText, answer_by, call_for_text
+from assistant.loop.speech.manner import PlainText, answer_by, call_for_text
 from tools import Principal
 
 ANN = Principal("p", "Ann")

@@ -17,7 +17,7 @@ from assistant.events.classify import classify
 from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
 from assistant.events.outcome import Answered
 from assistant.journal import StreamEntry
-from assistant.journal.tables.older import with_audiences
+from assistant.journal.tables.stream import with_audiences
 from assistant.loop.react import react
 from assistant.memory.compaction import compact
 from assistant.runtime.build import manners_of

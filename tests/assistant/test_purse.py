@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.loop.billing import TOTAL, Billing
+from assistant.loop.spending import TOTAL, Billing
 from resilience import Account, Allowance
 from tools import Kind, Principal
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal.file.files import create
-from assistant.journal.file.schema import SCHEMA
+from assistant.journal.files import create
+from assistant.journal.schema import SCHEMA
 from llm.messages import JSON
 from llm.testing import (
     Call,

@@ -16,8 +16,8 @@ import pytest
 
 from assistant.checks.journal import bindings
 from assistant.config.settings import read_settings
-from assistant.journal.file.files import create
-from assistant.journal.file.schema import SCHEMA
+from assistant.journal.files import create
+from assistant.journal.schema import SCHEMA
 from assistant.keys.binding import KeyBinding
 from assistant.surfaces.setup.thinking import unlisted
 from llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve

@@ -1,7 +1,7 @@
 """The tools that move a character: `move` through an exit, `follow` a person, `stay` and go `home`.
 
 `follow` only notes the person. When that person leaves, a rule makes the character walk after them
-(`assistant/loop/unasked/following.py`). Each walk is a `move` that policy judges on behalf of the requester.
+(`assistant/loop/unasked.py`). Each walk is a `move` that policy judges on behalf of the requester.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.journal.repair.pages import Pages, Value
+from assistant.journal.repair.sqlite_format import Pages, Value
 
 #: The most queries for one table; rows not found by then count as unreadable.
 MAX_LOOKS = 5000

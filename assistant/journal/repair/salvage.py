@@ -13,13 +13,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.file.files import PAGE_BYTES, beside, build, connect, put_in_place, remove
-from assistant.journal.file.mark import forget_mark, skip_numbers
-from assistant.journal.file.schema import Schema, columns_of, version_of
+from assistant.journal.files import PAGE_BYTES, beside, build, connect, forget_mark, put_in_place, remove, skip_numbers
 from assistant.journal.records import EVENT
-from assistant.journal.repair.pages import Pages
 from assistant.journal.repair.rows import Rows
-from assistant.journal.repair.wal import with_log
+from assistant.journal.repair.sqlite_format import Pages, with_log
+from assistant.journal.schema import Schema, columns_of, version_of
 
 #: A header that claims this many pages or more beyond the file's end is not believed.
 _MAX_MISSING_PAGES = 100_000

@@ -17,12 +17,22 @@ from pathlib import Path
 
 from assistant.journal.codec import unseal
 from assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
-from assistant.journal.file.compacting import compact_file, is_due
-from assistant.journal.file.files import PAGE_BYTES, beside, connect, create, make_durable
-from assistant.journal.file.mark import forget_mark, go_on_from, missing_writes, read_mark
-from assistant.journal.file.schema import APPLICATION_ID, MARK, Schema, version_of
+from assistant.journal.files import (
+    PAGE_BYTES,
+    beside,
+    compact_file,
+    connect,
+    create,
+    forget_mark,
+    go_on_from,
+    is_due,
+    make_durable,
+    missing_writes,
+    read_mark,
+)
 from assistant.journal.repair.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
-from assistant.journal.repair.wal import broken_frames
+from assistant.journal.repair.sqlite_format import broken_frames
+from assistant.journal.schema import APPLICATION_ID, MARK, Schema, version_of
 
 _MAGIC = b"SQLite format 3\x00"
 #: How many bytes of a file are read to tell what it is; the mark is in the second page.

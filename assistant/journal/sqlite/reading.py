@@ -15,10 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assistant.errors import AssistantError
-from assistant.journal.file.files import PAGE_BYTES, beside, connect
-from assistant.journal.file.mark import missing_writes, read_mark
-from assistant.journal.file.schema import APPLICATION_ID, SCHEMA, version_of
-from assistant.journal.repair.wal import broken_frames
+from assistant.journal.files import PAGE_BYTES, beside, connect, missing_writes, read_mark
+from assistant.journal.repair.sqlite_format import broken_frames
+from assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
 from assistant.journal.sqlite.opening import Incomplete, OpeningRefused, ReadOnly, Recovered, open_file
 
 _MAGIC = b"SQLite format 3\x00"

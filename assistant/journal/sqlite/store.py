@@ -16,8 +16,8 @@ from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
 
 from assistant.journal.errors import JournalClosed
-from assistant.journal.file.compacting import compact_file
-from assistant.journal.file.schema import SCHEMA, Schema
+from assistant.journal.files import compact_file
+from assistant.journal.schema import SCHEMA, Schema
 from assistant.journal.sqlite.opening import Opened, open_file
 from assistant.journal.sqlite.writer import Job, Queue, Writer
 

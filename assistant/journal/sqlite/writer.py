@@ -24,8 +24,8 @@ from assistant.journal.errors import (
     is_damage,
     is_outage,
 )
-from assistant.journal.file.mark import Mark
-from assistant.journal.file.schema import Schema
+from assistant.journal.files import Mark
+from assistant.journal.schema import Schema
 from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, open_file
 
 #: The most jobs in one transaction: all their callers continue in one turn of the reactor.

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterable
 
 from assistant.events.classify import Attention, Classification
-from assistant.journal.entries import Accepted, Parked
 from assistant.journal.errors import BrokenRecord, InboxFullError, NewerRecord
+from assistant.journal.protocol import Accepted, Parked
 from assistant.journal.records import EVENT
 
 #: After this many crashed runs over it, an event is parked.

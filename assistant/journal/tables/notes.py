@@ -1,10 +1,13 @@
-"""Stores what a character remembers, by the same rules as `MemoryNotes`, beyond the end of the process."""
+"""Stores what an assistant was told to remember, beyond the end of the process: its notes, and the players it muted.
+
+Notes are kept by the same rules as those of `MemoryNotes`.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
 from assistant.journal.errors import BrokenRecord
@@ -16,6 +19,15 @@ from tools.trust import Audience, Principal
 _NEWEST_FIRST = """SELECT text, about_id, about_name, at, trust, origin, seq FROM notes
                    WHERE assistant = ? ORDER BY seq DESC"""
 _Row = tuple[str, str, str, float, int, bytes, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Muted:
+    """A muted player, with the name they had when they were muted; `at` is in seconds since 1970."""
+
+    principal_id: str
+    name: str
+    at: float
 
 
 class StoredNotes:
@@ -94,6 +106,36 @@ class StoredNotes:
                 dropped.append(note)
                 db.execute("DELETE FROM notes WHERE seq = ?", (row[-1],))
         return tuple(reversed(dropped))
+
+
+class StoredMutes:
+    """The mutes of one assistant on disk. Writes raise Fenced and JournalUnwritable."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    async def mute(self, who: Principal) -> bool:
+        """Mute a player. Return False, and change nothing, when they were already muted."""
+        row = (self._lease.assistant, who.id, storable(who.name), self._lease.store.wall())
+        return await self._lease.write(
+            lambda db: db.execute("INSERT OR IGNORE INTO muted VALUES (?, ?, ?, ?)", row).rowcount > 0
+        )
+
+    async def unmute(self, principal_id: str) -> bool:
+        """End the mute of a player. Return False when they were not muted."""
+        key = (self._lease.assistant, principal_id)
+        return await self._lease.write(
+            lambda db: db.execute("DELETE FROM muted WHERE assistant = ? AND principal = ?", key).rowcount > 0
+        )
+
+    async def muted(self) -> tuple[Muted, ...]:
+        """Return all muted players, the latest last."""
+
+        def work(db: sqlite3.Connection) -> tuple[Muted, ...]:
+            query = "SELECT principal, name, at FROM muted WHERE assistant = ? ORDER BY at, principal"
+            return tuple(Muted(*row) for row in db.execute(query, (self._lease.assistant,)))
+
+        return await self._lease.read(work)
 
 
 def forget_notes(db: sqlite3.Connection, assistant: str, principal_id: str) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from assistant.events.outcome import Cancelled, Failed, Outcome, settles
 from assistant.journal.codec import Codec
 from assistant.journal.errors import AlreadyRecorded, BrokenRecord, NewerRecord, UnknownRun
-from assistant.journal.interrupted import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
+from assistant.journal.protocol import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
 from assistant.journal.records import CALL, EXECUTED, OUTCOME, RESPONSE
 from assistant.journal.tables import inbox
 

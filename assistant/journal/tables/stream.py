@@ -1,25 +1,40 @@
-"""Stores the perception stream of one assistant, one row an entry: the cost of appending is that of the new entry."""
+"""Stores the perception stream of one assistant, one row an entry: the cost of appending is that of the new entry.
+
+A journal of version 2 did not store who may be told of an entry; `with_audiences` finds it. A line that was whispered,
+paged or said on a channel is known by its form. What was made of such a line, in a summary or a thought, is not. So an
+entry that may hold private words is kept for the one person it came from, or for nobody when there were more. Everybody
+may be told of what was said aloud, seen or looked up in the room.
+"""
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
-from assistant.journal.entries import StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord, NewerRecord
+from assistant.journal.protocol import StreamChange, StreamEntry
 from assistant.journal.records import MESSAGES
 from assistant.journal.tables.lease import Lease
-from assistant.journal.tables.older import with_audiences
+from llm.messages import Role, ToolCall
 from tools.trust import Audience
 
+#: The beginnings of stream lines that were not said aloud in the room. A player can imitate such a line in an emote; it
+#: is then kept private without need.
+_PRIVATE = re.compile(r'^(?P<who>.+?) (?:(?P<how>whispers to|pages) you|says on (?P<channel>.+?)): "', re.MULTILINE)
+#: The beginning of a summary (`compaction.py`).
+_SUMMARY = "[What happened before, in short:"
+#: Calls whose words and results everybody in the room could see.
+_OPEN_CALLS = frozenset({"say", "emote", "look", "inspect", "who", "move"})
 #: How many records of names are cached for the next entries.
 _KEPT_RECORDS = 64
-
 #: The values of a new row: importance, event ids, messages, authority, sources, audience.
 Row = tuple[int, bytes, bytes, int, bytes, bytes]
+#: The audience record of an entry that everybody may be told of.
+_EVERYBODY = seal(b"[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +112,6 @@ def _audience_record(entry: StreamEntry) -> bytes:
     return seal(exact_json([sorted(entry.audience or ()), entry.others_see]))
 
 
-#: The audience record of an entry that everybody may be told of.
-_EVERYBODY = seal(b"[]")
-
-
 def _entry(row: tuple[int, int, bytes, bytes, int, bytes, bytes]) -> StreamEntry | None:
     """Return the entry of a row, None when it cannot be read.
 
@@ -121,3 +132,41 @@ def _audience_in(record: bytes) -> tuple[Audience, str]:
         return None, ""
     hearers, others_see = parse_json(unseal(record))
     return frozenset(hearers), str(others_see)
+
+
+def with_audiences(entries: Iterable[StreamEntry], old: Collection[int]) -> tuple[StreamEntry, ...]:
+    """Return the entries; those whose number is in `old` get the audience that may be told of them."""
+    return tuple(_with_audience(entry) if entry.seq in old else entry for entry in entries)
+
+
+def _with_audience(entry: StreamEntry) -> StreamEntry:
+    masked = _mask(entry)
+    if masked is None:
+        return entry
+    people = frozenset(entry.sources)
+    audience: Audience = people if len(people) == 1 else frozenset()
+    return replace(entry, audience=audience, others_see=masked)
+
+
+def _mask(entry: StreamEntry) -> str | None:
+    """Return what others see of an entry that may hold private words, None when everybody may be told of it."""
+    if any(message.role is not Role.USER for message in entry.messages):
+        calls = [call.name for message in entry.messages for call in message.tool_calls]
+        thought = any(
+            message.raw is not None or not isinstance(block, ToolCall)
+            for message in entry.messages
+            if message.role is Role.ASSISTANT
+            for block in message.blocks
+        )
+        return None if calls and not thought and _OPEN_CALLS.issuperset(calls) else ""
+    text = "\n".join(message.text for message in entry.messages)
+    if text.startswith(_SUMMARY):
+        return ""
+    found = dict.fromkeys(_line(match) for match in _PRIVATE.finditer(text))
+    return "\n".join(found) if found else None
+
+
+def _line(match: re.Match[str]) -> str:
+    if match["channel"]:
+        return f"{match['who']} said something on {match['channel']}."
+    return f"{match['who']} whispered something to you." if match["how"] != "pages" else f"{match['who']} paged you."

@@ -1,15 +1,17 @@
-"""Turns an answer to the manner of the question, whatever the model chose: aloud, whisper, page or channel. Pure.
+"""Decides how an answer is said, whatever the model chose: aloud, whisper, page or channel, as it was asked. Pure.
 
 asked aloud, and it whispers to or pages the asker   -> said aloud, unless they asked for privacy
 asked by whisper or page, and it speaks aloud        -> whispered to the asker, or paged
 asked on a channel, and it speaks elsewhere          -> said on the channel
 an emote that is speech                              -> speech
+a text without a tool call                           -> speech or a thought, by the setting `plain_text`
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import Literal
 
 from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
 from llm import ToolCall
@@ -31,6 +33,9 @@ _SENTENCE = re.compile(
     "He|She|They|Yes|No|Not|Oh|Ah|Hello|Hi|Greetings|Welcome|Good|Well|What|Where|When|Why|Who|How|Which|Perhaps|Maybe|"
     "Please|Thanks|Thank|Certainly|Indeed|Sorry|If|Everyone|Do|Does|Did|Are|Is|Can|Could|Would|Will|Shall|Have|Has)\\b"
 )
+PlainText = Literal["think", "speak", "speak_if_addressed"]
+#: How many characters of a thought a noop keeps.
+_MAX_REASON = 400
 
 
 def in_manner(
@@ -75,3 +80,46 @@ def _spoken_by(call: ToolCall, name: str) -> str | None:
         if (found := quoted.match(act)) is not None:
             return found["words"].strip()
     return act if _FIRST_PERSON.match(act) or _SENTENCE.match(act) else None
+
+
+def call_for_text(
+    text: str, setting: PlainText, event: Event | None, *, addressed: bool, call_id: str, grant: Collection[str]
+) -> ToolCall | None:
+    """Return the call the text stands for: speech to the asker, or a noop with the text as its reason.
+
+    Return None without text. A whisper is answered with a whisper, a page with a page, and a line on a channel on that
+    channel. Where the tool for a page or a channel is not granted, there is no answer: the room heard no question.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    is_thought = setting == "think" or (setting == "speak_if_addressed" and not addressed)
+    match event:
+        case _ if is_thought:
+            pass
+        case Whispered():
+            return ToolCall(call_id, "whisper", {"target": event.who.name, "text": text})
+        case Paged():
+            if "page" in grant:
+                return ToolCall(call_id, "page", {"target": event.who.name, "text": text})
+        case ChannelSaid():
+            if "channel" in grant:
+                return ToolCall(call_id, "channel", {"channel": event.channel, "text": text})
+        case _:
+            return ToolCall(call_id, "say", {"text": text})
+    return ToolCall(call_id, "noop", {"reason": text[:_MAX_REASON]})
+
+
+def answer_by(event: Event | None, grant: Collection[str]) -> str:
+    """Return the granted tool that answers where the event was.
+
+    Empty for an event in the room, and when no such tool is granted. A player who spoke on a channel can also be paged.
+    """
+    match event:
+        case Paged():
+            fitting: tuple[str, ...] = ("page",)
+        case ChannelSaid():
+            fitting = ("channel", "page")
+        case _:
+            fitting = ()
+    return next((name for name in fitting if name in grant), "")

@@ -14,15 +14,12 @@ from assistant.language.attend import ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.languages import is_foreign
 from assistant.language.words import likeness, words_of
-from assistant.loop.run import Run
-from assistant.loop.run_context import RunContext
-from assistant.loop.speech.plain_text import call_for_text
+from assistant.loop.run import Run, RunContext
+from assistant.loop.speech.manner import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judge
 from assistant.loop.talk.choose import choose_deed
-from assistant.loop.talk.deeds import by_rule, example_deeds, fit_to_say
-from assistant.loop.talk.outcomes import hits_of, outcomes_of, with_source
-from assistant.loop.talk.question import Question, question_of
-from assistant.loop.talk.speak import example_turns, front, last_turns
+from assistant.loop.talk.question import Question, example_turns, front, last_turns, question_of
+from assistant.loop.talk.turns import by_rule, example_deeds, fit_to_say, hits_of, outcomes_of, with_source
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
 from tools import Category, Executed, Status

@@ -13,8 +13,7 @@ from twisted.logger import Logger
 from assistant.language.acts import Deed
 from assistant.language.languages import is_foreign, tells_how_it_is
 from assistant.language.words import names_in
-from assistant.loop.run import Run
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.question import Question
 from llm import LLMError, Message, Usage, system, user
 from llm.messages import Role, Text

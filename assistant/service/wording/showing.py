@@ -9,7 +9,7 @@ import orjson
 
 from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.events.trace import StepTrace
-from assistant.loop.speech.discretion import scrub_json
+from assistant.loop.speech.screening import scrub_json
 from llm import CallRecord, Usage
 from llm.messages import JSON
 from llm.modes.call_record import CallOutcome

@@ -16,7 +16,7 @@ from assistant.events.outcome import Failed, Outcome
 from assistant.events.trace import StepTrace
 from assistant.journal import MemoryJournal
 from assistant.loop.react import react
-from assistant.loop.run_context import RunContext
+from assistant.loop.run import RunContext
 from assistant.models.choose import EMBEDDED_WITHHELD
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant

@@ -17,7 +17,7 @@ from assistant.errors import KeyReferenceError, complaint
 from assistant.journal.sqlite.reading import CannotRead, open_for_reading
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
-from assistant.loop.speech.discretion import scrub_json
+from assistant.loop.speech.screening import scrub_json
 from assistant.models.bound_keys import bindings_of
 from assistant.surfaces.replay import LAST_RUNS, reading
 from assistant.surfaces.replay.again import Replayer

@@ -10,8 +10,8 @@ from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Outcome
 from assistant.journal import Accepted, BrokenRecord, NewerRecord
 from assistant.journal.codec import Codec
-from assistant.journal.file.schema import columns_of
 from assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
+from assistant.journal.schema import columns_of
 from assistant.journal.tables.lease import NAME_OF
 from assistant.surfaces.replay.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
 

@@ -7,8 +7,7 @@ from importlib.util import find_spec
 
 from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import MIN_CHARS, Secrets
-from assistant.keys.reference import check_reference
-from assistant.keys.sources import MAX_BYTES
+from assistant.keys.reference import MAX_BYTES, check_reference
 from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.writing import NewKey, SettingsDraft
 

@@ -15,14 +15,12 @@ from twisted.internet.defer import CancelledError
 
 from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.web import PAGE
-from assistant.config.former_names import with_new_names
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError, read_settings
+from assistant.config.settings import SettingsError, read_settings, with_new_names
 from assistant.config.toml_edit import CannotEdit, edited, written
 from assistant.errors import NotSetUp, complaint
 from assistant.keys.redaction import Secrets
-from assistant.keys.reference import KEY_SECONDS, key_sources
-from assistant.keys.sources import SERVICE
+from assistant.keys.reference import KEY_SECONDS, SERVICE, key_sources
 from assistant.surfaces.doctor.screen import DoctorScreen
 from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.rebinding import rebind

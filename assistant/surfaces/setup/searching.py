@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.config.web import WebProviderConfig
+from assistant.config.sections import WebProviderConfig
 from assistant.keys.redaction import Secrets
 from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.keeping import reference

@@ -9,10 +9,9 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from assistant.config.former_names import list_renamed
 from assistant.config.options import merged
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError
+from assistant.config.settings import SettingsError, list_renamed
 from assistant.service.embodiment import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server

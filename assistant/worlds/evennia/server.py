@@ -16,8 +16,8 @@ from twisted.logger import Logger, globalLogPublisher
 
 from assistant.config.options import merged
 from assistant.config.schema import Config
+from assistant.config.sections import WebConfig
 from assistant.config.settings import SettingsError, log_renamed, read_settings
-from assistant.config.web import WebConfig
 from assistant.errors import ServiceNotRunning
 from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets

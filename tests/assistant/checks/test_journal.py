@@ -10,8 +10,8 @@ import pytest
 from assistant.checks.finding import Problem
 from assistant.checks.journal import bindings, durable, room, sound
 from assistant.config.schema import JournalConfig
-from assistant.journal.file.files import create
-from assistant.journal.file.schema import SCHEMA
+from assistant.journal.files import create
+from assistant.journal.schema import SCHEMA
 from assistant.keys.binding import KeyBinding
 
 

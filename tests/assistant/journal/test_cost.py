@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from assistant.events.outcome import Answered, Failed
-from assistant.journal.entries import Accepted, StreamChange, StreamEntry
-from assistant.journal.file.schema import SCHEMA
+from assistant.journal.protocol import Accepted, StreamChange, StreamEntry
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
+from assistant.journal.schema import SCHEMA
 from assistant.journal.sqlite.opening import open_file
 from assistant.journal.tables import inbox, runs, stream
 from assistant.journal.tables.runs import RunPlace

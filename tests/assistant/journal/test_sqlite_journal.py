@@ -9,7 +9,7 @@ import pytest
 
 from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
 from assistant.journal import AlreadyRecorded, Fenced, InterruptedCall, Pruned, SqliteJournal, next_prune_after
-from assistant.journal.tables.retention import BACKLOG, SLICE
+from assistant.journal.tables.removal import BACKLOG, SLICE
 from tests.assistant.journal.keeping import LOOK, NOON, SAY, TRIGGER, event, executed, opened, response, rows, started
 
 BUG = Failed("internal error", bug=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import KeyReferenceError
-from assistant.keys.sources import MAX_BYTES, read_key_file
+from assistant.keys.reference import MAX_BYTES, read_key_file
 
 KEY = "planted-key-0123456789"
 

@@ -16,8 +16,7 @@ from twisted.internet.task import deferLater
 from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
-from assistant.keys.reference import InThread, KeySources, anchor, check_reference, resolve_key
-from assistant.keys.sources import Keyring
+from assistant.keys.reference import InThread, Keyring, KeySources, anchor, check_reference, resolve_key
 from resilience import DeadlineExceeded
 from resilience.threads import in_daemon_thread
 from tests.assistant.living import reactor

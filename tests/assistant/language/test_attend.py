@@ -8,7 +8,7 @@ from assistant.language.persons import asks_of_self, to_second, unmirror
 from assistant.language.things import absent_things, invented_things, known_words
 from assistant.language.words import names_in
 from assistant.loop.talk.answer import Line, fallback, judge
-from assistant.loop.talk.speak import example_turns, front, last_turns, without_name
+from assistant.loop.talk.question import example_turns, front, last_turns, without_name
 
 TOWER = View(
     "Ulric",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.language.spelling import write_out
+from assistant.language.languages import write_out
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from assistant.journal import StreamEntry
 from assistant.memory.entries import Entry
+from assistant.memory.entry_table import PackedEntries
 from assistant.memory.history import History
-from assistant.memory.packed_entries import PackedEntries
 from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
 from llm.packing.packed import Packed

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.config.schema import ModelConfig
-from assistant.config.web import WebProviderConfig
+from assistant.config.sections import WebProviderConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.binding import KeyBinding
 from assistant.models.bound_keys import BoundKeys, binding_of, binding_of_provider

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.language.attend import ToldNotes, Turn, View
-from assistant.loop.talk.speak import LEAST_TURNS, MAX_TURNS, last_turns
+from assistant.loop.talk.question import LEAST_TURNS, MAX_TURNS, last_turns
 
 MARLO = View("Marlo", "You are the ferryman.")
 TURNS = [Turn("Petra", f"This is matter number {number}.", f"So it is, matter {number}.") for number in range(60)]

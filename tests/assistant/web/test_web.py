@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from assistant.config.sections import WebConfig
 from assistant.config.settings import SettingsError
-from assistant.config.web import WebConfig
 from assistant.web.providers import WebProviders
 from assistant.web.tools import policy_of
 from assistant.web.web import Web

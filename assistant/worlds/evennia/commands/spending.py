@@ -11,7 +11,7 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
 from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.loop.billing import TOTAL
+from assistant.loop.spending import TOTAL
 from assistant.service.usage_store import UsageRow
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.console.naming import find_assistant, split_assistant

@@ -8,7 +8,7 @@ from typing import Any
 from assistant.checks.finding import Finding, FindingState
 from assistant.errors import ServiceNotRunning
 from assistant.journal import JournalError
-from assistant.loop.billing import TOTAL
+from assistant.loop.spending import TOTAL
 from assistant.memory.entries import Entry
 from assistant.service.runner import AssistantRunner
 from assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from django.conf import settings
 
 from assistant.checks.finding import Finding, FindingState
-from assistant.config.former_names import list_renamed
+from assistant.config.settings import list_renamed
 from assistant.errors import ServiceNotRunning
 from assistant.models.counting import how_counted
 from assistant.service.runner import AssistantRunner

@@ -16,7 +16,7 @@ from assistant.checks.finding import Problem
 from assistant.checks.journal import sound
 from assistant.events.outcome import NothingToDo
 from assistant.journal import Incomplete, Recovered, Sound, SqliteJournal
-from assistant.journal.file.mark import GAP, missing_writes, read_mark
+from assistant.journal.files import GAP, missing_writes, read_mark
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.journal.keeping import NOON, TRIGGER, event, noon, opened
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from assistant.journal import Recovered, Sound, StoredBindings, StoredMutes, StoredNotes, StoredStream, StoredUsage
-from assistant.journal.file.files import PAGE_BYTES
-from assistant.journal.file.schema import SCHEMA, columns_of, version_of
+from assistant.journal.files import PAGE_BYTES
+from assistant.journal.schema import SCHEMA, columns_of, version_of
 from assistant.journal.sqlite.opening import open_file
 from llm import user
 from tests.assistant.journal.keeping import ANNA, NOON, SAY, event, response, started

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal.file.schema import SCHEMA, Schema, version_of
+from assistant.journal.schema import SCHEMA, Schema, version_of
 from assistant.journal.sqlite.opening import OpeningRefused, Recovered, Sound, open_file
 
 NEXT = Schema(

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from assistant.events.outcome import NothingToDo
-from assistant.journal.entries import Accepted, StreamChange, StreamEntry
 from assistant.journal.errors import BrokenRecord
-from assistant.journal.file.files import PAGE_BYTES
-from assistant.journal.file.schema import SCHEMA
+from assistant.journal.files import PAGE_BYTES
+from assistant.journal.protocol import Accepted, StreamChange, StreamEntry
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
+from assistant.journal.schema import SCHEMA
 from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, Recovered, Sound, open_file
 from assistant.journal.tables import inbox, runs, stream
 from assistant.journal.tables.runs import RunPlace

@@ -23,7 +23,7 @@ from assistant.journal import (
     Sound,
     Store,
 )
-from assistant.journal.file.schema import SCHEMA
+from assistant.journal.schema import SCHEMA
 from assistant.journal.sqlite.store import CALM_COMMITS
 from assistant.journal.sqlite.writer import MAX_BATCH, RETRY_SECONDS
 from tests.assistant.journal.keeping import noon, opened, rows

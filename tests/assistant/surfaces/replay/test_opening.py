@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events.outcome import NothingToDo
-from assistant.journal.file.files import PAGE_BYTES
+from assistant.journal.files import PAGE_BYTES
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.surfaces.replay.recording import NOON, looks, one_run, record, said, says, writing
 

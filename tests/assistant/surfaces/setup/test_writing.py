@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.keys.sources import read_key_file
+from assistant.keys.reference import read_key_file
 from assistant.surfaces.setup.writing import CannotWrite, put_key, put_settings
 
 

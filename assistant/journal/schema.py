@@ -98,7 +98,7 @@ _VERSION_1 = (
 
 #: Adds who said each event, whether a call was an effect, and how far each memory may be trusted. Older rows count as
 #: said by nobody, as effects, and as not trusted. No two tables hold values of the same types, because the types tell
-#: the table of a row that is found without one (`pages.py`).
+#: the table of a row that is found without one (`repair/sqlite_format.py`).
 _VERSION_2 = (
     "ALTER TABLE events ADD COLUMN who TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX events_who ON events (assistant, who)",
@@ -119,7 +119,7 @@ _VERSION_2 = (
         PRIMARY KEY (reference, origin))""",
 )
 
-#: Adds whose words are in each memory, and who may be told of it. Older rows do not say (`older.py`).
+#: Adds whose words are in each memory, and who may be told of it. Older rows do not say (`tables/stream.py`).
 _VERSION_3 = (
     "ALTER TABLE stream ADD COLUMN audience BLOB NOT NULL DEFAULT X''",
     "ALTER TABLE notes ADD COLUMN origin BLOB NOT NULL DEFAULT X''",

@@ -1,0 +1,165 @@
+"""The tables of the settings for the web and for company, and what the fields of every table have in common.
+
+The web: whether and how assistants search and read it. Company: conversations, manners, and what wakes an assistant
+besides speech. Common are bounds, addresses, and references to keys.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
+
+from assistant.keys.reference import check_reference
+from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
+
+Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[\w./~-]*)?")
+
+
+class Settings(BaseModel):
+    """Base of every table of the settings: unknown names are refused, values are frozen."""
+
+    # An owner who writes a key where its reference belongs must not find it in an error.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def _address(value: str) -> str:
+    if value and not _ADDRESS.fullmatch(value):
+        raise ValueError("give the address of a server, such as http://127.0.0.1:8080/v1")
+    return value
+
+
+def _by_reference(value: str) -> str:
+    if value:
+        check_reference(value)
+    return value
+
+
+#: The address of a server, empty for a usual place.
+Address = Annotated[
+    str,
+    Field(description="the address of a server, such as http://127.0.0.1:8080/v1; empty for the usual one"),
+    AfterValidator(_address),
+]
+#: A reference to a key, never the key itself: env:NAME, file:PATH or keyring:NAME; empty for none.
+KeyReference = Annotated[
+    str,
+    Field(description="where the key is, never the key: env:NAME, file:PATH or keyring:NAME; empty for none"),
+    AfterValidator(_by_reference),
+]
+
+
+class WebProviderConfig(Settings):
+    """One provider of searches or pages."""
+
+    #: A reference to its key, never the key itself: env:NAME, file:PATH or keyring:NAME.
+    key: KeyReference = ""
+    #: Its base URL, where it is your own server; empty for its usual place.
+    url: Address = ""
+    #: How often it may be asked; unset: what it allows without a contract.
+    per_minute: float | None = Field(default=None, gt=0, le=10_000)
+    #: What only this provider has, such as search_depth of tavily; docs/web.md lists them.
+    options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(default={})
+
+
+def _host_name(written: str) -> str:
+    """Return the normal form of a host as people write it."""
+    from tools.web.fetch.hosts import own_domains  # noqa: PLC0415  (only where such a name is set)
+
+    try:
+        (name,) = own_domains([written])
+    except ValueError as error:
+        raise ValueError(
+            f"'{written[:80]}' is no host ({error}): write a name such as nas.lan, an address, or a network such as "
+            "192.168.7.0/24"
+        ) from None
+    return name
+
+
+PrivateName = Annotated[str, AfterValidator(_host_name)]
+
+
+class WebConfig(Settings):
+    """The settings for searching and reading the web. Without a search provider assistants do neither."""
+
+    #: duckduckgo, tavily, searxng, perplexity, brave: one, or several in the order in which they are tried.
+    search_provider: tuple[str, ...] = ()
+    #: direct, jina, tavily, crawl4ai: one, or several in order.
+    read_provider: tuple[str, ...] = ("direct",)
+    #: Characters of a page that the model is given at once.
+    max_page_length: int = Field(default=15_000, ge=500, le=200_000)
+    #: Which pages may be opened: "seen" only those whose address stood in a search result or a player's words.
+    url_origin: Literal["seen", "any"] = "seen"
+    #: Only these domains and what is below them; empty: all but the blocked ones.
+    allow_domains: tuple[str, ...] = ()
+    #: Domains that are never searched or read, with what is below them.
+    block_domains: tuple[str, ...] = ()
+    #: Of your own network, whose pages may be read: names such as nas.lan (with all below them), addresses, networks
+    #: such as 192.168.7.0/24; pages elsewhere must be public.
+    allow_private: tuple[Annotated[IPvAnyNetwork | PrivateName, Field(union_mode="left_to_right")], ...] = ()
+    #: The ports at which pages are read.
+    ports: tuple[Annotated[int, Field(ge=1, le=65_535)], ...] = (80, 443)
+    #: How often one assistant may search in an hour.
+    searches_per_hour: int = Field(default=60, ge=0, le=100_000)
+    #: How often one assistant may open a page in an hour.
+    pages_per_hour: int = Field(default=60, ge=0, le=100_000)
+    #: How long the hits of a search are kept and not asked for again.
+    search_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 900.0
+    #: How long a page is kept and not fetched again.
+    page_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 3600.0
+    #: Keys, addresses and rates by the provider's name.
+    providers: dict[str, WebProviderConfig] = Field(default={})
+
+    @field_validator("search_provider", "read_provider", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) and value else value or ()
+
+    @model_validator(mode="after")
+    def _known(self) -> WebConfig:
+        """Reject a name that no provider has. For searching and reading, the error lists the names there are."""
+        for field, names in (("search_provider", SEARCH_PROVIDERS), ("read_provider", READ_PROVIDERS)):
+            for name in getattr(self, field):
+                if name not in names:
+                    raise ValueError(f"{field}: there is no '{name}'; those there are: {', '.join(names)}")
+        for name in self.providers:
+            if name not in {*SEARCH_PROVIDERS, *READ_PROVIDERS}:
+                raise ValueError(f"providers: there is no '{name}'")
+        return self
+
+
+class MannerConfig(Settings):
+    """The settings that say how an assistant behaves in company."""
+
+    #: How long a conversation goes on without its name: so long after the last exchange, what the same player says is
+    #: for it, unless they speak to somebody else, say farewell, or somebody else answers them. 0: never.
+    conversation_seconds: Annotated[float, Field(ge=0, le=3600)] = 90.0
+    #: Whether lines to everybody, such as "Hello everyone", are for it as well; one character in the room answers.
+    to_everybody: bool = True
+    #: Whether a player who speaks in company, names nobody and gets no answer is told once how to talk with it.
+    hint: bool = True
+    #: Whether it may answer with what it just heard or said, nearly word for word: a herald does. Otherwise such an
+    #: answer is asked for once more.
+    may_repeat: bool = False
+    #: How long it pauses between the pieces of a long speech; 0 says them all at once.
+    pause_seconds: Annotated[float, Field(ge=0, le=10)] = 1.5
+    #: How much time lies between two lines of assistants in one room at least; 0: none. Players are never held up.
+    room_pause_seconds: Annotated[float, Field(ge=0, le=5)] = 1.5
+    #: Said to a player who comes in, without asking the model; {name} stands for theirs. Empty: it greets nobody.
+    greeting: str = Field(default="", max_length=300, examples=["Welcome, {name}."])
+    #: How many hours lie between two greetings of the same player at least.
+    greet_hours: Annotated[float, Field(ge=0, le=8760)] = 12.0
+    #: What wakes it besides speech: a pose that names it or that nobody else sees, a gift to it, the arrival of a
+    #: player. Where it has a greeting, an arrival gets that and wakes it for nothing more.
+    wake_on: Annotated[tuple[Literal["pose", "gift", "arrival"], ...], Field(max_length=3)] = ("pose", "gift")
+    #: How long one person's poses wake it no more after one did, and likewise their gifts and their arrivals; speech to
+    #: it always does.
+    wake_seconds: Annotated[float, Field(ge=0, le=86400)] = 60.0
+    #: Stands after its name where players look round in an Evennia game; empty for nothing. Who looks at the character
+    #: itself is told in any case.
+    ai_mark: str = Field(default="(AI)", max_length=20)
+    #: The colour of what it says in an Evennia game; "none" leaves it to the game.
+    speech_colour: Literal["none", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "grey"] = "none"

@@ -1,0 +1,151 @@
+"""What thinking may cost: the limits of one run, and the budgets that pay for its model calls.
+
+A run has a limit of steps, seconds, tokens and format errors in a row, checked before each step. The accounts that pay
+for a call are those of all assistants together, of the assistant, and of the player it answers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assistant.config.schema import AllowanceConfig, BudgetConfig
+from assistant.events.outcome import Limit
+from llm.response import Usage
+from resilience import Account, Allowance, Caller, Deadline
+from tools import Kind, Principal
+
+#: Shares of the context window at which the model is told, softly and then strongly, to finish.
+SOFT_ADVICE, STRONG_ADVICE = 0.6, 0.8
+#: A run ends after this many steps in a row that brought nothing new.
+MAX_STUCK = 3
+#: The account of all assistants of the process.
+TOTAL = "all assistants"
+#: The kinds of principal that have a player's account: another assistant pays for itself, and things pay nothing.
+_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
+_MINUTE = 60.0
+#: The limit that a player who asks too often has reached.
+A_MINUTE = "answers in a minute"
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The limits of one run. Tokens are input and output of all its steps together.
+
+    `seconds` is how long the model may be silent.
+    """
+
+    max_steps: int = 5
+    seconds: float = 120.0
+    max_tokens: int = 60_000
+    max_format_errors: int = 3
+
+
+class Meter:
+    """The share of its limits that one run has used."""
+
+    def __init__(self, limits: RunLimits, deadline: Deadline) -> None:
+        self._limits = limits
+        self.deadline = deadline
+        self.steps = 0
+        self.tokens = 0
+        self.format_errors = 0
+        self.stuck = 0
+
+    def reached(self) -> Limit | None:
+        """Return the limit that forbids another step, None when there is none."""
+        if self.format_errors >= self._limits.max_format_errors:
+            return Limit.FORMAT_ERRORS
+        if self.steps >= self._limits.max_steps:
+            return Limit.STEPS
+        if self.stuck >= MAX_STUCK:
+            return Limit.NO_PROGRESS
+        if self.deadline.remaining() <= 0:
+            return Limit.TIME
+        if self.tokens >= self._limits.max_tokens:
+            return Limit.TOKENS
+        return None
+
+    def count_step(self, usage: Usage, estimated_tokens: int) -> None:
+        """Count one answered model call. The estimate is used when the provider reported no tokens."""
+        self.steps += 1
+        reported = usage.total_tokens
+        self.tokens += estimated_tokens if reported is None else reported
+
+    def take_up(self, step: int, usage: Usage | None) -> None:
+        """Count a step of an earlier process: its tokens count, its seconds do not."""
+        self.steps = step
+        self.tokens += (usage.total_tokens or 0) if usage else 0
+
+    def count_format(self, *, wrong: bool) -> None:
+        """Count whether the step's answer could be read; only errors in a row add up."""
+        self.format_errors = self.format_errors + 1 if wrong else 0
+
+    def count_progress(self, *, new: bool) -> None:
+        """Count whether the step brought anything that the run did not know."""
+        self.stuck = 0 if new else self.stuck + 1
+
+    def advice(self, prompt_tokens: int, window_tokens: int) -> str:
+        """Return a hint for the model to go with a tool result, empty while there is room."""
+        if self.steps + 1 >= self._limits.max_steps:
+            return "This is your last step: answer now."
+        share = prompt_tokens / window_tokens if window_tokens else 0.0
+        if share >= STRONG_ADVICE:
+            return "Almost no room is left: answer now, in one call."
+        if share >= SOFT_ADVICE:
+            return "Room is getting short: come to an answer soon."
+        return ""
+
+
+class Billing:
+    """The budgets of one assistant. `minutes` is shared with the other assistants of the process."""
+
+    def __init__(self, budget: BudgetConfig | None = None, minutes: MinuteCounts | None = None) -> None:
+        budget = budget or BudgetConfig()
+        self._minutes = minutes
+        self._per_minute = budget.player_per_minute
+        self._total = Account(TOTAL, _allowance(budget.total))
+        self._assistant = _allowance(budget.assistant)
+        self._player = _allowance(budget.player)
+
+    def caller(self, me: Principal, requester: Principal | None) -> Caller:
+        """Return the caller on whose behalf the assistant asks its model. A person who waits comes first."""
+        is_person = requester is not None and requester.kind in _PEOPLE
+        accounts = [self._total, Account(me.id, self._assistant)]
+        if requester is not None and is_person:
+            accounts.append(Account(requester.id, self._player))
+        return Caller(me.id, is_urgent=is_person, accounts=tuple(accounts))
+
+    def too_often(self, requester: Principal | None) -> str:
+        """Return why a person is not answered now. Empty when they are, and then one answer to them is counted."""
+        if self._per_minute is None or self._minutes is None or requester is None or requester.kind not in _PEOPLE:
+            return ""
+        wait = self._minutes.take(requester.id, self._per_minute)
+        times = "once" if self._per_minute == 1 else f"{self._per_minute} times"
+        return f"{requester.name} is answered {times} a minute, and again in {wait:.0f} s" if wait else ""
+
+
+class MinuteCounts:
+    """The answers that each person got in the last minute from all assistants of the process. `now` gives seconds."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._times: dict[str, deque[float]] = {}
+
+    def take(self, who: str, most: int) -> float:
+        """Count one answer and return 0, or count nothing and return the seconds until there is room for one."""
+        now = self._now()
+        for one in [one for one, times in self._times.items() if times[-1] + _MINUTE <= now]:
+            del self._times[one]
+        times = self._times.setdefault(who, deque())
+        while times and times[0] + _MINUTE <= now:
+            times.popleft()
+        if len(times) >= most:
+            return times[-most] + _MINUTE - now
+        times.append(now)
+        return 0.0
+
+
+def _allowance(config: AllowanceConfig) -> Allowance:
+    return Allowance(config.calls, config.tokens, config.money)

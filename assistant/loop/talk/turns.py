@@ -1,0 +1,248 @@
+"""Tells a small model in sentences what was said and done: earlier turns, deeds without speech, results of calls. Pure.
+
+Earlier turns are read out of the perception stream. `assistant/events/events.py` writes its lines; players' words stand
+in them between quotation marks, on one line. A line without speech is a turn when it is what was answered.
+
+A pose, a gift or an arrival becomes a sentence to the character: "Petra waves at you.", "Petra gives you the map." Some
+deeds are answered by rule. Hits of a search become facts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from assistant.events.classify import is_unspoken
+from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
+from assistant.language.attend import DEED, Turn
+from assistant.language.things import known_words
+from assistant.language.words import PLAIN_WORDS, content_words, sentences_of, words_of
+from assistant.loop.speech.screening import SPEECH
+from llm.messages import Message, Role
+from llm.packing.packed import Joined, Part
+from tools import Executed, Status
+from tools.text.clean import one_line
+
+#: How many deeds are told at once, the latest.
+MAX_TOLD = 3
+#: Example answers to deeds: each a deed of {who} and the answer.
+_EXAMPLES = (
+    ("{who} sneezes.", "Bless you, {who}!"),
+    ("{who} claps for you.", "Too kind, {who}, I hardly deserve it."),
+    ("{who} gives you a thimble.", "A thimble for me? How thoughtful, {who}."),
+    ("{who} yawns at you.", "Am I so dull today, {who}?"),
+)
+#: What is said by rule when somebody gave something, or came.
+_THANKS, _WELCOME, _WELL_MET = "Thank you, {who}.", "Welcome, {who}.", "Well met, {who}."
+#: What is done by rule when somebody posed.
+_NOD = "nods to {who}."
+#: How many words an example needs to be recognised: shorter ones are what everybody says.
+_RECOGNISED = 4
+#: How a deed is told back; "You are kind" is an answer.
+_RETELLS = re.compile(
+    r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
+)
+_GIFT = re.compile(r" gives you the ")
+#: How many hits of a search are shown, and the most characters of each.
+MAX_HITS, MAX_HIT_CHARS = 2, 400
+#: The fewest words that an answer shares with a hit when it has its fact from there.
+_SHARED_WORDS = 2
+_DONE = {
+    "take": "You have just taken the {thing}.",
+    "drop": "You have just put down the {thing}.",
+    "give": "You have just given the {thing} to {person}.",
+    "inspect": "You have just looked at the {target}.",
+}
+#: How many parts of the stream are read, from its end.
+MAX_PARTS = 40
+_LINE = re.compile(r'^(?P<who>.+?) (?P<how>says(?: to you)?|whispers to you|pages you|says on [^:]+): "(?P<text>.*)"$')
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result of a search: the number to cite it by, and what it says."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """One line that may be answered; `who` is empty for a line without speech."""
+
+    who: str
+    text: str
+    to_me: bool
+
+    @property
+    def is_speech(self) -> bool:
+        return bool(self.who)
+
+
+def earlier_turns(parts: Sequence[Part], names: Sequence[str], now: Collection[str]) -> list[Turn]:
+    """Return the latest turns, oldest first: each line that was heard, with what the character answered, if anything.
+
+    `names` are the character's own, the usual one first. `now` are the texts that are being answered; they are left out
+    where nothing was answered yet.
+    """
+    turns: list[Turn] = []
+    waiting: list[_Waiting] = []
+    called = re.compile(rf"(?<!\w)@?{re.escape(names[0])}(?!\w)", re.IGNORECASE)
+    for message in Joined(list(parts[-MAX_PARTS:])):
+        if message.role is Role.USER:
+            waiting += [heard for line in message.text.split("\n") if (heard := _heard(line, called, names))]
+        elif message.role is Role.ASSISTANT and (said := _said(message)):
+            turns += _answered(waiting, said)
+            waiting = []
+    turns += [Turn(one.who, one.text) for one in waiting if one.is_speech and not _is_now(one.text, now)]
+    return turns
+
+
+def _heard(line: str, called: re.Pattern[str], names: Sequence[str]) -> _Waiting | None:
+    """Return what a line tells; None for a line that is empty or tells of the scene."""
+    found = _LINE.match(line)
+    if found is not None:
+        to_me = found["how"] != "says" or called.search(found["text"]) is not None
+        return _Waiting(found["who"], found["text"], to_me)
+    if not line.strip() or line.startswith("["):
+        return None
+    return _Waiting("", as_turn(line, names), is_deed(line, names))
+
+
+def _said(message: Message) -> str:
+    """Return the words of a message, or what stands for its deeds; empty for neither."""
+    words = [str(call.arguments.get(SPEECH[call.name], "")) for call in message.tool_calls if call.name in SPEECH]
+    if words or not message.tool_calls:
+        return " ".join(filter(None, [*words, message.text if not words else ""]))
+    return DEED
+
+
+def _answered(waiting: Sequence[_Waiting], said: str) -> list[Turn]:
+    """Return the lines that waited as turns, one of them with the answer.
+
+    It is the last line to the character, else the last that was spoken, else the last of all. Any other line without
+    speech is not a turn.
+    """
+    meant = [one for one in waiting if one.to_me] or [one for one in waiting if one.is_speech] or waiting[-1:]
+    return [
+        Turn(one.who, one.text, said if one is meant[-1] else "")
+        for one in waiting
+        if one.is_speech or one is meant[-1]
+    ]
+
+
+def _is_now(text: str, now: Collection[str]) -> bool:
+    return any(text in line or line in text for line in now)
+
+
+def words_in(event: Event) -> str:
+    """Return what was spoken in the event: of a pose only what it quotes."""
+    return quoted_in(event.text) if isinstance(event, Emoted) else spoken_text(event)
+
+
+def describe_deeds(events: Iterable[Event], names: Sequence[str]) -> str:
+    """Return what was done without speech, in sentences to the character with these names; empty for nothing."""
+    return " ".join([_to_you(format_event(event), names) for event in events if is_unspoken(event)][-MAX_TOLD:])
+
+
+def example_deeds(who: str) -> list[Turn]:
+    """Return a few deeds with their answers, to be shown before the one that `who` did."""
+    return [Turn("", f"({deed.format(who=who)})", answer.format(who=who)) for deed, answer in _EXAMPLES]
+
+
+def by_rule(event: Event, grant: Collection[str]) -> tuple[str, str]:
+    """Return the tool and the words that answer the event when no words of a model may be used."""
+    who = one_line(event.who.name, max_chars=60)
+    match event:
+        case Gave():
+            return "say", _THANKS.format(who=who)
+        case Arrived():
+            return "say", _WELCOME.format(who=who)
+        case _ if "emote" in grant:
+            return "emote", _NOD.format(who=who)
+        case _:
+            return "say", _WELL_MET.format(who=who)
+
+
+def is_deed(line: str, names: Sequence[str]) -> bool:
+    """Tell whether a line of the stream without speech was done to the character with these names."""
+    return _GIFT.search(line) is not None or _to_you(line, names) != _whole(line)
+
+
+def as_turn(line: str, names: Sequence[str]) -> str:
+    """Return a line of the stream without speech as the model is shown it again."""
+    return f"({_to_you(line, names)})"
+
+
+def fit_to_say(said: str, who: str, deed: str, examples: Iterable[str]) -> str:
+    """Return the first sentence of an answer.
+
+    It is empty when the sentence tells the `deed` of `who` back, or is one of `examples`.
+    """
+    first = next(iter(sentences_of(said)), "")
+    if any(len(words_of(line)) >= _RECOGNISED and words_of(line) == words_of(first) for line in examples):
+        return ""
+    told_again = content_words(first) - known_words(who)
+    is_told_again = bool(told_again) and told_again <= known_words(deed)
+    return "" if is_told_again or _RETELLS.match(first) else first
+
+
+def _to_you(line: str, names: Sequence[str]) -> str:
+    """Return the sentence with "you" for the character's own name."""
+    called = "|".join(re.escape(name) for name in names if name)
+    line = re.sub(rf"(?<!\w)@?(?:the )?(?:{called})['\u2019]s(?!\w)", "your", line, flags=re.IGNORECASE)
+    return _whole(re.sub(rf"(?<!\w)@?(?:the )?(?:{called})(?!\w)", "you", line, flags=re.IGNORECASE))
+
+
+def _whole(line: str) -> str:
+    """Return the line with a mark that ends a sentence."""
+    return line if line.endswith((".", "!", "?", "\u2026")) else f"{line}."
+
+
+def outcomes_of(executed: Sequence[Executed]) -> list[str]:
+    """Return what came of deeds and searches, each as a sentence or two."""
+    told = []
+    for done in executed:
+        name, arguments = done.call.name, {key: str(value) for key, value in done.call.arguments.items()}
+        if done.status is not Status.DONE:
+            told.append(f"You tried, and it did not work: {one_line(done.result.text, max_chars=200)}")
+        elif name in _DONE:
+            told.append(_DONE[name].format(**arguments))
+    return [*told, *(hit.text for hit in hits_of(executed))]
+
+
+def hits_of(executed: Sequence[Executed]) -> list[Hit]:
+    """Return the first hits of the searches among these calls. A result that cannot be read gives none."""
+    found: list[Hit] = []
+    for done in executed:
+        if done.call.name != "web_search" or done.status is not Status.DONE:
+            continue
+        try:
+            # The run's advice may follow the JSON.
+            results = json.JSONDecoder().raw_decode(done.result.text)[0]["results"]
+        except (ValueError, KeyError, TypeError):
+            continue
+        for result in results[:MAX_HITS]:
+            text = one_line(str(result.get("snippet") or result.get("title", "")), max_chars=MAX_HIT_CHARS)
+            if text:
+                found.append(Hit(int(result["citation_id"]), text if text.endswith((".", "!", "?")) else f"{text}."))
+    return found
+
+
+def with_source(said: str, hits: Sequence[Hit]) -> str:
+    """Return the answer with the number of the hit its fact comes from, unless it cites one itself."""
+    if "[" in said or not said:
+        return said
+    words = _content(said)
+    shared, number = max(((len(words & _content(hit.text)), -hit.number) for hit in hits), default=(0, 0))
+    if shared < _SHARED_WORDS:
+        return said
+    first = sentences_of(said)[0]
+    mark = f" [{-number}]"
+    return said.replace(first, first[:-1] + mark + first[-1] if first[-1] in ".!?" else first + mark, 1)
+
+
+def _content(text: str) -> set[str]:
+    return set(words_of(text)) - PLAIN_WORDS

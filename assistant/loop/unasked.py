@@ -1,0 +1,297 @@
+"""What a run does without asking its model: a call by rule, an approved call, a search for a small model.
+
+Each is a call like any other: recorded, judged by policy and made by the dispatcher. By rule it walks after the person
+it follows, and goes home when left alone; the event that asks for such a call carries it (`ByRule`) and has a run of
+its own. An approved call is made once for the player who asked, or both are told why it was not made.
+
+A search comes before a small model is asked, when a player asks for a fact of the world outside. A model of half a
+billion parameters does not search: it makes up an answer or repeats the question. With the results before it, it gives
+the fact. `[model] search_first` says whether this is done; the embedded model has it on. The assistant's quota pays.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from assistant.events.classify import Attention, Classification
+from assistant.events.events import ByRule, Event, Left, Noticed, spoken_text
+from assistant.events.outcome import Answered, NothingToDo, Outcome
+from assistant.journal import InboxFullError, InterruptedStep
+from assistant.loop.acting import act, answer_by_rule
+from assistant.loop.recovery import RecoveredAnswer, left_of
+from assistant.loop.run import Run, RunContext
+from llm import ToolCall
+from tools import Executed, Kind, Pending, Principal, Requirement, Scene, Status, ToolContext, ToolError
+from tools.context import A_MINUTE
+from tools.policy.binding import difference, find_requirement
+from tools.text.clean import one_line
+from tools.trust import rank
+
+MOVE, HOME = "move", "home"
+#: The line that tells the assistant that it goes home by itself.
+LEFT_ALONE = "Nobody is here any more. You go home."
+_IMPORTANCE = 3
+#: The cause of events that no person caused.
+_THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
+#: Longest reason that a player is shown, in characters.
+_MAX_REASON = 300
+#: Longest text of a call that the player who asked is shown; the approver sees it whole.
+_MAX_SHOWN = 200
+SEARCH = "web_search"
+MAX_QUERY_CHARS = 200
+_log = Logger()
+
+
+def walking_after(context: RunContext, event: Event, attention: Attention) -> tuple[Event, Attention]:
+    """Make the departure of the person whom the character follows a trigger to walk after them.
+
+    Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
+    also ends when they are an assistant, because assistants do not follow each other.
+    """
+    if not isinstance(event, Left) or not context.following.leads(event.who.id):
+        return event, attention
+    if not event.direction or event.who.kind is Kind.ASSISTANT:
+        context.following.end()
+        return event, attention
+    by_rule = ByRule(MOVE, {"direction": event.direction}, context.following.asker)
+    return replace(event, by_rule=by_rule), Attention(Classification.TRIGGER, _IMPORTANCE)
+
+
+async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome:
+    """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
+    assert run.trigger is not None
+    if run.written:
+        return Answered((by_rule.tool,))
+    event = run.trigger.event
+    if not (context.following.leads(event.who.id) if by_rule.tool == MOVE else context.world.is_left_alone()):
+        return NothingToDo()
+    call = ToolCall(event.id, by_rule.tool, by_rule.arguments)
+    [done] = await act(context, run, await answer_by_rule(context, run, call), 0)
+    if done.status is Status.DONE:
+        return Answered((by_rule.tool,))
+    context.following.end()
+    _log.info("{name} did not {tool}: {why}", name=context.me.name, tool=by_rule.tool, why=done.result.text)
+    return NothingToDo()
+
+
+class Homing:
+    """Notices that a character was left alone away from home, and sends it there.
+
+    It is asked at every tick, so that no assistant needs another timer.
+    """
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._since: float | None = None
+
+    async def look(self) -> None:
+        """Note whether the character is alone, and send it home when it has been alone for long enough.
+
+        Raises JournalError.
+        """
+        context = self._context
+        now, seconds = context.clock.seconds(), context.settings.go_home_minutes * A_MINUTE
+        if not seconds or HOME not in context.rules.grant or not context.world.is_left_alone():
+            self._since = None
+            return
+        if self._since is None:
+            self._since = now
+        if now - self._since < seconds:
+            return
+        self._since = now  # if it does not go, it tries again after the same time
+        id_ = f"{context.me.id}.home.{context.random.getrandbits(64):x}"
+        event = Noticed(id=id_, at=now, who=_THE_WORLD, text=LEFT_ALONE, by_rule=ByRule(HOME, {}))
+        try:
+            await context.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
+        except InboxFullError as full:
+            _log.warn("{name} does not go home yet: {why}", name=context.me.name, why=str(full))
+
+
+async def make_granted(context: RunContext, run: Run) -> None:
+    """Make the approved call of the run as its first step. No model is asked whether it still wants to."""
+    granted = run.granted
+    if granted is None or run.granted_begun or run.trigger is None:
+        return
+    call = ToolCall(run.trigger.event.id, granted.tool, granted.arguments)
+    await act_on_granted(context, run, await answer_by_rule(context, run, call))
+
+
+async def act_on_granted(context: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[Executed, ...]:
+    """Run the approved call, with its approval. The players who asked and approved are told when it was not done."""
+    run.granted_begun = run.making_granted = True
+    try:
+        executed = await act(context, run, answer, 0)
+    finally:
+        run.making_granted = False
+    if run.granted is not None:
+        for done in executed:
+            if done.status is not Status.DONE:
+                tell_void(context, run.granted, done.result.text)
+    return executed
+
+
+def is_granted_step(run: Run, step: InterruptedStep) -> bool:
+    """Tell whether an earlier process began the approved call of the run in this step."""
+    if run.granted is None or run.trigger is None or step.number != 1:
+        return False
+    return any(call.id == run.trigger.event.id for call in left_of(step).calls)
+
+
+def why_void(context: RunContext, given: Pending) -> str:
+    """Say why the approved call is no longer what was asked for, without a full stop; empty when it still is.
+
+    When the game needs time to tell, the answer is empty: the run looks again.
+    """
+    tool = context.registry.get(given.tool)
+    if tool is None:
+        return "there is no such tool any more"
+    call = ToolCall("", given.tool, given.arguments)
+    around = ToolContext(context.me, context.world, context.notes, given.requester)
+    looking = Deferred.fromCoroutine(find_requirement(tool, call, around))
+    found: list[Requirement | Failure] = []
+    looking.addBoth(found.append)
+    if not found:
+        looking.cancel()
+        return ""
+    now = found[0]
+    if isinstance(now, Requirement):
+        return difference(given.requirement, now)
+    if now.check(ToolError, CancelledError) is None:
+        now.raiseException()
+    return one_line(str(now.value), max_chars=_MAX_REASON).rstrip(".")
+
+
+def request_text(name: str, pending: Pending) -> str:
+    """Say to the player who asked that the call waits for an approval: whose, why, and how that can be lifted."""
+    what = one_line(pending.shown, max_chars=_MAX_SHOWN)
+    who = rank(pending.permission)
+    asks = f"{name} asks leave for what you want (number {pending.number}: {what}); {who} may allow it."
+    return f"{asks} {pending.because}".rstrip()
+
+
+def tell_void(context: RunContext, pending: Pending, why: str, but: Principal | None = None) -> None:
+    """Tell the players who asked and approved that the call was not done, in one sentence.
+
+    `but` is left out, because they know it already.
+    """
+    reason = one_line(why, max_chars=_MAX_REASON).rstrip(".")
+    sentence = f"{context.me.name} did not do what was asked for as number {pending.number}: {reason}."
+    told = {who.id: who for who in (pending.requester, pending.approved_by) if who is not None}
+    for who in told.values():
+        if but is None or who.id != but.id:
+            context.notify(who, sentence)
+
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_ASKING = _set("who whom whose what when where which how why")
+_AUXILIARY = _set("is are was were do does did can could has have had will would should")
+_ORDER = re.compile(
+    r"\b(?:tell (?:me|us) (?:more )?about|look up|looked up|find out|search(?: the web| online)?(?: for)?|google)\b",
+    re.IGNORECASE,
+)
+#: How a question is put politely.
+_POLITE = re.compile(
+    r"^(?:(?:do|can|could|would|will) you (?:please )?(?:happen to )?(?:know|tell (?:me|us)|say|explain)(?: to me)?"
+    r"|i (?:wonder|want to know|would like to know)|please)\b[\s,:]*",
+    re.IGNORECASE,
+)
+_PRONOUNS = _set("it he she they him her them that this these those")
+#: A question with one of these is about the speakers, or about the place where they are.
+_HERE = _set(
+    "you your yours yourself i me my mine myself we us our ours here room place around nearby today tonight now"
+)
+#: Words of a question that say nothing of what it is about.
+_EMPTY = (
+    _ASKING
+    | _AUXILIARY
+    | _set(
+        "a an the of in on at to for from by with and or but not no yes it its he she they them him her his their "
+        "this that these those there then than so as if be been am about please tell much many long some any one thing "
+        "things something anything name called know say think mean go get see look find hello hi hey good morning "
+        "evening day thanks thank ok okay well oh and more up out"
+    )
+)
+_MIN_WORD_CHARS = 3
+
+
+async def look_up_first(context: RunContext, run: Run) -> None:
+    """Search for what woke the run, as a step of its own, when the settings and the question ask for it."""
+    trigger = run.trigger
+    if not context.model.search_first or trigger is None or run.written or SEARCH not in context.rules.grant:
+        return
+    event = trigger.event
+    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or context.registry.get(SEARCH) is None:
+        return
+    query = query_of(spoken_text(event), (context.me.name, *context.settings.aliases), run.scene)
+    if query is None:
+        return
+    call = ToolCall(f"{run.id}.search", SEARCH, {"query": query})
+    await act(context, run, await answer_by_rule(context, run, call), 0)
+
+
+def query_of(text: str, names: tuple[str, ...], scene: Scene | None) -> str | None:
+    """Return what to search for when the words ask for a fact of the world outside; None when they do not. Pure.
+
+    `names` are the assistant's own, which do not belong to the question. What is named in `scene` belongs to the game.
+    """
+    asked = _POLITE.sub("", " ".join(_without(text, names).split()))
+    order = _ORDER.search(asked)
+    words = _WORD.findall(asked)
+    lower = [word.lower().replace("\u2019", "'") for word in words]
+    if order is None and not _is_question(asked, lower):
+        return None
+    about = {word for word in map(_bare, lower) if word not in _EMPTY and len(word) >= _MIN_WORD_CHARS}
+    if order is not None:
+        about -= set(map(_bare, _WORD.findall(order[0].lower())))
+    elif _HERE & set(map(_bare, lower)) or (_PRONOUNS & set(lower) and len(about) <= 1):
+        return None
+    if not about or (scene is not None and _is_in(scene, about, words)):
+        return None
+    return asked[order.end() if order else 0 :].strip(" ,.;:?!")[:MAX_QUERY_CHARS] or None
+
+
+def _is_question(asked: str, words: list[str]) -> bool:
+    return bool(words) and (asked.endswith("?") or words[0] in _ASKING or bool(_ASKING & set(words) and "?" in asked))
+
+
+def _is_in(scene: Scene, about: set[str], words: list[str]) -> bool:
+    """Tell whether the question is about the scene: it names something there, and nothing with an unknown name.
+
+    Of "old map" and "book of herbs" the words map and book count. Of a person's name every word counts.
+    """
+    names = [scene.room, *scene.exits, *(thing.name for thing in scene.things)]
+    there = {_head(name) for name in names}
+    people = {_bare(word.lower()) for person in scene.people for word in _WORD.findall(person.name)}
+    if not about & ((there | people) - _EMPTY):
+        return False
+    known = people | {_bare(word.lower()) for name in names for word in _WORD.findall(name)} | _EMPTY
+    return not any(word[:1].isupper() and _bare(word.lower()) not in known for word in words[1:])
+
+
+def _head(name: str) -> str:
+    """Return the word of a name that says what the thing is, empty when there is none."""
+    words = _WORD.findall(re.split(r"\s(?:of|in|on|with|for)\s", name.lower(), maxsplit=1)[0])
+    return _bare(words[-1]) if words else ""
+
+
+def _without(text: str, names: tuple[str, ...]) -> str:
+    """Return the words without the assistant's name where it is called, at their beginning or end."""
+    called = "|".join(re.escape(name) for name in names if name)
+    text = re.sub(rf"^\W*(?:(?:hey|hi|hello|oh|please)\W+)?@?(?:{called})\b[\s,:;.!-]*", "", text, flags=re.IGNORECASE)
+    return re.sub(rf"[\s,]+@?(?:{called})\s*([?!.]*)\s*$", r"\1", text, flags=re.IGNORECASE)
+
+
+def _bare(word: str) -> str:
+    """Return a word without a contracted ending, such as 's or 're."""
+    return re.sub(r"'(?:s|re|ve|ll|d|m)?$", "", word)
