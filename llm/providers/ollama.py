@@ -17,12 +17,20 @@ from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.providers.offered import OfferedModel, names_in
 from llm.providers.provider import NAMELESS, LLMProvider
-from llm.providers.until_error import UntilError
 from llm.request import CallOptions, ToolChoice, merge
-from llm.response import FinishReason, Usage
-from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.response import (
+    CallDelta,
+    FinishReason,
+    FinishSeen,
+    ModelSeen,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    Usage,
+    UsageSeen,
+)
 from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
-from llm.wire.lines import LineDecoder
+from llm.wire.lines import LineDecoder, UntilError
 from resilience import Request
 
 _FINISH = {"length": FinishReason.LENGTH}

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from llm.fallback.drafts import Candidate, Offer, Reading
+from llm.loose_json.repair import is_cut, read_scan
 from llm.loose_json.rewrite import is_scalar
 from llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, Token, WorkBudget
-from llm.loose_json.values import is_cut, read_scan
 
 _CALL = re.compile(r"(?<![\w.])call:\s{0,4}(?P<name>[\w.\-:]{1,128}+)\s{0,4}(?=\{)")
 _MARKS = r"<escape>|<\|\"\|>"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llm.fallback.drafts import ABSENT, Candidate, Draft, Offer, Reading, merge_readings
+from llm.loose_json.repair import value_at
 from llm.loose_json.tokens import WorkBudget
-from llm.loose_json.values import value_at
 
 _NAME = r"(?P<name>[\w.\-]{1,128}+)"
 _STARTS = r"(?<![\w.\-:])"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from llm.fallback.drafts import ABSENT, Absent, Candidate, Offer, Reading
+from llm.loose_json.repair import Value, value_at
 from llm.loose_json.tokens import WorkBudget
-from llm.loose_json.values import Value, value_at
 from llm.messages import JSON
 
 _ACTION = re.compile(

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merge_readings
-from llm.loose_json.repair import clean_text
+from llm.loose_json.repair import clean_text, value_at
 from llm.loose_json.tokens import WorkBudget
-from llm.loose_json.values import value_at
 from llm.messages import JSON
 
 _PREFIX = r"(?:[\w.\-]{1,20}+:|[\uff5c|]\w{1,20}+[\uff5c|])?+"

@@ -24,7 +24,7 @@ from llm.providers.anthropic.turns import (
 )
 from llm.providers.provider import LLMProvider, join_bytes
 from llm.request import CallOptions, ToolChoice, merge
-from llm.stream import StreamEvent
+from llm.response import StreamEvent
 from llm.wire.error_bodies import excerpt
 
 DEFAULT_VERSION = "2023-06-01"

@@ -13,11 +13,9 @@ from llm.messages import RawTurn
 from llm.providers.anthropic.blocks import ContentBlock
 from llm.providers.anthropic.errors import error_in_stream
 from llm.providers.provider import LLMProvider
-from llm.providers.until_error import UntilError
-from llm.response import FinishReason, Usage
-from llm.stream import FinishSeen, ModelSeen, RawSeen, StreamEvent, UsageSeen
+from llm.response import FinishReason, FinishSeen, ModelSeen, RawSeen, StreamEvent, Usage, UsageSeen
 from llm.wire.error_bodies import excerpt
-from llm.wire.lines import ServerSentEvent, SSEDecoder
+from llm.wire.lines import ServerSentEvent, SSEDecoder, UntilError
 
 _FINISH: Mapping[str, FinishReason] = {
     "end_turn": FinishReason.STOP,
