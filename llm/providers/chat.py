@@ -22,10 +22,11 @@ from llm.errors import LLMError, Rejected
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.modes.mode import FieldOverride, RequestMode
 from llm.providers.chat_stream import ChatStream
-from llm.providers.ollama import function_tool
 from llm.providers.provider import NAMELESS, LLMProvider
 from llm.request import CallOptions, ToolChoice, merge
-from llm.response import StreamEvent
+from llm.response import (
+    StreamEvent,
+)
 from llm.wire.error_bodies import read_error_body, typed_error
 
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -168,6 +169,12 @@ def _choice(choice: ToolChoice) -> JSON:
     if choice in {"auto", "none", "required"}:
         return choice
     return {"type": "function", "function": {"name": choice}}
+
+
+def function_tool(tool: ToolSpec) -> JSONObject:
+    """Return a tool as Ollama and Chat Completions want it."""
+    described: JSONObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": described}
 
 
 def adapt_fields(error: Rejected, mode: RequestMode) -> RequestMode | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llm.messages import JSON
-from llm.testing.answer import Answer
+from llm.testing.serving import Answer
 from tools.web.testing.service import ApiRequest, FakeService, Fault, Hit, answer, bearer, page
 
 _RANGES = {None, "", "day", "week", "month", "year"}
