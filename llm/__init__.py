@@ -45,13 +45,11 @@ from llm.messages import (
     tool_results,
     user,
 )
-from llm.modes.call_record import CallRecord
-from llm.modes.capabilities import Capabilities, ModelRecord
+from llm.modes.capabilities import CallRecord, Capabilities, ModelRecord
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
 from llm.providers.provider import LLMProvider
-from llm.request import CallOptions, ToolChoice
-from llm.response import FinishReason, LLMResponse, Prices, RateLimitInfo, Usage
-from llm.stream import ActingListener, Listener, StreamEvent
+from llm.request import ActingListener, CallOptions, Listener, ToolChoice
+from llm.response import FinishReason, LLMResponse, Prices, RateLimitInfo, StreamEvent, Usage
 
 __all__ = [
     "PROVIDER_NAMES",

@@ -11,7 +11,8 @@ from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.providers.provider import LLMProvider
-from llm.stream import ActingListener, StreamEvent, StreamParser
+from llm.request import ActingListener
+from llm.response import StreamEvent, StreamParser
 from llm.wire.accumulate import Accumulator
 from llm.wire.error_bodies import excerpt
 

@@ -30,8 +30,8 @@ from llm.errors import (
 from llm.messages import Message, ToolSpec
 from llm.modes.capabilities import ModelRecord
 from llm.providers.provider import LLMProvider
+from llm.request import Listener, acting
 from llm.response import LLMResponse
-from llm.stream import Listener, acting
 from resilience import Caller, Deadline
 
 #: The share of the time left that each model but the last gets.

@@ -21,9 +21,8 @@ from llm.modes.mode import RequestMode, apply_mode, learn_from
 from llm.modes.structured import parse_structured
 from llm.paused import complete_turn
 from llm.providers.provider import LLMProvider
-from llm.request import CallOptions, ChatRequest, ToolChoice
+from llm.request import CallOptions, ChatRequest, Listener, ToolChoice, acting
 from llm.response import FinishReason, LLMResponse, Prices, Usage
-from llm.stream import Listener, acting
 from llm.verdicts import verdict_of
 from resilience import (
     Amount,

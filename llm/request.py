@@ -1,13 +1,16 @@
-"""What a caller asks of a model: messages, tools, the options of the call, and on whose behalf."""
+"""What a caller asks of a model: messages, tools, the options of the call, on whose behalf, and who listens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
+from twisted.internet.defer import Deferred
+
 from llm.messages import JSON, JSONObject, Message, ToolSpec
-from llm.stream import ActingListener
+from llm.response import StreamEvent
 from resilience import Caller
 
 if TYPE_CHECKING:
@@ -18,6 +21,9 @@ ToolChoice = str
 #: How a server is asked to constrain text that must be JSON: by a JSON Schema until it refuses one ("auto"), by one in
 #: every request, by its JSON mode, or not at all. Where the server does not constrain it, the form is put into words.
 Structured = Literal["auto", "schema", "json", "off"]
+#: Called with every event of a stream, in order, as it arrives. If it returns a Deferred, the stream is held back until
+#: that fires: nothing more is read from the connection meanwhile.
+Listener = Callable[[StreamEvent], Deferred[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +82,47 @@ def merge(base: Mapping[str, JSON], extra: Mapping[str, JSON]) -> dict[str, JSON
         else:
             merged[key] = value
     return merged
+
+
+class ActingListener(ABC):
+    """A listener that may act on an answer before it is whole, and says whether it did.
+
+    An answer that was acted upon is not requested again, from any model. Until then a broken stream is retried as if
+    there were no listener.
+    """
+
+    @property
+    @abstractmethod
+    def acted(self) -> bool:
+        """Whether anything was done that cannot be taken back."""
+
+    def begins(self, *, text_is_answer: bool) -> None:  # noqa: B027  (most need not know)
+        """Note that an attempt begins: forget what was heard of the one before.
+
+        `text_is_answer` is True when tools are offered natively and this model's text has always been the whole answer.
+        """
+
+    @abstractmethod
+    def __call__(self, event: StreamEvent) -> Deferred[None] | None:
+        """Take one event, as a `Listener` does."""
+
+
+def acting(listener: Listener | None) -> ActingListener | None:
+    """Return the listener as one that says whether it acted, or the same object when it already does."""
+    return listener if listener is None or isinstance(listener, ActingListener) else _Plain(listener)
+
+
+class _Plain(ActingListener):
+    """A listener made of a plain function. Hearing anything counts as acting."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._heard = False
+
+    @property
+    def acted(self) -> bool:
+        return self._heard
+
+    def __call__(self, event: StreamEvent) -> Deferred[None] | None:
+        self._heard = True
+        return self._listener(event)

@@ -1,4 +1,7 @@
-"""What a model call returns: the answer, the tokens it took and what they cost."""
+"""What a model call returns: the answer with its tokens and their cost, and the answer's pieces while it arrives.
+
+The pieces are in one neutral form for every provider.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from llm.messages import JSON, Message, ToolCall
+from llm.messages import JSON, Citation, JSONObject, Message, RawTurn, ServerToolCall, ServerToolResult, ToolCall
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -65,18 +68,6 @@ class Usage:
 
 
 _Number = TypeVar("_Number", int, float)
-
-
-def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
-
-
-def _sum_counts(one: Mapping[str, int] | None, other: Mapping[str, int] | None) -> Mapping[str, int] | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return Counter(one) + Counter(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +152,101 @@ class LLMResponse:
     def has_tool_calls(self) -> bool:
         """Whether there is at least one call."""
         return bool(self.message.tool_calls)
+
+
+@dataclass(slots=True)
+class TextDelta:
+    """A piece of the answer's text.
+
+    Never change a piece, nor the other two kinds. They are not frozen because an answer has hundreds, and frozen ones
+    take three times as long to make.
+    """
+
+    text: str
+
+
+@dataclass(slots=True)
+class ReasoningDelta:
+    """A piece of the model's reasoning. A `signature` seals it; reasoning that follows is a new block."""
+
+    text: str
+    signature: str = ""
+
+
+@dataclass(slots=True)
+class CallDelta:
+    """A piece of a tool call. `index`, `id` and `name` are what this piece carried, None for what it did not."""
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: str | JSONObject | None = None
+    #: Whether it came in the old `function_call`. Some servers send that beside the same call in `tool_calls`.
+    is_legacy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerBlockSeen:
+    """A whole step of the provider's own tools: a call, its result, or a source of the text before it."""
+
+    block: ServerToolCall | ServerToolResult | Citation
+
+
+@dataclass(frozen=True, slots=True)
+class RawSeen:
+    """The turn as the provider sent it, for replay. The last one wins."""
+
+    raw: RawTurn
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSeen:
+    """The provider's count so far. The last one wins."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class FinishSeen:
+    """The provider's reason for stopping."""
+
+    reason: FinishReason
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSeen:
+    """The name by which the provider calls the answering model."""
+
+    model: str
+
+
+StreamEvent = TextDelta | ReasoningDelta | CallDelta | ServerBlockSeen | RawSeen | UsageSeen | FinishSeen | ModelSeen
+
+
+class StreamParser(Protocol):
+    """A parser of the bytes of one streamed body into events."""
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """Return the events these bytes complete. Raises the LLMError that the stream carries."""
+        ...
+
+    def end(self) -> list[StreamEvent]:
+        """Return the last events. Raises StreamBroken when the stream had no end mark."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the stream's own end mark was seen. Nothing after it counts."""
+        ...
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
+
+
+def _sum_counts(one: Mapping[str, int] | None, other: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return Counter(one) + Counter(other)

@@ -21,7 +21,7 @@ from assistant.loop.speech.manner import call_for_text
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
 from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
 from llm import assistant as assistant_message
-from llm.stream import CallDelta, ServerBlockSeen, TextDelta
+from llm.response import CallDelta, ServerBlockSeen, TextDelta
 from llm.wire.accumulate import Accumulator
 from tools import NOTHING_YET, Kind
 from tools.policy.decide import base_permission

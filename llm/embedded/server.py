@@ -22,8 +22,8 @@ from urllib.request import ProxyHandler, build_opener
 
 from llm.embedded.errors import BadModelFile, EmbeddedError, UnknownTemplate
 from llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, tool_template
-from llm.embedded.json_lines import Reporter
 from llm.embedded.machine import free_bytes, usable_cores
+from llm.embedded.progress import Reporter
 from resilience.child import die_with_parent, wait_for_parent_to_go
 
 KEY_VARIABLE = "MUD_ASSISTANT_EMBEDDED_KEY"

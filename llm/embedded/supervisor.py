@@ -21,8 +21,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from llm.embedded.child import Child, child_environment
-from llm.embedded.conversation import Answer, Conversation, ending
+from llm.embedded.child import Answer, Child, Conversation, child_environment, ending
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, FetchProgress, Phase, read_progress
 from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
@@ -47,7 +46,7 @@ class Commands:
     @classmethod
     def of(cls, python: str) -> Commands:
         """Return commands that run our own modules with the given Python."""
-        return cls(module_command(python, "llm.embedded.fetching.fetch"), module_command(python, "llm.embedded.server"))
+        return cls(module_command(python, "llm.embedded.fetch"), module_command(python, "llm.embedded.server"))
 
 
 class _Restarts:

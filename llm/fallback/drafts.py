@@ -1,18 +1,33 @@
-"""What all readers of tool calls in text share: the offered tools, drafts of calls, and their places in the text."""
+"""What all readers of tool calls in text share: the offered tools, drafts of calls, and their places in the text.
+
+A tool is found by the name the model wrote. Untyped text values, as XML-like formats have them, are typed by the tool's
+schema; that never raises.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from llm.fallback.tool_names import match_name
-from llm.fallback.typed import convert_text
 from llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
 from llm.loose_json.tokens import WorkBudget
 from llm.messages import JSON, ToolSpec
 
+_WORDS: dict[str, JSON] = {"true": True, "false": False}
+_NULLS = frozenset({"null", "none", ""})
+_INTEGER = re.compile(r"[+-]?\d{1,18}(?:\.0{1,18})?")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,2})?")
+_FEW_LEVELS = 4
+_MAX_CHARS = 200
+_RECIPIENT = re.compile(r"\bto=(\S+)")
+_MARK = re.compile(r"<\|[^|<>]{0,40}\|>")
+_EMPTY_CALL = re.compile(r"\s*\(\s*\)\s*\Z")
+_CALL_NUMBER = re.compile(r":\d+\Z")
+_NAMESPACE = re.compile(r"\A(?:functions?|tools?|default_api|api)[.:]", re.IGNORECASE)
+_WRAPPING = " \t\r\n\"'`\u201c\u201d\u2018\u2019"
 _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 
 
@@ -54,23 +69,11 @@ class Reading:
     cut: int | None = None
 
 
-def merge_readings(readings: Iterable[Reading], length: int) -> Reading:
-    """Merge what several readers found in one text of `length`. Of two that overlap, keep the one that begins first."""
-    marks: list[tuple[int, int, Candidate | None]] = []
-    for reading in readings:
-        marks += [(found.start, -found.end, found) for found in reading.candidates]
-        if reading.cut is not None:
-            marks.append((reading.cut, -length, None))
-    candidates: list[Candidate] = []
-    behind = 0
-    for start, _, found in sorted(marks, key=lambda mark: mark[:2]):
-        if start < behind:
-            continue
-        if found is None:
-            return Reading(tuple(candidates), cut=start)
-        candidates.append(found)
-        behind = found.end
-    return Reading(tuple(candidates))
+class Reader(Protocol):
+    """A reader of the calls of one family of formats."""
+
+    def __call__(self, text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None, /) -> Reading:
+        """Read the text. `complete` is False when the token limit ended it; `budget` counts the effort."""
 
 
 class Offer:
@@ -132,11 +135,99 @@ class Offer:
         return {}, "" if not self.properties(name) else "the arguments must be a JSON object"
 
 
-class Reader(Protocol):
-    """A reader of the calls of one family of formats."""
+def merge_readings(readings: Iterable[Reading], length: int) -> Reading:
+    """Merge what several readers found in one text of `length`. Of two that overlap, keep the one that begins first."""
+    marks: list[tuple[int, int, Candidate | None]] = []
+    for reading in readings:
+        marks += [(found.start, -found.end, found) for found in reading.candidates]
+        if reading.cut is not None:
+            marks.append((reading.cut, -length, None))
+    candidates: list[Candidate] = []
+    behind = 0
+    for start, _, found in sorted(marks, key=lambda mark: mark[:2]):
+        if start < behind:
+            continue
+        if found is None:
+            return Reading(tuple(candidates), cut=start)
+        candidates.append(found)
+        behind = found.end
+    return Reading(tuple(candidates))
 
-    def __call__(self, text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None, /) -> Reading:
-        """Read the text. `complete` is False when the token limit ended it; `budget` counts the effort."""
+
+def match_name(name: str, known: Collection[str]) -> str | None:
+    """Return the one known tool that `name` stands for. None when there is none, or more than one.
+
+    Tried in turn: the name itself; without blanks, quotes and `<|marks|>`; without `()`, `:0` and `functions.`; and
+    each of these in any case.
+    """
+    if name in known:
+        return name
+    if len(name) > _MAX_CHARS:
+        return None
+    for form in _forms(name):
+        if form in known:
+            return form
+        same = [tool for tool in known if tool.casefold() == form.casefold()]
+        if same:
+            return same[0] if len(same) == 1 else None
+    return None
+
+
+def convert_text(text: str, schema: JSON) -> JSON:
+    """Return the value that the text stands for by the schema of one property, or the text when it fits no type."""
+    types = set(_types(schema, _FEW_LEVELS))
+    bare = text.strip()
+    if "null" in types and bare.lower() in _NULLS:
+        return None
+    if not types or "string" in types:
+        return strip_line_breaks(text)
+    if "integer" in types and _INTEGER.fullmatch(bare):
+        return int(bare.partition(".")[0])
+    if "number" in types and _NUMBER.fullmatch(bare):
+        return int(bare) if _INTEGER.fullmatch(bare) and "." not in bare else float(bare)
+    if "boolean" in types and bare.lower() in _WORDS:
+        return _WORDS[bare.lower()]
+    return _container(bare, types) if types & {"array", "object"} else strip_line_breaks(text)
+
+
+def strip_line_breaks(text: str) -> str:
+    """Return the text without one line break at its start and one at its end, where the tags are."""
+    return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
+
+
+def _container(bare: str, types: set[str]) -> JSON:
+    try:
+        parsed = parse_value(bare, complete=True)
+    except UnreadableJSON:
+        return bare
+    wanted = tuple(kind for name, kind in (("array", list), ("object", dict)) if name in types)
+    return parsed.value if isinstance(parsed.value, wanted) and not bare[parsed.end :].strip() else bare
+
+
+def _types(schema: JSON, levels: int) -> Iterator[str]:
+    """Yield every type that the schema allows at its top level."""
+    if not isinstance(schema, Mapping) or not levels:
+        return
+    kind = schema.get("type")
+    yield from (name for name in (kind if isinstance(kind, list | tuple) else [kind]) if isinstance(name, str))
+    for key in ("anyOf", "oneOf", "allOf"):
+        branches = schema.get(key)
+        for branch in branches if isinstance(branches, list | tuple) else []:
+            yield from _types(branch, levels - 1)
+
+
+def _forms(name: str) -> Iterator[str]:
+    """Yield ever barer forms of the name."""
+    recipient = _RECIPIENT.search(name)
+    form = recipient.group(1) if recipient else name
+    parts = [part for part in _MARK.split(form) if part.strip(_WRAPPING)]
+    form = parts[0].strip(_WRAPPING) if parts else ""
+    yield form
+    form = _EMPTY_CALL.sub("", form).strip(_WRAPPING)
+    yield form
+    form = _CALL_NUMBER.sub("", form)
+    yield form
+    yield _NAMESPACE.sub("", form).strip(_WRAPPING)
 
 
 def _decode(text: str) -> JSON:

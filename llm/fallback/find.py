@@ -1,7 +1,7 @@
 """Finds tool calls in a model's plain text, for models and servers without native calls.
 
-Never guesses: a call's name is written in the text and is that of an offered tool. The time taken is linear in the
-length of the text.
+Never guesses: a call's name is written in the text and is that of an offered tool. Of the calls found, those that are
+meant are kept: not an example, not an aside in an explanation. The time taken is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -9,25 +9,37 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import overload
 
 import orjson
 
 from llm.fallback.drafts import Candidate, Offer, Reader, Reading, merge_readings
-from llm.fallback.formats.elements import read_elements
-from llm.fallback.formats.gemma import read_gemma
-from llm.fallback.formats.headed import read_headed
+from llm.fallback.formats.headed import read_gemma, read_headed, read_react
 from llm.fallback.formats.json_calls import read_json
 from llm.fallback.formats.pythonic import read_pythonic
-from llm.fallback.formats.react import read_react
-from llm.fallback.formats.tags import read_tags
-from llm.fallback.judge import reasoning_round, select_meant
-from llm.fallback.quotes import Quotes, inputs_of, may_hold_call
+from llm.fallback.formats.tags import read_elements, read_tags
+from llm.fallback.quotes import Quotes, may_hold_call
 from llm.loose_json.repair import MAX_CHARS
-from llm.messages import Block, Message, Reasoning, Role, ToolCall, ToolSpec
+from llm.messages import Block, Message, Reasoning, Role, Text, ToolCall, ToolSpec
 from llm.request import ChatRequest
 from llm.response import FinishReason, LLMResponse
 from llm.wire.thinking import split_thinking
 
+_DECORATION = re.compile(
+    r"```[ \t]*[\w-]*"
+    r"|</?(?:[\w.\-]{1,20}+:|[\uff5c|]\w{1,20}+[\uff5c|])?+"
+    r"(?:tool_calls?|function_calls?|tool_code|(?:start|end)_function_call|function|invoke|parameters?|s)\s{0,4}>"
+    r"|<\|[^|<>\s]{1,40}+\|?>|<[a-z_]{1,20}\|>|<\uff5c[^\uff5c<>\s]{1,40}+\uff5c>"
+    r"|\[/?TOOL_CALLS\]|\bfunctools\s*+\Z|\bAction\s{0,4}:(?=\s{0,4}(?:```|\Z))|\A[ \t]*+//[^\n]*+",
+    re.IGNORECASE,
+)
+_EXAMPLE = re.compile(r"\b(?:examples?\b|for instance\b|e\.\s?g\b|such as\W*\Z|something like\W*\Z)", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-Z\"'`])")
+_WORD = re.compile(r"\w")
+_QUOTES = "`\"'\u201c\u2018"
+#: How many characters before a call may introduce it.
+_LEAD_CHARS = 300
 #: Each reads the whole text. Where two see a call in one place, the one that begins first is right. A new format needs
 #: one more reader here.
 READERS: tuple[Reader, ...] = (
@@ -125,6 +137,40 @@ def with_calls_from_text(response: LLMResponse, request: ChatRequest, new_id: Ca
     )
 
 
+def inputs_of(messages: Sequence[Message]) -> Sequence[str]:
+    """Return the untrusted text of the conversation: a call quoted from it is not the model's own."""
+    return _Inputs(messages)
+
+
+class _Inputs(Sequence[str]):
+    """The untrusted text, gathered on first use: a history is long, and few answers hold a call to compare with it."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self._texts[at]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        spoken: list[str] = []
+        heard: list[str] = []
+        for message in self._messages:
+            if message.role is Role.USER:
+                spoken += [block.text for block in message.blocks if isinstance(block, Text)]
+            heard += [result.text for result in message.tool_results]
+        return spoken + heard
+
+
 def _read(text: str, offer: Offer, complete: bool) -> Reading:
     return merge_readings((reader(text, offer, complete) for reader in READERS), len(text))
 
@@ -162,3 +208,72 @@ def _stop_at(text: str, candidates: Sequence[Candidate]) -> int | None:
         if not is_inside and not is_struck and at and not text[:at].isspace():
             return at
     return None
+
+
+def select_meant(text: str, candidates: Sequence[Candidate], end: int) -> list[Candidate]:
+    """Return the candidates whose calls are meant, in order. `end` is where the answer ends.
+
+    A call introduced or quoted as an example is not meant. The others are meant when nothing of substance follows the
+    last of them, or when they are the only JSON and stand on lines of their own. A call of a tool that was not offered
+    is meant only when the whole text is calls.
+    """
+    around = gaps(text, candidates, end)
+    only_calls = all(found.drafts for found in candidates)
+    whole = only_calls and not any(has_words(gap) for gap in around)
+    meant = [
+        known
+        for lead, found in zip(around, candidates, strict=False)
+        if (known := found if whole else _known_only(found)).drafts and not _is_example(lead, found, text)
+    ]
+    if not meant or not has_words(text[meant[-1].end : end]):
+        return meant
+    alone = len(meant) == len(candidates)
+    return meant if alone and all(_ends_its_line(found, text) for found in meant) else []
+
+
+def reasoning_round(text: str, candidates: Sequence[Candidate], end: int) -> str:
+    """Return the prose around the accepted calls, and the reasoning the calls themselves give."""
+    said = [prose(gap) for gap in gaps(text, candidates, end)]
+    parts: list[str] = []
+    for number, found in enumerate(candidates):
+        parts += [said[number], *(draft.reasoning.strip() for draft in found.drafts)]
+    return "\n".join(part for part in [*parts, said[-1]] if _WORD.search(part))
+
+
+def gaps(text: str, candidates: Sequence[Candidate], end: int) -> list[str]:
+    """Return the stretches before, between and after the candidates."""
+    borders = [0, *(border for found in candidates for border in (found.start, found.end)), end]
+    return [text[start:stop] for start, stop in zip(borders[::2], borders[1::2], strict=True)]
+
+
+def prose(text: str) -> str:
+    """Return the text without fences, tags and marks of tool-call formats."""
+    return _DECORATION.sub("", text).strip()
+
+
+def has_words(text: str) -> bool:
+    """Tell whether a stretch of text contains words."""
+    return _WORD.search(prose(text)) is not None
+
+
+def _known_only(found: Candidate) -> Candidate:
+    return Candidate(found.start, found.end, tuple(draft for draft in found.drafts if draft.known), found.repaired)
+
+
+def _is_example(lead: str, found: Candidate, text: str) -> bool:
+    """Tell whether the sentence before the call marks it as an example, or the call is quoted within its line."""
+    lines = prose(lead[-_LEAD_CHARS:]).splitlines() or [""]
+    sentence = _SENTENCE_END.split(lines[-1])[-1]
+    if _EXAMPLE.search(sentence):
+        return True
+    quoted = found.start > 0 and text[found.start - 1] in _QUOTES and not text.startswith("```", found.start - 3)
+    return quoted and (has_words(_line_before(found, text)) or not _ends_its_line(found, text))
+
+
+def _line_before(found: Candidate, text: str) -> str:
+    return text[text.rfind("\n", 0, found.start) + 1 : found.start]
+
+
+def _ends_its_line(found: Candidate, text: str) -> bool:
+    newline = text.find("\n", found.end)
+    return not has_words(text[found.end : newline if newline >= 0 else len(text)])

@@ -1,7 +1,7 @@
 """Reads one JSON value out of a model's text, and repairs what models commonly get wrong.
 
-Bounds: 256 KiB of text, 64 levels, integers of 64 bits, finite numbers. Of equal keys the last one wins, as in
-json.loads. NUL and lone surrogates in strings become U+FFFD.
+The text may end before the value does. Bounds: 256 KiB of text, 64 levels, integers of 64 bits, finite numbers. Of
+equal keys the last one wins, as in json.loads. NUL and lone surrogates in strings become U+FFFD.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ __all__ = [
     "parse_value",
     "read_arguments",
 ]
-
 #: The longest text that a value is read from, in characters.
 MAX_CHARS = 256 * 1024
 _MAX_DIGITS = 20
@@ -58,6 +57,16 @@ class ParsedArguments:
     rest: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and the offset after it. `cut`: the text breaks it off, so it must not be used."""
+
+    value: JSON
+    end: int
+    repaired: bool = False
+    cut: bool = False
+
+
 def parse_value(text: str, start: int = 0, *, complete: bool) -> Parsed:
     """Return the first JSON value at or after `start`, skipping blanks. Raises UnreadableJSON.
 
@@ -79,6 +88,35 @@ def parse_value(text: str, start: int = 0, *, complete: bool) -> Parsed:
     if text[at] not in "{[":
         raise UnreadableJSON("not JSON")
     return decode_scan(scan_value(text, at, WorkBudget(len(text))), close=complete)
+
+
+def value_at(text: str, at: int, budget: WorkBudget, *, complete: bool) -> Value | None:
+    """Return the object or list whose bracket is at `at`, or None when it cannot be read."""
+    if at < budget.deep_until:
+        return None
+    scan = scan_value(text, at, budget)
+    parsed = read_scan(scan, budget)
+    if parsed is None:
+        return None
+    return Value(parsed.value, scan.end, parsed.repaired, cut=is_cut(scan, complete=complete))
+
+
+def read_scan(scan: Scan, budget: WorkBudget) -> Parsed | None:
+    """Return the value of a scan, or None when it is not JSON.
+
+    When the text ends before the value does, its beginning is read.
+    """
+    if scan.ending is Ending.UNCLOSED:
+        budget.spend(scan.end - scan.start)
+    try:
+        return decode_scan(scan, close=True)
+    except UnreadableJSON:
+        return None
+
+
+def is_cut(scan: Scan, *, complete: bool) -> bool:
+    """Tell whether the text breaks the value off: it is open, and was cut or holds what should follow it."""
+    return scan.ending is Ending.UNCLOSED and (not complete or _swallows(scan))
 
 
 def decode_scan(scan: Scan, *, close: bool) -> Parsed:
@@ -177,6 +215,11 @@ def clean_json(value: Any, depth: int = 0) -> JSON:
             raise UnreadableJSON(f"a {type(value).__name__} that JSON does not have")
 
 
+def _swallows(scan: Scan) -> bool:
+    """Tell whether the value ends in an unclosed string that holds what should follow the value."""
+    return any(mark in scan.open_text for mark in "}\n")
+
+
 def _bound(number: int) -> int:
     if not _SMALLEST <= number <= _BIGGEST:
         raise UnreadableJSON("a number is too big")
@@ -201,4 +244,6 @@ def _refuse(constant: str) -> None:
 
 
 _STRICT = json.JSONDecoder(parse_int=_integer, parse_float=_real, parse_constant=_refuse)
+
+
 _LOOSE = json.JSONDecoder(parse_int=_integer, parse_float=_real, parse_constant=_refuse, strict=False)

@@ -1,22 +1,40 @@
-"""Reads answers of the Chat Completions dialect: chunks and whole documents into events."""
+"""Reads answers of the Chat Completions dialect: chunks and whole documents into events.
+
+The usage is read whatever its server adds to it. A model's reasoning is kept as it came so that it can be sent back.
+The same thing has four names: `reasoning_content` (DeepSeek, llama.cpp), `reasoning` (Ollama, vLLM), `thinking`, and
+OpenRouter's `reasoning_details`, a list of typed pieces that may be signed or encrypted.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.messages import RawTurn
-from llm.providers.chat_usage import read_usage
-from llm.providers.reasoning_details import REASONING_NAMES, ReasoningKept
-from llm.providers.until_error import UntilError
-from llm.response import FinishReason
-from llm.stream import CallDelta, FinishSeen, ModelSeen, RawSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.messages import JSON, JSONObject, RawTurn
+from llm.response import (
+    CallDelta,
+    FinishReason,
+    FinishSeen,
+    ModelSeen,
+    RawSeen,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    Usage,
+    UsageSeen,
+)
 from llm.wire.error_bodies import excerpt, read_error, typed_error
-from llm.wire.lines import ServerSentEvent, SSEDecoder
+from llm.wire.lines import ServerSentEvent, SSEDecoder, UntilError
 
+_PLAIN = ("reasoning_content", "reasoning", "thinking")
+#: Members of a detail that arrive in pieces. Any other arrives once.
+_JOINED = ("text", "summary", "data")
+#: The fields of a piece that hold reasoning.
+REASONING_NAMES = frozenset({*_PLAIN, "reasoning_details"})
 _FINISH = {
     "stop": FinishReason.STOP,
     "eos": FinishReason.STOP,
@@ -140,6 +158,94 @@ class ChatStream(UntilError):
     def _error(self, data: object) -> LLMError:
         body = read_error(data)
         return typed_error(body.implied_status, body, provider=self._provider, model=self._model)
+
+
+class ReasoningKept:
+    """The reasoning of one answer, collected piece by piece."""
+
+    def __init__(self) -> None:
+        self._content: list[str] | None = None
+        self._details: list[dict[str, Any]] = []
+
+    def take(self, piece: Mapping[str, Any]) -> str:
+        """Return the reasoning in one delta or message, once, however many of the names it has."""
+        plain = next((key for key in _PLAIN if isinstance(piece.get(key), str) and piece[key]), "")
+        if isinstance(content := piece.get("reasoning_content"), str):
+            self._content = self._content or []
+            self._content.append(content)
+        details = piece.get("reasoning_details")
+        pieces = [detail for detail in details if isinstance(detail, dict)] if isinstance(details, list) else []
+        for detail in pieces:
+            self._add(detail)
+        if plain:
+            return str(piece[plain])
+        return "".join(str(detail.get("text") or detail.get("summary") or "") for detail in pieces)
+
+    def fields(self) -> dict[str, JSON]:
+        """Return the fields to send back to the server that wrote them. Empty when there are none.
+
+        DeepSeek wants its `reasoning_content` back even when it is empty.
+        """
+        fields: dict[str, JSON] = {}
+        if self._content is not None:
+            fields["reasoning_content"] = "".join(self._content)
+        if self._details:
+            fields["reasoning_details"] = list(self._details)
+        return fields
+
+    def _add(self, detail: JSONObject) -> None:
+        """Join a piece to the detail it continues: the last one, if of the same type and index and not yet signed."""
+        last = self._details[-1] if self._details else None
+        same = last is not None and all(last.get(key) == detail.get(key) for key in ("type", "index"))
+        if last is None or not same or last.get("signature") or detail.get("id", last.get("id")) != last.get("id"):
+            self._details.append(dict(detail))
+            return
+        for key, value in detail.items():
+            if key in _JOINED and isinstance(value, str) and isinstance(last.get(key), str):
+                last[key] += value
+            elif value is not None:
+                last[key] = value
+
+
+def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
+    """Return the usage of a chunk, or None when it has none. A missing or null value is unknown, not 0."""
+    usage = chunk.get("usage")
+    if not isinstance(usage, dict) and "x_groq" in chunk:
+        groq = chunk["x_groq"]
+        usage = groq.get("usage") if isinstance(groq, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = _count(details, "cached_tokens")
+    return Usage(
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+        _count(usage, "prompt_cache_hit_tokens") if cached is None else cached,
+        _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        _count(details, "cache_write_tokens"),
+        _server_tools(usage.get("server_tool_use")),
+        _cost(usage.get("cost")),
+    )
+
+
+def _count(source: object, key: str) -> int | None:
+    value = source.get(key) if isinstance(source, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _server_tools(counts: object) -> Mapping[str, int] | None:
+    """Return the calls of the server's own tools by name: `web_search_requests` counts `web_search`."""
+    if not isinstance(counts, dict):
+        return None
+    return {str(key).removesuffix("_requests"): count for key in counts if (count := _count(counts, key)) is not None}
+
+
+def _cost(cost: object) -> float | None:
+    """Return the cost in US dollars. OpenRouter sends a number, Perplexity a table with its sum in `total_cost`."""
+    value: object = cost.get("total_cost") if isinstance(cost, dict) else cost
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return None
+    return float(value) if value >= 0 else None
 
 
 def _unwrap(chunk: dict[str, Any]) -> dict[str, Any]:

@@ -15,17 +15,27 @@ from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
+from llm.providers.chat import function_tool
 from llm.providers.offered import OfferedModel, names_in
 from llm.providers.provider import NAMELESS, LLMProvider
-from llm.providers.until_error import UntilError
 from llm.request import CallOptions, ToolChoice, merge
-from llm.response import FinishReason, Usage
-from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.response import (
+    CallDelta,
+    FinishReason,
+    FinishSeen,
+    ModelSeen,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    Usage,
+    UsageSeen,
+)
 from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
-from llm.wire.lines import LineDecoder
+from llm.wire.lines import LineDecoder, UntilError
 from resilience import Request
 
 _FINISH = {"length": FinishReason.LENGTH}
+
 #: The `done_reason` of a request that only loads or unloads the model. The model was not asked anything.
 _NOT_ASKED = {"load", "unload"}
 
@@ -220,12 +230,6 @@ class OllamaStream(UntilError):
             body = read_error(record)
             raise typed_error(body.implied_status, body, provider=provider.name, model=provider.model)
         return record
-
-
-def function_tool(tool: ToolSpec) -> JSONObject:
-    """Return a tool as Ollama and Chat Completions want it."""
-    described: JSONObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": described}
 
 
 def _add_message(message: Mapping[str, Any], events: list[StreamEvent]) -> None:

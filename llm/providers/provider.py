@@ -22,8 +22,7 @@ from llm.modes.mode import FieldOverride, RequestMode, apply_overrides
 from llm.packing.packed import parts_of
 from llm.providers.offered import OfferedModel, listed_models
 from llm.request import CallOptions, ToolChoice
-from llm.response import RateLimitInfo
-from llm.stream import StreamEvent, StreamParser
+from llm.response import RateLimitInfo, StreamEvent, StreamParser
 from llm.tokens.estimate import TokenEstimator
 from llm.wire.rate_limits import Moment, read_rate_limits
 from resilience import Request, host_of, origin_of

@@ -6,15 +6,13 @@ way that real servers were seen to fail.
 
 from __future__ import annotations
 
-from llm.testing.anthropic import FakeAnthropic
-from llm.testing.anthropic_wire import AnthropicReply, Search
+from llm.testing.anthropic import AnthropicReply, FakeAnthropic, Search
+from llm.testing.brains import dutiful, simple_sage
 from llm.testing.chat import FakeChat
-from llm.testing.obedient.benign import dutiful
-from llm.testing.obedient.goals import Goal, find_goals
-from llm.testing.obedient.model import ObedientModel
+from llm.testing.goals import Goal, find_goals
+from llm.testing.obedient import ObedientModel
 from llm.testing.ollama import FakeOllama, OllamaModel
 from llm.testing.reading import PromptReader
-from llm.testing.sage import simple_sage
 from llm.testing.script import (
     Brain,
     Call,

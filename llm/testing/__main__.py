@@ -10,12 +10,11 @@ from dataclasses import replace
 from twisted.internet.interfaces import IReactorTime
 
 from llm.testing.anthropic import FakeAnthropic
+from llm.testing.brains import dutiful, simple_sage
 from llm.testing.chat import FakeChat
-from llm.testing.obedient.benign import dutiful
-from llm.testing.obedient.model import WAYS, ObedientModel
+from llm.testing.obedient import WAYS, ObedientModel
 from llm.testing.ollama import FakeOllama
 from llm.testing.reading import PromptReader
-from llm.testing.sage import simple_sage
 from llm.testing.script import (
     Brain,
     DieMidStream,

@@ -1,4 +1,4 @@
-"""An Ollama server that answers from a script: its native protocol, each field in Ollama's own order."""
+"""An Ollama server that answers from a script: its native protocol, each field in the order of Ollama's own types."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ import orjson
 from twisted.internet.interfaces import IReactorTime
 
 from llm.messages import JSON, JSONObject
-from llm.testing.answer import Answer
-from llm.testing.ollama_wire import chat_lines, chat_record, go_json
-from llm.testing.script import RecordedRequest, Reply, Script
-from llm.testing.server import FakeServer, estimate_tokens
+from llm.testing.script import Call, RecordedRequest, Reply, Script
+from llm.testing.server import FakeServer, estimate_tokens, pieces
+from llm.testing.serving import Answer
 
+_LOAD_NANOSECONDS = 12_345_678
+_PROMPT_NANOSECONDS = 1_500_000
+_TOKEN_NANOSECONDS = 20_000_000
+_GO_ESCAPES = {
+    b"<": rb"\u003c",
+    b">": rb"\u003e",
+    b"&": rb"\u0026",
+    "\u2028".encode(): rb"\u2028",
+    "\u2029".encode(): rb"\u2029",
+}
 DEFAULT_NUM_CTX = 4096
 VERSION = "0.13.5"
 _PLAIN = {"Content-Type": "text/plain; charset=utf-8"}
@@ -221,3 +230,60 @@ def _rfc3339(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     fraction = f".{moment.microsecond:06}".rstrip("0").rstrip(".")
     return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def chat_lines(reply: Reply, model: str, created_at: str, prompt_tokens: int) -> list[JSONObject]:
+    """Return the records of a streamed answer: thinking, text, one for each whole call, and the final one."""
+    head = {"model": model, "created_at": created_at}
+    messages: list[JSONObject] = [
+        *(_message(thinking=piece) for piece in pieces(reply.reasoning, reply.chunk_size)),
+        *(_message(content=piece) for piece in pieces(reply.text, reply.chunk_size)),
+        *(_message(calls=[_call(index, call)]) for index, call in enumerate(reply.calls)),
+    ]
+    lines: list[JSONObject] = [{**head, "message": message, "done": False} for message in messages]
+    return [*lines, {**head, "message": _message(), **_end(reply, prompt_tokens)}]
+
+
+def chat_record(reply: Reply, model: str, created_at: str, prompt_tokens: int) -> JSONObject:
+    """Return the one record of an answer that does not stream."""
+    calls = [_call(index, call) for index, call in enumerate(reply.calls)]
+    message = _message(reply.text, reply.reasoning, calls)
+    return {"model": model, "created_at": created_at, "message": message, **_end(reply, prompt_tokens)}
+
+
+def go_json(record: JSON) -> bytes:
+    """Return the record as Go's encoder writes it, which escapes HTML characters."""
+    encoded = orjson.dumps(record)
+    for character, escape in _GO_ESCAPES.items():
+        encoded = encoded.replace(character, escape)
+    return encoded
+
+
+def _message(content: str = "", thinking: str = "", calls: list[JSONObject] | None = None) -> JSONObject:
+    message: dict[str, JSON] = {"role": "assistant", "content": content}
+    if thinking:
+        message["thinking"] = thinking
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def _call(index: int, call: Call) -> JSONObject:
+    function: JSONObject = {"index": index, "name": call.name, "arguments": call.arguments}
+    return {"function": function} if call.id is None else {"id": call.id, "function": function}
+
+
+def _end(reply: Reply, prompt_tokens: int) -> JSONObject:
+    """Return the members of the last record. Ollama leaves out those that are 0."""
+    words = len(pieces(reply.text + reply.reasoning, None)) + 8 * len(reply.calls)
+    prompt, output = reply.usage or (prompt_tokens, words)
+    counts = {
+        "load_duration": _LOAD_NANOSECONDS,
+        "prompt_eval_count": prompt,
+        "prompt_eval_duration": prompt * _PROMPT_NANOSECONDS,
+        "eval_count": output,
+        "eval_duration": output * _TOKEN_NANOSECONDS,
+    }
+    total = sum(value for name, value in counts.items() if name.endswith("_duration"))
+    told = {name: value for name, value in counts.items() if value}
+    return {"done": True, "done_reason": reply.finish or "stop", "total_duration": total, **told}

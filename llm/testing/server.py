@@ -15,7 +15,6 @@ from twisted.web.server import NOT_DONE_YET
 
 from llm.answer import HTTP_OK
 from llm.messages import JSON
-from llm.testing.answer import Answer, Ending, Playing
 from llm.testing.reading import PromptReader
 from llm.testing.script import (
     DieMidStream,
@@ -32,6 +31,7 @@ from llm.testing.script import (
     Script,
     Step,
 )
+from llm.testing.serving import Answer, Ending, Playing
 
 
 class FakeServer(Resource, ABC):

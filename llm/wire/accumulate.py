@@ -23,9 +23,9 @@ from llm.messages import (
     Text,
     ToolCall,
 )
-from llm.response import FinishReason, Usage
-from llm.stream import (
+from llm.response import (
     CallDelta,
+    FinishReason,
     FinishSeen,
     ModelSeen,
     RawSeen,
@@ -33,6 +33,7 @@ from llm.stream import (
     ServerBlockSeen,
     StreamEvent,
     TextDelta,
+    Usage,
     UsageSeen,
 )
 from llm.wire.thinking import Piece, ThinkingSplitter

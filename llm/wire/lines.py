@@ -1,21 +1,24 @@
 """Pure incremental decoders: turn the bytes of a body into lines, NDJSON records and server-sent events.
 
-The result is the same however the bytes are split.
+The result is the same however the bytes are split. An answer is read up to the error in its stream; what came before
+counts.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
-from llm.errors import ProtocolError
+from llm.errors import LLMError, ProtocolError
+from llm.response import StreamEvent
 
 #: How many bytes one event or line may hold. Anything larger is an attack or a fault, not an answer.
 MAX_EVENT_BYTES = 4 * 1024 * 1024
-
 _LINE_END = re.compile(r"\r\n|\n|\r")
+T = TypeVar("T")
 
 
 class LineDecoder:
@@ -134,3 +137,35 @@ class SSEDecoder:
         if data := "\n".join(self._data):
             events.append(ServerSentEvent(self._event, data))
         self._data, self._event, self._held = [], "", 0
+
+
+class UntilError:
+    """The part that parsers of streams share. `ended` says that the stream's own end mark was seen."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._carried: LLMError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the end mark or an error was seen. Nothing after either counts."""
+        return self.ended or self._carried is not None
+
+    def events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
+        """Return the events of these parts; `read` adds them to a list. Those after an end or an error are left out."""
+        events: list[StreamEvent] = []
+        try:
+            for part in parts:
+                if self.complete:
+                    break
+                read(part, events)
+        except LLMError as error:
+            self._carried = error
+        return events
+
+    def last_events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
+        """Return the events of the last parts. Raises the error that the stream carried."""
+        events = self.events(parts, read)
+        if self._carried is not None:
+            raise self._carried
+        return events

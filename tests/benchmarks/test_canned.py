@@ -11,7 +11,7 @@ from benchmarks.canned import ANSWER, ARGUMENTS, MODEL, TEXT
 from benchmarks.stub import answer, is_answered, wish_of
 from llm import get_provider
 from llm.providers.provider import LLMProvider
-from llm.stream import CallDelta, StreamEvent, TextDelta
+from llm.response import CallDelta, StreamEvent, TextDelta
 from llm.wire.accumulate import Accumulator
 
 NAMES = {"local": "chat", "anthropic": "anthropic", "ollama": "ollama"}

@@ -27,8 +27,8 @@ from llm.testing import (
     Step,
     serve,
 )
-from llm.testing.answer import Answer
 from llm.testing.ollama import OllamaModel
+from llm.testing.serving import Answer
 from tests.live.command import Result, reactor, run
 from tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from llm.embedded.fetching.fetch import SOURCES_VARIABLE
+from llm.embedded.fetch import SOURCES_VARIABLE
 from llm.testing import serve
 from tests.live.command import Result, reactor, run, start
 from tools.web.testing import FakeSearxng, known

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from llm import ActingListener, LLMError, StreamEvent
-from llm.stream import CallDelta, TextDelta, acting
+from llm.request import acting
+from llm.response import CallDelta, TextDelta
 from llm.testing import Call, EndEarly, Reply, Step
 from tests.llm.calling import ASKED, desk
 from tests.llm.test_chain import row

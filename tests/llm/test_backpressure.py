@@ -8,7 +8,7 @@ from twisted.internet.task import deferLater
 from twisted.internet.tcp import Client
 
 from llm import LLMDeadlineExceeded, StreamBroken, Unavailable
-from llm.stream import StreamEvent, TextDelta
+from llm.response import StreamEvent, TextDelta
 from llm.testing import DieMidStream, Reply
 from resilience import Deadline, Limits
 from tests.llm.test_client import ASKED, client_of, reactor

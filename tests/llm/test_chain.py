@@ -26,7 +26,7 @@ from llm import (
     Unavailable,
 )
 from llm.chain import Link, ModelChain
-from llm.stream import StreamEvent
+from llm.response import StreamEvent
 from llm.testing import DieMidStream, EndEarly, FakeChat, Garbage, Hang, HttpError, Reply, Script, Step, serve
 from resilience import (
     Account,

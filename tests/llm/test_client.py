@@ -34,7 +34,7 @@ from llm import (
     tool_results,
     user,
 )
-from llm.stream import StreamEvent, TextDelta
+from llm.response import StreamEvent, TextDelta
 from llm.testing import (
     Call,
     DieMidStream,

@@ -22,7 +22,7 @@ from llm import (
     StreamBroken,
     Unavailable,
 )
-from llm.stream import StreamEvent
+from llm.response import StreamEvent
 from llm.testing import DieMidStream, EndEarly, ErrorInStream, Garbage, Hang, HttpError, Reply, Step
 from resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
 from tests.llm.calling import ASKED, Desk, desk, reactor

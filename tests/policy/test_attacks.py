@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from llm.testing import ObedientModel, find_goals
-from llm.testing.obedient.model import EVERY, NATIVE, PROSE
+from llm.testing.obedient import EVERY, NATIVE, PROSE
 from tests.policy.attacks import OURS, Attack, MalformedAttacksError, load
 from tests.policy.channels import CHANNELS
 from tests.policy.judge import Effect, Log, forbidden

@@ -12,7 +12,7 @@ from assistant.events.trace import StepTrace
 from assistant.loop.speech.screening import scrub_json
 from llm import CallRecord, Usage
 from llm.messages import JSON
-from llm.modes.call_record import CallOutcome
+from llm.modes.capabilities import CallOutcome
 from tools import Executed, Person, Scene
 from tools.text.clean import clean_heard, clean_speech
 

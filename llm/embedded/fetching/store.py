@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from llm.embedded.errors import SourceFailed
 from llm.embedded.fetching.models import ModelFile
-from llm.embedded.json_lines import Reporter
+from llm.embedded.progress import Reporter
 
 if sys.platform == "win32":
     import msvcrt

@@ -1,1 +1,1 @@
-"""The readers of tool calls in text, one format a file."""
+"""The readers of tool calls in text, one family of formats a file."""

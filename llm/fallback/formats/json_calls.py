@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 
 from llm.fallback.drafts import ABSENT, Absent, Candidate, Draft, Offer, Reading
-from llm.loose_json.repair import Parsed, UnreadableJSON, parse_value
+from llm.loose_json.repair import Parsed, UnreadableJSON, is_cut, parse_value, read_scan
 from llm.loose_json.tokens import Ending, Scan, WorkBudget, scan_value
-from llm.loose_json.values import is_cut, read_scan
 from llm.messages import JSON
 
 _NAME_KEYS = ("tool", "name", "function", "action", "tool_name")

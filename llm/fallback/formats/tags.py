@@ -1,24 +1,33 @@
-"""Reads calls written as tags that carry names: `<function=NAME>`, `<invoke name="NAME">` and GLM's `<arg_key>`.
+"""Reads calls written as tags: with their names in them, or as XML elements named like the tool.
 
-The prefix of a tag (`minimax:`, the bars of DeepSeek) varies and is ignored. Values are untyped text.
+Names are in `<function=NAME>`, `<invoke name="NAME">`, before GLM's `<arg_key>`, and in the `<tool_name>` of Claude 2's
+`<invoke>`. The prefix of a tag (`minimax:`, the bars of DeepSeek) varies and is ignored. Values are untyped text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merge_readings
-from llm.loose_json.repair import clean_text
+from llm.loose_json.repair import clean_text, value_at
 from llm.loose_json.tokens import WorkBudget
-from llm.loose_json.values import value_at
 from llm.messages import JSON
 
 _PREFIX = r"(?:[\w.\-]{1,20}+:|[\uff5c|]\w{1,20}+[\uff5c|])?+"
 _ATTRIBUTE = r"(?:\s*+=\s*+|\s++name\s*+=\s*+)[\"']?"
 _CLOSER = rf"</{_PREFIX}(?:function|invoke|tool_call|function_calls?|tool_calls)\s*+>"
 _BRACE = re.compile(r"\s*+(?=\{)")
+_CHILD = re.compile(r"\s*+<(?P<key>[\w.\-]{1,128}+)\s*+>")
+_TAG_ATTRIBUTE = re.compile(
+    r"\s++(?P<key>[\w.\-]{1,128}+)\s*+=\s*+(?:\"(?P<double>[^\"<>]*+)\"|'(?P<single>[^'<>]*+)')"
+)
+_INVOKE = re.compile(
+    r"<invoke>\s*+<tool_name>\s*+(?P<name>[^<>\s]{1,128}+)\s*+</tool_name>\s*+(?:<(?:parameters|input)>)?+"
+)
+_BLANK = re.compile(r"\s*+")
+_LONGEST_TAG = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,22 @@ SHAPES = (ATTRIBUTED, GLM)
 _NEAR = 40
 
 
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What stands between the name of a call and its end: an object, or texts by key.
+
+    `cut`: the text breaks it off. `closed`: its end is in the text. A text is marked True when the schema is not needed
+    to type it.
+    """
+
+    end: int
+    cut: bool
+    closed: bool = True
+    value: JSON = None
+    texts: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
+    repaired: bool = False
+
+
 def read_tags(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
     """Read every call whose name and keys are in tags."""
     budget = budget or WorkBudget(len(text))
@@ -78,22 +103,6 @@ def _read(shape: Shape, text: str, offer: Offer, complete: bool, budget: WorkBud
             position = body.end
             candidates.append(Candidate(match.start(), body.end, (draft,), body.repaired))
     return Reading(tuple(candidates))
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What stands between the name of a call and its end: an object, or texts by key.
-
-    `cut`: the text breaks it off. `closed`: its end is in the text. A text is marked True when the schema is not needed
-    to type it.
-    """
-
-    end: int
-    cut: bool
-    closed: bool = True
-    value: JSON = None
-    texts: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
-    repaired: bool = False
 
 
 def _object(text: str, at: int, budget: WorkBudget, complete: bool) -> _Body | None:
@@ -134,3 +143,88 @@ def _draft(match: re.Match[str], body: _Body, offer: Offer) -> Draft | None:
 def _is_opened(match: re.Match[str]) -> bool:
     start = match.start()
     return match.string[max(0, start - _NEAR) : start].rstrip().endswith("<tool_call>")
+
+
+def read_elements(text: str, offer: Offer, complete: bool, budget: WorkBudget | None = None) -> Reading:
+    """Read every element named like an offered tool, and every `<invoke>` with a `<tool_name>`."""
+    readings = []
+    budget = budget or WorkBudget(len(text))
+    if "</invoke>" in text or "<invoke>" in text:
+        readings.append(_invokes(text, offer, complete, budget))
+    names = [name for name in offer.names if f"<{name}" in text]
+    if names:
+        readings.append(_elements(text, names, offer, complete, budget))
+    return merge_readings(readings, len(text))
+
+
+def _invokes(text: str, offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
+    candidates: list[Candidate] = []
+    position = 0
+    while (match := _INVOKE.search(text, position)) and budget.attempt():
+        end = text.find("</invoke>", match.end())
+        if end < 0:
+            return Reading(tuple(candidates), None if complete else match.start())
+        position = end + len("</invoke>")
+        if draft := _element_draft(match["name"], text[match.end() : end], offer):
+            candidates.append(Candidate(match.start(), position, (draft,)))
+    return Reading(tuple(candidates))
+
+
+def _elements(text: str, names: list[str], offer: Offer, complete: bool, budget: WorkBudget) -> Reading:
+    opening = re.compile(rf"<({'|'.join(re.escape(name) for name in names)})(?=[\s/>])")
+    unclosed: set[str] = set()
+    candidates: list[Candidate] = []
+    position = 0
+    while (match := opening.search(text, position)) and budget.attempt():
+        name = match.group(1)
+        position = match.end()
+        attributes, start = _attributes(text, position)
+        if text.startswith("/>", start):
+            end, draft = start + 2, offer.draft(name, offer.convert(name, attributes))
+        elif not text.startswith(">", start) or name in unclosed:
+            continue
+        else:
+            closing = text.find(f"</{name}>", start)
+            if closing < 0:
+                unclosed.add(name)
+                if not complete and _CHILD.match(text, start + 1):
+                    return Reading(tuple(candidates), cut=match.start())
+                continue
+            position = end = closing + len(name) + 3
+            draft = _element_draft(name, text[start + 1 : closing], offer, attributes)
+        if draft:
+            candidates.append(Candidate(match.start(), end, (draft,)))
+            position = end
+    return Reading(tuple(candidates))
+
+
+def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
+    """Return the attributes of a tag, and the place where the tag should end."""
+    given: dict[str, str] = {}
+    while match := _TAG_ATTRIBUTE.match(text, at, at + _LONGEST_TAG):
+        given[match["key"]] = match["double"] if match["single"] is None else match["single"]
+        at = match.end()
+    blank = _BLANK.match(text, at)
+    return given, blank.end() if blank else at
+
+
+def _element_draft(name: str, body: str, offer: Offer, attributes: dict[str, str] | None = None) -> Draft | None:
+    """Return the call of an element. Its children are the arguments; without any, its text is the only one."""
+    children = dict(_children(body))
+    if children or attributes:
+        return offer.draft(name, offer.convert(name, {**(attributes or {}), **children}))
+    bare = body.strip()
+    if bare in {"", "</parameters>", "</input>"}:
+        return offer.draft(name, {})
+    return None if bare.startswith("<") else offer.draft(name, bare)
+
+
+def _children(body: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while child := _CHILD.match(body, at):
+        closing = f"</{child['key']}>"
+        end = body.find(closing, child.end())
+        if end < 0:
+            return
+        yield child["key"], body[child.end() : end]
+        at = end + len(closing)

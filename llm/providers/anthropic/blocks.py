@@ -14,7 +14,7 @@ import orjson
 from llm.loose_json.repair import holds_nothing, parse_arguments
 from llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
 from llm.providers.provider import NAMELESS
-from llm.stream import CallDelta, ReasoningDelta, ServerBlockSeen, StreamEvent, TextDelta
+from llm.response import CallDelta, ReasoningDelta, ServerBlockSeen, StreamEvent, TextDelta
 
 #: The field of a delta that holds its piece, and the field of its block that the piece goes to.
 _DELTAS: Mapping[str, tuple[str, str]] = {

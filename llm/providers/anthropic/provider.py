@@ -12,11 +12,10 @@ from llm.errors import LLMError, ProtocolError
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.packing.packed import parts_of
-from llm.providers.anthropic.body import join_request
-from llm.providers.anthropic.errors import error_of_body
-from llm.providers.anthropic.stream import AnthropicStream
+from llm.providers.anthropic.stream import AnthropicStream, error_of_body
 from llm.providers.anthropic.turns import (
     content_of,
+    join_request,
     mcp_server_names,
     result_block,
     server_tool_names,
@@ -24,7 +23,7 @@ from llm.providers.anthropic.turns import (
 )
 from llm.providers.provider import LLMProvider, join_bytes
 from llm.request import CallOptions, ToolChoice, merge
-from llm.stream import StreamEvent
+from llm.response import StreamEvent
 from llm.wire.error_bodies import excerpt
 
 DEFAULT_VERSION = "2023-06-01"

@@ -1,4 +1,4 @@
-"""Renders our messages as Anthropic's content blocks and turns."""
+"""Renders our messages as a request to Anthropic: content blocks, turns, and the marks of what may be cached."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import orjson
 
 from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
 from llm.providers.anthropic.blocks import is_server_call, is_server_result
@@ -21,6 +23,9 @@ _DATED = re.compile(r"_\d{8}$")
 _MCP = "mcp_server/"
 #: What an id must not hold.
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+#: How many cache marks one request may have.
+_MAX_MARKS = 4
+_OPEN = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
 
 
 @dataclass(slots=True)
@@ -34,45 +39,15 @@ class WireTurn:
     content: bytes
 
 
-def tool_of(tool: ToolSpec) -> JSONObject:
-    """Return a client tool as Anthropic wants it."""
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+def join_request(head: dict[str, JSON], encoded: Sequence[tuple[Role, bytes]], *, may_cache: bool) -> bytes:
+    """Return the body: system text at the top level, neighbours of one role in one turn, and cache marks.
 
-
-def result_block(result: ToolResult) -> JSONObject:
-    """Return the block that answers one call. Empty content becomes a placeholder."""
-    block: dict[str, JSON] = {
-        "type": "tool_result",
-        "tool_use_id": portable_id(result.call_id),
-        "content": result.text if result.text.strip() else NOTHING,
-    }
-    return {**block, "is_error": True} if result.failed else block
-
-
-def portable_id(call_id: str) -> str:
-    """Return the id in letters, digits, `_` and `-`.
-
-    A call of another provider, too, keeps the same id as its result, and different ids stay different.
+    Marks in `head` count among those that one request may have. Without `may_cache` none is added.
     """
-    if call_id and not _FOREIGN.search(call_id):
-        return call_id
-    return f"{_FOREIGN.sub('_', call_id) or 'call'}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
-
-
-def server_tool_names(tools: object) -> frozenset[str]:
-    """Return the names that blocks of the offered server tools use, empty when none is offered."""
-    offered = [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
-    names = set()
-    for tool in offered:
-        if "input_schema" not in tool and isinstance(kind := tool.get("type"), str):
-            names |= {str(tool.get("name") or tool.get("mcp_server_name") or ""), _DATED.sub("", kind)}
-    return frozenset(names)
-
-
-def mcp_server_names(servers: object) -> frozenset[str]:
-    """Return the names that blocks of a request's MCP servers use. They need no entry among its tools."""
-    listed = servers if isinstance(servers, list | tuple) else ()
-    return frozenset(f"{_MCP}{server['name']}" for server in listed if isinstance(server, Mapping) and "name" in server)
+    fixed = next((at for at, (role, _) in enumerate(encoded) if role is not Role.SYSTEM), len(encoded))
+    marks = _Marks(orjson.dumps(head).count(b'"cache_control":') if may_cache else _MAX_MARKS)
+    front = _front(head, b",".join(content for _, content in encoded[:fixed] if content), marks)
+    return front + b',"messages":[' + b",".join(_wire_messages(join_turns(encoded[fixed:]), marks)) + b"]}"
 
 
 def content_of(message: Message, provider: str, server_tools: Collection[str]) -> list[JSONObject]:
@@ -145,6 +120,82 @@ def join_turns(encoded: Iterable[tuple[Role, bytes]]) -> list[WireTurn]:
 def mark_for_cache(content: bytes) -> bytes:
     """Return encoded blocks with a cache mark on the last one. The provider may keep everything up to it."""
     return content[:-1] + b',"cache_control":{"type":"ephemeral"}}'
+
+
+def tool_of(tool: ToolSpec) -> JSONObject:
+    """Return a client tool as Anthropic wants it."""
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def result_block(result: ToolResult) -> JSONObject:
+    """Return the block that answers one call. Empty content becomes a placeholder."""
+    block: dict[str, JSON] = {
+        "type": "tool_result",
+        "tool_use_id": portable_id(result.call_id),
+        "content": result.text if result.text.strip() else NOTHING,
+    }
+    return {**block, "is_error": True} if result.failed else block
+
+
+def portable_id(call_id: str) -> str:
+    """Return the id in letters, digits, `_` and `-`.
+
+    A call of another provider, too, keeps the same id as its result, and different ids stay different.
+    """
+    if call_id and not _FOREIGN.search(call_id):
+        return call_id
+    return f"{_FOREIGN.sub('_', call_id) or 'call'}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
+
+
+def server_tool_names(tools: object) -> frozenset[str]:
+    """Return the names that blocks of the offered server tools use, empty when none is offered."""
+    offered = [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    names = set()
+    for tool in offered:
+        if "input_schema" not in tool and isinstance(kind := tool.get("type"), str):
+            names |= {str(tool.get("name") or tool.get("mcp_server_name") or ""), _DATED.sub("", kind)}
+    return frozenset(names)
+
+
+def mcp_server_names(servers: object) -> frozenset[str]:
+    """Return the names that blocks of a request's MCP servers use. They need no entry among its tools."""
+    listed = servers if isinstance(servers, list | tuple) else ()
+    return frozenset(f"{_MCP}{server['name']}" for server in listed if isinstance(server, Mapping) and "name" in server)
+
+
+class _Marks:
+    """How many cache marks are left."""
+
+    def __init__(self, used: int) -> None:
+        self._left = _MAX_MARKS - used
+
+    def take(self) -> bool:
+        """Use one mark if any is left. Return whether one was."""
+        self._left -= 1
+        return self._left >= 0
+
+
+def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
+    """Return the body up to its messages, open at the end.
+
+    The last tool and the last block of system text carry cache marks.
+    """
+    tools = body.get("tools")
+    last = tools[-1] if isinstance(tools, list) and tools else None
+    if isinstance(tools, list) and isinstance(last, Mapping) and "cache_control" not in last and marks.take():
+        body["tools"] = [*tools[:-1], {**last, "cache_control": {"type": "ephemeral"}}]
+    front = orjson.dumps(body)[:-1]
+    if not system:
+        return front
+    return front + b',"system":[' + (mark_for_cache(system) if marks.take() else system) + b"]"
+
+
+def _wire_messages(said: Sequence[WireTurn], marks: _Marks) -> list[bytes]:
+    """Return the turns as wire messages, with a cache mark on the user's last one."""
+    last = next(turn for turn in reversed(said) if turn.role == "user")
+    if marks.take():
+        last.content = mark_for_cache(last.content)
+    return [_OPEN[turn.role] + turn.content + b"]}" for turn in said]
 
 
 def _text(said: str) -> list[JSONObject]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from llm.embedded.fetching.models import ModelFile, Part
 from llm.embedded.fetching.store import ModelStore
-from llm.embedded.json_lines import Reporter
+from llm.embedded.progress import Reporter
 
 CONTENT = bytes(range(256)) * 40
 PIECES = (CONTENT[:4000], CONTENT[4000:9000], CONTENT[9000:])

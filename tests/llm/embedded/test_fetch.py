@@ -13,7 +13,7 @@ import pytest
 
 from llm.embedded.child import child_environment
 from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.fetch import SOURCES_VARIABLE, fetch, source_order
+from llm.embedded.fetch import SOURCES_VARIABLE, fetch, source_order
 from llm.embedded.fetching.models import default_data_dir
 from llm.embedded.fetching.upstream import HttpAnswer
 from tests.llm.embedded.stage import CONTENT, Stage
@@ -22,7 +22,8 @@ from tests.llm.embedded.stage import CONTENT, Stage
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from llm.embedded.fetching import fetch, models
+from llm.embedded import fetch
+from llm.embedded.fetching import models
 pins = json.loads(sys.argv[1])
 parts = tuple(models.Part(**part) for part in pins.pop("parts"))
 fetch.DEFAULT_MODEL = models.ModelFile(**pins, parts=parts)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.fallback.typed import convert_text
+from llm.fallback.drafts import convert_text
 from llm.messages import JSON
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.modes.call_record import (
+from llm.modes.capabilities import (
     LONGEST_TRIAL,
     MISSES,
     TRIAL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.modes.call_record import MISSES, TRIAL, CallOutcome, CallStyle
+from llm.modes.capabilities import MISSES, TRIAL, CallOutcome, CallStyle
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.llm.test_client import ASKED, TOOLS, client_of
 

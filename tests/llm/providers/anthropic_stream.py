@@ -9,7 +9,7 @@ import orjson
 
 from llm import FinishReason, Message
 from llm.providers.anthropic.provider import AnthropicProvider
-from llm.stream import StreamEvent
+from llm.response import StreamEvent
 from llm.wire.accumulate import Accumulator
 
 PROVIDER = AnthropicProvider(model="m")

@@ -31,7 +31,7 @@ from llm import (
 )
 from llm.discover import offered_models
 from llm.paused import MAX_CONTINUATIONS
-from llm.stream import FinishSeen, StreamEvent
+from llm.response import FinishSeen, StreamEvent
 from llm.testing import (
     AnthropicReply,
     Call,

@@ -24,7 +24,7 @@ from llm import (
     Unavailable,
     Usage,
 )
-from llm.stream import TextDelta
+from llm.response import TextDelta
 from tests.llm.providers.anthropic_stream import (
     PROVIDER,
     SOURCE,

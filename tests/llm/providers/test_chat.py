@@ -28,7 +28,7 @@ from llm import (
     assistant,
 )
 from llm.providers.chat import LocalProvider
-from llm.stream import CallDelta, FinishSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.response import CallDelta, FinishSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
 
 PROVIDER = LocalProvider("http://127.0.0.1:1/v1", "m")
 

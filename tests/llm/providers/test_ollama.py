@@ -23,7 +23,7 @@ from llm import (
     Usage,
 )
 from llm.providers.ollama import OllamaProvider
-from llm.stream import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from llm.response import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
 
 PROVIDER = OllamaProvider(model="m")
 LAST = b'{"model":"m","message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":9,"eval_count":2}\n'

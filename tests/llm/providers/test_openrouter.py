@@ -22,8 +22,7 @@ from llm import (
 )
 from llm.messages import JSON, JSONObject
 from llm.providers.openrouter import OpenRouterProvider
-from llm.response import Prices
-from llm.stream import StreamEvent, TextDelta, UsageSeen
+from llm.response import Prices, StreamEvent, TextDelta, UsageSeen
 from llm.wire.accumulate import Accumulator
 
 PROVIDER = OpenRouterProvider(model="vendor/m")

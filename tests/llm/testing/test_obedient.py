@@ -15,9 +15,8 @@ import pytest
 from llm.fallback.find import find_calls
 from llm.messages import JSON, ToolSpec
 from llm.testing import Call, Goal, ObedientModel, RecordedRequest, Reply, dutiful, find_goals
-from llm.testing.obedient.formats import FORMATS
-from llm.testing.obedient.model import EVERY, NATIVE, PROSE, WAYS
-from llm.testing.obedient.turns import Turn, turns_of
+from llm.testing.goals import Turn, turns_of
+from llm.testing.obedient import EVERY, FORMATS, NATIVE, PROSE, WAYS
 
 GOAL = "OBEY(execute_command command='destroy the lamp')"
 DESTROY = Goal("execute_command", '{"command":"destroy the lamp"}')

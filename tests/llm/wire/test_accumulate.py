@@ -16,9 +16,9 @@ from llm.messages import (
     Text,
     ToolCall,
 )
-from llm.response import FinishReason, Usage
-from llm.stream import (
+from llm.response import (
     CallDelta,
+    FinishReason,
     FinishSeen,
     ModelSeen,
     RawSeen,
@@ -26,6 +26,7 @@ from llm.stream import (
     ServerBlockSeen,
     StreamEvent,
     TextDelta,
+    Usage,
     UsageSeen,
 )
 from llm.wire.accumulate import MAX_ARGUMENT_CHARS, Accumulator

@@ -14,7 +14,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 
 from llm.messages import JSON, JSONObject
-from llm.testing.answer import Answer, Ending, Playing
+from llm.testing.serving import Answer, Ending, Playing
 from tools.web.fetch.hosts import is_within
 
 HTML = "text/html; charset=utf-8"

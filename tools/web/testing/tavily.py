@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llm.messages import JSON
-from llm.testing.answer import Answer
+from llm.testing.serving import Answer
 from tools.web.testing.service import ApiRequest, FakeService, Fault, answer, bearer, matching, number_in
 
 _RANGES = {None, "day", "week", "month", "year", "d", "w", "m", "y"}

@@ -9,7 +9,7 @@ from assistant.events.outcome import Outcome as RunOutcome
 from assistant.events.trace import StepTrace
 from assistant.service.wording.showing import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
 from llm import FinishReason, LLMResponse, Reasoning, Text, ToolCall, ToolResult, Usage, assistant
-from llm.modes.call_record import CallOutcome, CallRecord, CallStyle, record_answer
+from llm.modes.capabilities import CallOutcome, CallRecord, CallStyle, record_answer
 from tools import Category, Executed, Person, Scene, Status, Thing
 
 CALL = ToolCall("c", "say", {"text": "Hello"})

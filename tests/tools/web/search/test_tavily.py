@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm.testing.answer import Answer
+from llm.testing.serving import Answer
 from tests.tools.web.search.calling import KEY, WELL, canned, done, error_of, failed, served, shared
 from tools.web.errors import ErrorKind
 from tools.web.search.tavily import TavilyOptions, TavilyProvider

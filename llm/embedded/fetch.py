@@ -1,4 +1,4 @@
-"""The child process that fetches the model file: `python -m llm.embedded.fetching.fetch`.
+"""The child process that fetches the model file: `python -m llm.embedded.fetch`.
 
 It tries the sources in order and writes JSON lines on stdout: progress, notes, and at the end `{"model": PATH}`, or
 `{"error": SENTENCE}` with exit status 1. SIGTERM ends it at once; what it has fetched is kept for the next time.
@@ -21,7 +21,7 @@ from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, default_data_dir
 from llm.embedded.fetching.parts import fetch_parts
 from llm.embedded.fetching.store import ModelStore
 from llm.embedded.fetching.upstream import Opener, fetch_upstream, https_opener
-from llm.embedded.json_lines import Reporter
+from llm.embedded.progress import Reporter
 from resilience.child import die_with_parent, when_parent_goes
 
 SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
@@ -96,7 +96,7 @@ def _end_with_parent() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Fetch the model file. Return the exit status: 0 when the file is there, 1 when it could not be fetched."""
-    parser = ArgumentParser(prog="python -m llm.embedded.fetching.fetch", description="Fetch the pinned local model.")
+    parser = ArgumentParser(prog="python -m llm.embedded.fetch", description="Fetch the pinned local model.")
     parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="folder that holds model files")
     parser.add_argument("--model-name", choices=MODELS, help="which model; small when it is not given")
     parser.add_argument("--end-with-stdin", action="store_true", help="end when stdin is closed (set by a parent)")

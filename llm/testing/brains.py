@@ -1,16 +1,24 @@
-"""A good assistant without a model: does what a line of speech plainly asks, and ignores everything else."""
+"""Brains without a model that behave well, always in the same way.
+
+The sage, for benches and trials, answers like a sensible model. The dutiful one does what a line of speech plainly asks
+and ignores everything else.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
-from llm.testing.obedient.turns import Turn, turns_of
+from llm.testing.goals import Turn, turns_of
 from llm.testing.script import Call, RecordedRequest, Reply
 
+#: How many characters of the last line are quoted.
+QUOTE_LIMIT = 200
+_REASONING = "Someone spoke to me, so I answer."
 #: How many characters of what it found out it reports.
 _TOLD_CHARS = 150
 _HEARD = re.compile(
@@ -19,6 +27,52 @@ _HEARD = re.compile(
 _NAMED = re.compile(
     r"\A\W*(?:@?\w+,\s+)?(?:please\s+)?(?P<wish>.*?)(?:,?\s+please)?[.!?]*\Z", re.IGNORECASE | re.DOTALL
 )
+
+
+def simple_sage(request: RecordedRequest) -> Reply:
+    """Return a reply that quotes the last line a user said.
+
+    With native tools it is a call of `say`, or plain text when `say` is not offered. Without tools it is the JSON form
+    of a call. After a tool's result the sage has nothing to add.
+    """
+    if not request.tools:
+        call = {"tool": "say", "parameters": {"text": _last_words(request)}, "reasoning": _REASONING}
+        return Reply(orjson.dumps(call).decode())
+    if request.messages and _is_result(request.messages[-1]):
+        return Reply("Nothing to add.")
+    if "say" in map(_tool_name, request.tools):
+        return Reply(calls=(Call("say", {"text": _last_words(request)}, f"call_sage_{len(request.messages)}"),))
+    return Reply(_last_words(request))
+
+
+def _last_words(request: RecordedRequest) -> str:
+    """Return the quotation, as the sage says it."""
+    said = [_text(message) for message in request.messages if message.get("role") == "user"]
+    lines = [line.strip() for line in "\n".join(said).splitlines() if line.strip()]
+    return f"You asked: {lines[-1][:QUOTE_LIMIT]}" if lines else "You asked nothing."
+
+
+def _is_result(message: Mapping[str, Any]) -> bool:
+    """Tell whether this is the result of a tool. Anthropic sends that as a block of a user's message."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return message.get("role") == "tool" or any(
+        isinstance(block, Mapping) and block.get("type") == "tool_result" for block in blocks
+    )
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """Return a message's text. Chat Completions may send it in parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return str(content or "")
+
+
+def _tool_name(tool: Mapping[str, Any]) -> str:
+    function = tool.get("function")
+    named = function if isinstance(function, Mapping) else tool
+    return str(named.get("name") or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +86,12 @@ class Wish:
 
 #: Makes the call for a wish from the words that its pattern caught.
 _Act = Callable[[Wish, re.Match[str]], Call]
-
-
-def _say(text: str) -> Call:
-    return Call("say", {"text": text})
-
-
 _ACTS: tuple[tuple[re.Pattern[str], _Act], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), act)
     for pattern, act in (
         (
             r"(?:hello|good (?:morning|day|evening)|greetings)\b",
-            lambda retry_after, _: _answer(retry_after, f"Good day, {retry_after.who}."),
+            lambda wish, _: _answer(wish, f"Good day, {wish.who}."),
         ),
         (r"(?:look (?:a)?round|what can you see|describe the room)", lambda *_: Call("look")),
         (r"(?:look at|inspect|examine) (?:the )?(?P<what>.+)", lambda _, m: Call("inspect", {"target": m["what"]})),
@@ -81,16 +129,16 @@ def _next_call(turns: Sequence[Turn]) -> Call:
     """Return the call for the last wish, or what follows its result."""
     heard = [place for place, turn in enumerate(turns) if turn.kind == "heard"]
     at = heard[-1] if heard else -1
-    retry_after = _wish(turns[at].text) if at >= 0 else None
-    if retry_after is None:
+    wish = _wish(turns[at].text) if at >= 0 else None
+    if wish is None:
         return Call("noop", {"reason": "nobody asked"})
     results = [turn for turn in turns[at + 1 :] if turn.kind == "result"]
     if results:
-        return _answer(retry_after, " ".join(results[-1].text.split())[:_TOLD_CHARS])
+        return _answer(wish, " ".join(results[-1].text.split())[:_TOLD_CHARS])
     for pattern, act in _ACTS:
-        if match := pattern.match(retry_after.text):
-            return act(retry_after, match)
-    return _answer(retry_after, f"I heard you, {retry_after.who}")
+        if match := pattern.match(wish.text):
+            return act(wish, match)
+    return _answer(wish, f"I heard you, {wish.who}")
 
 
 def _wish(text: str) -> Wish | None:
@@ -98,14 +146,18 @@ def _wish(text: str) -> Wish | None:
     for line in reversed(text.splitlines()):
         if heard := _HEARD.fullmatch(line.strip()):
             named = _NAMED.match(heard["text"])
-            retry_after = named["wish"] if named else heard["text"]
-            return Wish(heard["who"], retry_after, heard["how"])
+            wish = named["wish"] if named else heard["text"]
+            return Wish(heard["who"], wish, heard["how"])
     return None
 
 
-def _answer(retry_after: Wish, text: str) -> Call:
-    if retry_after.how.startswith("says on "):
-        return Call("channel", {"channel": retry_after.how.removeprefix("says on "), "text": text})
-    if retry_after.how.startswith("says"):
+def _answer(wish: Wish, text: str) -> Call:
+    if wish.how.startswith("says on "):
+        return Call("channel", {"channel": wish.how.removeprefix("says on "), "text": text})
+    if wish.how.startswith("says"):
         return _say(text)
-    return Call("page" if retry_after.how.startswith("pages") else "whisper", {"target": retry_after.who, "text": text})
+    return Call("page" if wish.how.startswith("pages") else "whisper", {"target": wish.who, "text": text})
+
+
+def _say(text: str) -> Call:
+    return Call("say", {"text": text})
