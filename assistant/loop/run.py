@@ -27,7 +27,7 @@ from assistant.memory.history import History
 from assistant.memory.origins import Voices
 from assistant.memory.window import Window
 from llm import Message, ModelChain
-from llm.modes.call_record import is_hopeless
+from llm.modes.capabilities import is_hopeless
 from tools import (
     Approvals,
     ContextTrust,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llm.messages import JSON
-from llm.testing.answer import Answer
+from llm.testing.serving import Answer
 from tools.web.testing.service import ApiRequest, FakeService, Fault, Hit, answer, bearer, matching, number_in, page
 
 #: Each value holds two windows: the current second's and the month's.
