@@ -7,11 +7,10 @@ Knows nothing of language models or games. Read `pipeline.py` first; when a circ
 from typing import TYPE_CHECKING
 
 from resilience.admission.attempt import Attempt
-from resilience.admission.breaker import CircuitBreaker
-from resilience.admission.circuit import BreakerConfig, CircuitState
-from resilience.admission.in_flight import InFlightConfig
+from resilience.admission.breaker import BreakerConfig, CircuitBreaker, CircuitState
+from resilience.admission.capacity import InFlightConfig
+from resilience.admission.pace import RateLimitSnapshot
 from resilience.admission.quota import Credential
-from resilience.admission.rate_limit_window import RateLimitSnapshot
 from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.budget.ledger import Ledger

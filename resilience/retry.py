@@ -11,8 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from resilience.admission.attempt import Attempt
-from resilience.admission.queue_entry import AdmissionRequest
+from resilience.admission.attempt import AdmissionRequest, Attempt
 from resilience.admission.quota import Quota
 from resilience.admission.upstream import Upstream
 from resilience.amounts import Amount

@@ -13,7 +13,7 @@ from tests.resilience.admission.door import Door
 def _state_of(door: Door, name: str) -> str:
     if name in door.refused:
         return "withdrawn" if door.was_cancelled(name) else "refused"
-    return "in_flight" if name in door.passages else "queued" if len(door.upstream.queue) else "ended"
+    return "in_flight" if name in door.attempts else "queued" if len(door.upstream.queue) else "ended"
 
 
 def _asked(door: Door, **request: Any) -> str:
@@ -56,7 +56,7 @@ def _ended(happens: str) -> str:
     elif happens == "a bad answer":
         door.fail("it")
     else:
-        door.passages.pop("it").give_back()
+        door.attempts.pop("it").give_back()
     assert door.is_idle
     return {"success": "succeeded", "failure": "failed", "given back": "given_back"}[
         door.upstream.breaker.recent[-1].how

@@ -16,10 +16,9 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from resilience.admission.attempt import Attempt
-from resilience.admission.breaker import PROBE_WAIT
-from resilience.admission.circuit import BreakerConfig
-from resilience.admission.in_flight import InFlightConfig
-from resilience.admission.rate_limit_window import RateLimitSnapshot
+from resilience.admission.breaker import PROBE_WAIT, BreakerConfig
+from resilience.admission.capacity import InFlightConfig
+from resilience.admission.pace import RateLimitSnapshot
 from resilience.admission.upstream import UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
 from resilience.budget.ledger import Ledger
