@@ -1,9 +1,9 @@
-"""One attempt on its way: the admission it asks for, its entry in the queue, and the attempt itself until its end."""
+"""One attempt from its request for admission to its end, and the verdict on it when it fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twisted.internet.defer import Deferred
 
@@ -13,7 +13,6 @@ from resilience.admission.pace import RateLimitSnapshot
 from resilience.admission.quota import Quota
 from resilience.amounts import Amount
 from resilience.errors import NotAdmitted
-from resilience.retry_policy import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,36 @@ class AdmissionRequest:
     deadline_at: float = float("inf")
     is_urgent: bool = False
     is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one failure means.
+
+    `is_failure`: it counts against the server's health. `may_retry`: the same request may succeed later; at most
+    `most_attempts` times in all. `throttled`: the server has too much to do from us. `not_before`: the wait that the
+    server asked for, in clock seconds, which holds for every call with the same credential and model. `revokes`: the
+    credential is no good. `is_missing`: the server does not have what was asked for. `in_vain_seconds`: how long the
+    server is left alone when this was the last attempt. `cause` is shown to the operator.
+    """
+
+    cause: str
+    is_failure: bool = False
+    may_retry: bool = False
+    most_attempts: int | None = None
+    throttled: bool = False
+    not_before: float | None = None
+    revokes: bool = False
+    is_missing: bool = False
+    in_vain_seconds: float = 0.0
+
+    def with_retry(self, may_retry: bool) -> Verdict:
+        """Return the same verdict with the server's own word on trying again."""
+        return replace(self, may_retry=may_retry)
+
+
+#: Judges the error of an attempt; never given a cancellation.
+Judge = Callable[[Exception], Verdict]
 
 
 class Attempt:

@@ -20,24 +20,14 @@ from dataclasses import dataclass
 
 #: Above this share of the limit nothing is paced.
 FREE_SHARE = 0.5
-
-
 #: Seconds between requests when a renewed limit was used up before any response told what is left of it.
 NEWS_SECONDS = 1.0
-
-
 #: The time over which accepted requests are counted, in seconds: most limits are per minute.
 WINDOW_SECONDS = 60.0
-
-
 #: Fewer accepted requests than this teach nothing: others used up the limit, or the server is just busy.
 LEAST_ACCEPTED = 10
-
-
 #: How long a pace is remembered, in seconds.
 MEMORY_SECONDS = 600.0
-
-
 #: The factor by which each success shortens the interval, to find out when more is allowed.
 _QUICKER = 0.998
 

@@ -27,8 +27,7 @@ from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
 from zope.interface import implementer
 
 from resilience.errors import BodyTooLarge, ConnectFailed, ConnectionLost, TimedOut
-from resilience.http.body import BodyReceiver, HeadWatch
-from resilience.http.header_guard import MAX_HEAD_BYTES, HeaderGuardFactory, HeadTooLongError
+from resilience.http.receive import MAX_HEAD_BYTES, BodyReceiver, HeaderGuardFactory, HeadTooLongError, HeadWatch
 from resilience.http.request import Limits, Request, Sink, origin_of
 
 
