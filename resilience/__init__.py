@@ -14,6 +14,7 @@ from resilience.admission.pace import RateLimitSnapshot
 from resilience.admission.quota import Credential
 from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
+from resilience.background import Launcher
 from resilience.budget.ledger import Ledger
 from resilience.budget.writer import Keep
 from resilience.cache import Cache
@@ -39,7 +40,6 @@ from resilience.errors import (
 )
 from resilience.http.exchange import HttpExchange
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
-from resilience.launcher import Launcher
 from resilience.pipeline import Pipeline
 from resilience.snapshot import Snapshot
 

@@ -12,7 +12,7 @@ from typing import Any
 from assistant.keys.redaction import Secrets
 from assistant.keys.sources import KeyReferenceError, Keyring, import_keyring, read_key_file, read_keyring
 from resilience import DeadlineExceeded
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 #: How long reading a key may take, in seconds. A person may have to unlock it first.
 KEY_SECONDS = 60.0

@@ -13,7 +13,7 @@ from assistant.keys.reference import KeySources
 from assistant.models.bound_keys import BoundKeys
 from assistant.service.wiring import load_web, web_of
 from resilience import HttpExchange
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 from tools import Tool
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The receiving half of an HTTP exchange: watches the head and the body, each with its time and size limit.
+"""The receiving half of an HTTP exchange: limits the size of the head, and the time and the size of the body.
 
 A guard stands between the connection and Twisted's HTTP: it limits the head and tells when a read is over. Twisted
 bounds each header line, but not how many there are. And it hands on a chunked body chunk by chunk, dozens in one read,
@@ -27,43 +27,6 @@ MAX_HEAD_BYTES = 256 * 1024
 _ENDS = (b"\r\n\r\n", b"\n\n")
 #: Seconds the server has to end the body once the reader has all it needs; then we hang up.
 LINGER_SECONDS = 1.0
-
-
-class HeadWatch:
-    """Cancels a request whose response head does not come in time.
-
-    `expired` is True when the watch cancelled the request, `cancelled` when the caller did. The error of a cancelled
-    request tells neither (Twisted calls it an unknown host when it is cancelled while the name is looked up).
-    """
-
-    def __init__(self, clock: IReactorTime, seconds: float) -> None:
-        self._clock = clock
-        self._seconds = seconds
-        self.expired = False
-        self.cancelled = False
-
-    def over(self, request: Deferred[IResponse]) -> Deferred[IResponse]:
-        """Watch `request` and return its result; a cancelled request fails with the error its cancellation caused."""
-
-        def give_up(_: Deferred[IResponse]) -> None:
-            self.cancelled = True
-            request.cancel()
-
-        watched: Deferred[IResponse] = Deferred(give_up)
-
-        def expire() -> None:
-            self.expired = True
-            request.cancel()
-
-        timer = self._clock.callLater(self._seconds, expire)
-
-        def settled(result: IResponse | Failure) -> None:
-            if timer.active():
-                timer.cancel()
-            watched.callback(result)
-
-        request.addBoth(settled)
-        return watched
 
 
 class BodyReceiver(Protocol):

@@ -16,7 +16,7 @@ from assistant.models.bound_keys import BoundKeys
 from assistant.runtime.storage import JournalFile
 from assistant.service.wiring import bindings_of
 from resilience import DeadlineExceeded
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 _SECONDS = 60.0
 

@@ -29,7 +29,7 @@ from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from llm.embedded.supervisor import EmbeddedModel
 from resilience import HttpExchange
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 from tools import Registry
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import CancelledError, Deferred
 
 from resilience import Deadline, DeadlineExceeded
-from resilience.threads import DaemonThreads, Full
+from resilience.background import DaemonThreads, Full
 from tools.web.errors import ErrorKind, WebError
 
 #: What `socket.getaddrinfo` returns: family, type, protocol, canonical name and socket address, the host first.
