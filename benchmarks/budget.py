@@ -34,7 +34,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.in_flight import InFlightConfig
+from resilience.admission.capacity import InFlightConfig
 
 MANY = UpstreamConfig(in_flight=InFlightConfig(most=100, first=100), start_seconds=0.0)
 #: Accounts that were used before on the same day: each write looks at all of them.

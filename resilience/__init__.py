@@ -4,20 +4,21 @@ Knows nothing of language models or games. Read `pipeline.py` first; when a circ
 `admission/breaker.py`.
 """
 
+import warnings
 from typing import TYPE_CHECKING
 
-from resilience.admission.attempt import Attempt
-from resilience.admission.breaker import CircuitBreaker
-from resilience.admission.circuit import BreakerConfig, CircuitState
-from resilience.admission.in_flight import InFlightConfig
+from resilience.admission.attempt import Attempt, Verdict
+from resilience.admission.breaker import BreakerConfig, CircuitBreaker, CircuitState
+from resilience.admission.capacity import InFlightConfig
+from resilience.admission.pace import RateLimitSnapshot
 from resilience.admission.quota import Credential
-from resilience.admission.rate_limit_window import RateLimitSnapshot
 from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.amounts import Account, Allowance, Amount
+from resilience.background import Launcher
 from resilience.budget.ledger import Ledger
 from resilience.budget.writer import Keep
-from resilience.cache.cache import Cache
-from resilience.call import AttemptFunction, Call, Caller, CallTarget
+from resilience.cache import Cache
+from resilience.call import AttemptFunction, Call, Caller, CallTarget, RetryConfig
 from resilience.deadline import Deadline
 from resilience.errors import (
     BodyTooLarge,
@@ -39,10 +40,7 @@ from resilience.errors import (
 )
 from resilience.http.exchange import HttpExchange
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
-from resilience.launcher import Launcher
 from resilience.pipeline import Pipeline
-from resilience.renamed import former_names
-from resilience.retry_policy import RetryConfig, Verdict
 from resilience.snapshot import Snapshot
 
 __all__ = [
@@ -96,15 +94,22 @@ __all__ = [
     "origin_of",
 ]
 
-if not TYPE_CHECKING:
-    __getattr__ = former_names(
-        __name__,
-        {
-            "Barred": "Revoked",
-            "Order": "Call",
-            "Passage": "Attempt",
-            "State": "CircuitState",
-            "Target": "CallTarget",
-            "Told": "RateLimitSnapshot",
-        },
-    )
+#: The new name of each public thing that was renamed; its former name is understood for one release.
+_RENAMED = {
+    "Barred": "Revoked",
+    "Order": "Call",
+    "Passage": "Attempt",
+    "State": "CircuitState",
+    "Target": "CallTarget",
+    "Told": "RateLimitSnapshot",
+}
+
+if not TYPE_CHECKING:  # a type checker would take every name for a valid one
+
+    def __getattr__(name: str) -> object:
+        """Return what had this name, and warn the code that uses it."""
+        if name not in _RENAMED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        new = _RENAMED[name]
+        warnings.warn(f"{__name__}.{name} is now called {__name__}.{new}", DeprecationWarning, stacklevel=2)
+        return globals()[new]

@@ -4,7 +4,7 @@ Outermost first:
 
     total deadline                 Deadline.bound: everything below is cancelled when it is over
     admission: budget              CallReservation: Ledger.reserve; with a limit, written down before anything leaves;
-                                   while one is near, few at once find out what a model costs (learned_cost.py)
+                                   while one is near, few at once find out what a model costs (reservation.py)
     retry                          RetriedCall: attempts, backoff, the server's shared budget of retries; what a failure
                                    means is the call's Verdict (for models the table is in llm/verdicts.py)
     for each attempt
@@ -31,14 +31,12 @@ from twisted.internet.interfaces import IReactorTime
 
 from resilience.admission.quota import Credential, Quota
 from resilience.admission.upstream import Upstream, UpstreamConfig
-from resilience.budget.learned_cost import LearnedCost
 from resilience.budget.ledger import Ledger
-from resilience.budget.reservation import CallReservation
+from resilience.budget.reservation import CallReservation, LearnedCost
 from resilience.budget.writer import Keep, LedgerWriter
-from resilience.call import AttemptFunction, Call, CallTarget
+from resilience.call import AttemptFunction, Call, CallTarget, RetriedCall
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept, GaveWay
-from resilience.retry import RetriedCall
 from resilience.snapshot import Snapshot, quota_state, upstream_state
 
 T = TypeVar("T")
@@ -91,7 +89,7 @@ class Pipeline:
         if self.ledger is None:
             made = RetriedCall(call, deadline, upstream, quota, self.random)
             return await deadline.bound(Deferred.fromCoroutine(made.result(make)), made.end)
-        reservation = CallReservation(self.ledger, self._writer, call, self._learned_cost(call.target))
+        reservation = self._reservation(self.ledger, call)
         made = RetriedCall(call, deadline, upstream, quota, self.random, reservation=reservation)
         return await deadline.bound(Deferred.fromCoroutine(_with_reservation(make, made, reservation)), made.end)
 
@@ -143,6 +141,13 @@ class Pipeline:
             credential = self.credential(target.origin, target.credential)
             self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
         return self._quotas[target]
+
+    def _reservation(self, ledger: Ledger, call: Call) -> CallReservation:
+        """Return what pays for this call."""
+        learned, caller = self._learned_cost(call.target), call.caller
+        return CallReservation(
+            ledger, self._writer, learned, caller.accounts, call.estimate, is_urgent=caller.is_urgent
+        )
 
     def _learned_cost(self, target: CallTarget) -> LearnedCost:
         """Return the known cost of one model, shared by all who pay for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from resilience.admission.circuit import CircuitState, PermitEnd
+from resilience.admission.breaker import CircuitState, PermitEnd
 from resilience.admission.quota import Quota
 from resilience.admission.upstream import Upstream
 from resilience.budget.ledger import AccountState

@@ -22,7 +22,7 @@ from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS
 from llm.embedded.fetching.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 #: Seconds in which a journal of the largest usual size can be read, on a slow disk too.
 JOURNAL_SECONDS = 60.0

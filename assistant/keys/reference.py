@@ -20,7 +20,7 @@ from typing import Any, Protocol, cast
 from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
 from resilience import DeadlineExceeded
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 __all__ = ["InThread", "KeyReferenceError", "KeySources", "anchor", "check_reference", "resolve_key"]
 #: The largest key file in bytes; a larger file holds something else.

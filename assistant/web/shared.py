@@ -14,7 +14,7 @@ from assistant.errors import KeyReferenceError
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys, binding_of_provider
 from resilience import HttpExchange
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 from tools import Tool
 
 if TYPE_CHECKING:

@@ -1,15 +1,65 @@
-"""One attempt at a call, from its admission to its end."""
+"""One attempt from its request for admission to its end, and the verdict on it when it fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from twisted.internet.defer import Deferred
 
 from resilience.admission.breaker import Permit
-from resilience.admission.in_flight import InFlight
+from resilience.admission.capacity import InFlight
+from resilience.admission.pace import RateLimitSnapshot
 from resilience.admission.quota import Quota
-from resilience.admission.rate_limit_window import RateLimitSnapshot
 from resilience.amounts import Amount
-from resilience.retry_policy import Verdict
+from resilience.errors import NotAdmitted
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRequest:
+    """What one attempt needs for admission: whose turn it takes, on which quota, for how many tokens.
+
+    `patience_until` is the latest start worth waiting for, `deadline_at` when the caller stops waiting; both are in
+    clock seconds.
+    """
+
+    group: str
+    quota: Quota
+    tokens: int = 0
+    patience_until: float = float("inf")
+    deadline_at: float = float("inf")
+    is_urgent: bool = False
+    is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one failure means.
+
+    `is_failure`: it counts against the server's health. `may_retry`: the same request may succeed later; at most
+    `most_attempts` times in all. `throttled`: the server has too much to do from us. `not_before`: the wait that the
+    server asked for, in clock seconds, which holds for every call with the same credential and model. `revokes`: the
+    credential is no good. `is_missing`: the server does not have what was asked for. `in_vain_seconds`: how long the
+    server is left alone when this was the last attempt. `cause` is shown to the operator.
+    """
+
+    cause: str
+    is_failure: bool = False
+    may_retry: bool = False
+    most_attempts: int | None = None
+    throttled: bool = False
+    not_before: float | None = None
+    revokes: bool = False
+    is_missing: bool = False
+    in_vain_seconds: float = 0.0
+
+    def with_retry(self, may_retry: bool) -> Verdict:
+        """Return the same verdict with the server's own word on trying again."""
+        return replace(self, may_retry=may_retry)
+
+
+#: Judges the error of an attempt; never given a cancellation.
+Judge = Callable[[Exception], Verdict]
 
 
 class Attempt:
@@ -63,3 +113,39 @@ class Attempt:
         self.quota.ended(self._reserved, well=False)
         self._permit.give_back("cancelled")
         self._on_end()
+
+
+class QueueEntry:
+    """An admission request in the queue. `entered` fires with the attempt, or fails with the refusal."""
+
+    __slots__ = ("entered", "group", "is_urgent", "request")
+
+    def __init__(self, request: AdmissionRequest, leave: Callable[[QueueEntry], None]) -> None:
+        self.request = request
+        self.group = request.group
+        self.is_urgent = request.is_urgent
+        self.entered: Deferred[Attempt] = Deferred(lambda _: leave(self))
+
+    def refusal(self) -> NotAdmitted | None:
+        """Return why it would be refused now; None when it may wait on."""
+        request = self.request
+        return request.quota.refusal(request.tokens, request.patience_until)
+
+
+class Ready:
+    """Tells whether an entry's quota lets it go now. Remembers when the first entry that must wait may go."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+        self.first_at: float | None = None
+
+    def __call__(self, entry: QueueEntry) -> bool:
+        """Tell whether this entry may go now."""
+        request = entry.request
+        if request.deadline_at <= self._now or request.quota.is_revoked(self._now):
+            return False  # its caller will be told soon
+        at = request.quota.ready_at(request.tokens, self._now)
+        if at <= self._now:
+            return True
+        self.first_at = at if self.first_at is None else min(self.first_at, at)
+        return False

@@ -15,13 +15,9 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from resilience.admission.attempt import Attempt
-from resilience.admission.breaker import CircuitBreaker
-from resilience.admission.circuit import BreakerConfig, Change, CircuitState
-from resilience.admission.in_flight import InFlight, InFlightConfig
-from resilience.admission.queue import FairQueue
-from resilience.admission.queue_entry import AdmissionRequest, QueueEntry, Ready
-from resilience.admission.retry_budget import RetryBudget, RetryBudgetConfig
+from resilience.admission.attempt import AdmissionRequest, Attempt, QueueEntry, Ready
+from resilience.admission.breaker import BreakerConfig, Change, CircuitBreaker, CircuitState
+from resilience.admission.capacity import FairQueue, InFlight, InFlightConfig, RetryBudget, RetryBudgetConfig
 from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
 
 _log = Logger()

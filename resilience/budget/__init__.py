@@ -1,8 +1,7 @@
 """What calls may spend in a day: the ledger, the reservation of one call, and the writer that keeps it on disk."""
 
-from resilience.budget.learned_cost import LearnedCost
 from resilience.budget.ledger import AccountState, Ledger, Reservation
-from resilience.budget.reservation import CallReservation
+from resilience.budget.reservation import CallReservation, LearnedCost
 from resilience.budget.writer import Keep, LedgerWriter
 
 __all__ = ["AccountState", "CallReservation", "Keep", "LearnedCost", "Ledger", "LedgerWriter", "Reservation"]

@@ -27,87 +27,8 @@ from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
 from zope.interface import implementer
 
 from resilience.errors import BodyTooLarge, ConnectFailed, ConnectionLost, TimedOut
-from resilience.http.body import BodyReceiver, HeadWatch
-from resilience.http.header_guard import MAX_HEAD_BYTES, HeaderGuardFactory, HeadTooLongError
+from resilience.http.receive import MAX_HEAD_BYTES, BodyReceiver, HeaderGuardFactory, HeadTooLongError
 from resilience.http.request import Limits, Request, Sink, origin_of
-
-
-@implementer(IStreamClientEndpoint)
-class _Counted:
-    """An endpoint that counts its connections: when a request raised the count, its connection is fresh."""
-
-    def __init__(self, endpoint: IStreamClientEndpoint) -> None:
-        self._endpoint = endpoint
-        self.connects = 0
-
-    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
-        """Connect, with a guard on the size of response heads, and count it."""
-        self.connects += 1
-        guards: Any = HeaderGuardFactory(protocolFactory)  # type: ignore[no-untyped-call]  # WrappingFactory has no types
-        guarded: Deferred[Any] = self._endpoint.connect(guards)
-        return guarded.addCallback(lambda guard: guard.wrappedProtocol)
-
-
-@implementer(IAgentEndpointFactory)
-class _Endpoints:
-    """One endpoint, and with it one TLS context, per origin. `given`, when there is one, makes them instead."""
-
-    def __init__(
-        self,
-        reactor: IReactorTime,
-        connect_seconds: float,
-        trust_root: Any,
-        given: IAgentEndpointFactory | None = None,
-    ) -> None:
-        self._reactor = reactor
-        self._connect_seconds = connect_seconds
-        self._trust_root = trust_root
-        self._given = given
-        self._made: dict[tuple[bytes, bytes, int], _Counted] = {}
-
-    @property
-    def connects(self) -> int:
-        """How many connections were begun."""
-        return sum(endpoint.connects for endpoint in self._made.values())
-
-    def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
-        """Return the endpoint for an origin, made at its first use."""
-        key = (uri.scheme, uri.host, uri.port)
-        if key not in self._made:
-            self._made[key] = _Counted(self._given.endpointForURI(uri) if self._given else self._own(uri))
-        return self._made[key]
-
-    def _own(self, uri: URI) -> IStreamClientEndpoint:
-        plain = HostnameEndpoint(self._reactor, uri.host, uri.port, timeout=self._connect_seconds)
-        return self._secured(plain, uri) if uri.scheme == b"https" else plain
-
-    def _secured(self, plain: IStreamClientEndpoint, uri: URI) -> IStreamClientEndpoint:
-        options = optionsForClientTLS(uri.host.decode("ascii"), trustRoot=self._trust_root)
-        secured: IStreamClientEndpoint = wrapClientTLS(options, plain)
-        return secured
-
-
-@implementer(IBodyProducer)
-class _Bytes:
-    """A request body that is complete from the start: one write."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-        self.length = len(body)
-
-    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
-        """Write everything."""
-        consumer.write(self._body)
-        return succeed(None)
-
-    def pauseProducing(self) -> None:
-        """Do nothing: everything is written already."""
-
-    def resumeProducing(self) -> None:
-        """Do nothing: everything is written already."""
-
-    def stopProducing(self) -> None:
-        """Do nothing: everything is written already."""
 
 
 class HttpExchange:
@@ -189,6 +110,121 @@ class HttpExchange:
         method, url = request.method.encode("ascii"), request.url.encode("ascii")
         sent: Deferred[IResponse] = agent.request(method, url, request.headers, body)
         return sent
+
+
+class HeadWatch:
+    """Cancels a request whose response head does not come in time.
+
+    `expired` is True when the watch cancelled the request, `cancelled` when the caller did. The error of a cancelled
+    request tells neither (Twisted calls it an unknown host when it is cancelled while the name is looked up).
+    """
+
+    def __init__(self, clock: IReactorTime, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self.expired = False
+        self.cancelled = False
+
+    def over(self, request: Deferred[IResponse]) -> Deferred[IResponse]:
+        """Watch `request` and return its result; a cancelled request fails with the error its cancellation caused."""
+
+        def give_up(_: Deferred[IResponse]) -> None:
+            self.cancelled = True
+            request.cancel()
+
+        watched: Deferred[IResponse] = Deferred(give_up)
+
+        def expire() -> None:
+            self.expired = True
+            request.cancel()
+
+        timer = self._clock.callLater(self._seconds, expire)
+
+        def settled(result: IResponse | Failure) -> None:
+            if timer.active():
+                timer.cancel()
+            watched.callback(result)
+
+        request.addBoth(settled)
+        return watched
+
+
+@implementer(IAgentEndpointFactory)
+class _Endpoints:
+    """One endpoint, and with it one TLS context, per origin. `given`, when there is one, makes them instead."""
+
+    def __init__(
+        self,
+        reactor: IReactorTime,
+        connect_seconds: float,
+        trust_root: Any,
+        given: IAgentEndpointFactory | None = None,
+    ) -> None:
+        self._reactor = reactor
+        self._connect_seconds = connect_seconds
+        self._trust_root = trust_root
+        self._given = given
+        self._made: dict[tuple[bytes, bytes, int], _Counted] = {}
+
+    @property
+    def connects(self) -> int:
+        """How many connections were begun."""
+        return sum(endpoint.connects for endpoint in self._made.values())
+
+    def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
+        """Return the endpoint for an origin, made at its first use."""
+        key = (uri.scheme, uri.host, uri.port)
+        if key not in self._made:
+            self._made[key] = _Counted(self._given.endpointForURI(uri) if self._given else self._own(uri))
+        return self._made[key]
+
+    def _own(self, uri: URI) -> IStreamClientEndpoint:
+        plain = HostnameEndpoint(self._reactor, uri.host, uri.port, timeout=self._connect_seconds)
+        return self._secured(plain, uri) if uri.scheme == b"https" else plain
+
+    def _secured(self, plain: IStreamClientEndpoint, uri: URI) -> IStreamClientEndpoint:
+        options = optionsForClientTLS(uri.host.decode("ascii"), trustRoot=self._trust_root)
+        secured: IStreamClientEndpoint = wrapClientTLS(options, plain)
+        return secured
+
+
+@implementer(IStreamClientEndpoint)
+class _Counted:
+    """An endpoint that counts its connections: when a request raised the count, its connection is fresh."""
+
+    def __init__(self, endpoint: IStreamClientEndpoint) -> None:
+        self._endpoint = endpoint
+        self.connects = 0
+
+    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803  (Twisted's name)
+        """Connect, with a guard on the size of response heads, and count it."""
+        self.connects += 1
+        guards: Any = HeaderGuardFactory(protocolFactory)  # type: ignore[no-untyped-call]  # WrappingFactory has no types
+        guarded: Deferred[Any] = self._endpoint.connect(guards)
+        return guarded.addCallback(lambda guard: guard.wrappedProtocol)
+
+
+@implementer(IBodyProducer)
+class _Bytes:
+    """A request body that is complete from the start: one write."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self.length = len(body)
+
+    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
+        """Write everything."""
+        consumer.write(self._body)
+        return succeed(None)
+
+    def pauseProducing(self) -> None:
+        """Do nothing: everything is written already."""
+
+    def resumeProducing(self) -> None:
+        """Do nothing: everything is written already."""
+
+    def stopProducing(self) -> None:
+        """Do nothing: everything is written already."""
 
 
 def head_error(error: Exception, origin: str) -> Exception:

@@ -6,7 +6,7 @@ its answers: late, slow, cut, silent, or replaced by an answer of the proxy's ow
 
 from __future__ import annotations
 
-from resilience.testing.faults.answers import (
+from resilience.testing.answers import (
     EndlessEvents,
     GzipBomb,
     HalfEvent,
@@ -17,22 +17,28 @@ from resilience.testing.faults.answers import (
     server_error,
     throttled,
 )
-from resilience.testing.faults.combined import PASS, Fault, Faults
-from resilience.testing.faults.connection_faults import (
+from resilience.testing.faults import (
+    PASS,
     Bandwidth,
+    Fault,
+    Faults,
     Hang,
     HangAfter,
     Latency,
+    Plan,
+    Record,
     Refuse,
     Reset,
     Slicer,
     SlowClose,
     Truncate,
+    always,
+    at_random,
+    every,
+    sequence,
 )
-from resilience.testing.faults.names import describe, fault_named
-from resilience.testing.faults.plans import Plan, always, at_random, every, sequence
+from resilience.testing.names import describe, fault_named
 from resilience.testing.proxy import FaultProxy, proxied
-from resilience.testing.proxy_state import Record
 
 __all__ = [
     "PASS",

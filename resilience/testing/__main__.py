@@ -9,12 +9,10 @@ from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.testing.faults.combined import PASS, Fault
-from resilience.testing.faults.names import describe, fault_named, listing
-from resilience.testing.faults.plans import always, every
+from resilience.testing.faults import PASS, Fault, Record, always, every
 from resilience.testing.foreground import print_and_wait, serve_until_interrupted
+from resilience.testing.names import describe, fault_named, listing
 from resilience.testing.proxy import proxied, upstream_of
-from resilience.testing.proxy_state import Record
 
 _MAX_PORT = 65535
 _EPILOG = """examples:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import typing
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any
 
 from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.testing.fault_writer import FaultWriter
-from resilience.testing.faults.answers import Status
-from resilience.testing.faults.canned import interval_seconds, pieces
-from resilience.testing.faults.combined import PASS, Ending, Shape, shape_of
+from resilience.testing.answers import Status, interval_seconds, pieces
+from resilience.testing.fault_writer import FaultWriter, Schedule
+from resilience.testing.faults import PASS, Ending, Record, Shape, shape_of
 from resilience.testing.framing import (
     End,
     Framing,
@@ -24,13 +26,30 @@ from resilience.testing.framing import (
     response_length,
     wants_close,
 )
-from resilience.testing.proxy_state import ProxyState, Record
-from resilience.testing.schedule import Schedule
-from resilience.testing.server_connection import Listener, ServerConnection
+from resilience.testing.server_connection import ConnectionCounter, Listener, ServerConnection
 
 #: With more than this many bytes of later requests waiting, a client is not read.
 _HIGH_WATER_BYTES = 64 * 1024
 _TEXT = ("Content-Type", "text/plain; charset=utf-8")
+
+
+class ProxyState(typing.Protocol):
+    """State shared by all connections of a proxy."""
+
+    reactor: IReactorTime
+    host: str
+    port: int
+    random: Random
+    clients: ConnectionCounter
+    servers: ConnectionCounter
+
+    def begin(self, head: bytes) -> Record:
+        """Return the record of a new request, with its fault."""
+        ...
+
+    def complain(self, error: str, record: Record | None) -> None:
+        """Note why a request was not served. Without a record, the request never began."""
+        ...
 
 
 class ClientConnection(Protocol):

@@ -13,9 +13,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory
 
 from resilience.testing.client_connection import ClientConnection
-from resilience.testing.faults.combined import PASS
-from resilience.testing.faults.plans import Plan
-from resilience.testing.proxy_state import ConnectionCounter, Record
+from resilience.testing.faults import PASS, Plan, Record
+from resilience.testing.server_connection import ConnectionCounter
 
 #: How many clients may connect within one turn of the reactor; further ones try again after a second.
 _BACKLOG = 1024

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from resilience.http.exchange import head_error
-from resilience.testing.proxy_state import ConnectionCounter
 
 #: How long the real server may take to accept a connection, in seconds.
 CONNECT_SECONDS = 10.0
@@ -112,3 +112,44 @@ class ServerConnection(Protocol):
             self._client.resumeProducing()
             error = failure.value
             self._listener.unreachable(str(head_error(error, origin)) if isinstance(error, Exception) else str(error))
+
+
+class Connected(typing.Protocol):
+    """An object with a connection that can be reset."""
+
+    def abort(self) -> None:
+        """Reset the connection."""
+        ...
+
+
+class ConnectionCounter:
+    """Counts open connections, and can end them all."""
+
+    def __init__(self) -> None:
+        self._open: dict[Connected, None] = {}
+        self._empty: Deferred[None] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of open connections."""
+        return len(self._open)
+
+    def add(self, connection: Connected) -> None:
+        """Count a connection that was made. After `close`, reset it at once."""
+        self._open[connection] = None
+        if self._empty is not None:
+            connection.abort()
+
+    def remove(self, connection: Connected) -> None:
+        """Forget a connection that is gone."""
+        del self._open[connection]
+        if not self._open and self._empty is not None:
+            self._empty.callback(None)
+
+    def close(self) -> Deferred[None]:
+        """Reset every connection, later ones too; the Deferred fires when all are gone. Call it once."""
+        self._empty = Deferred()
+        if not self._open:
+            return succeed(None)
+        for connection in list(self._open):
+            connection.abort()
+        return self._empty

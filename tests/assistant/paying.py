@@ -15,7 +15,7 @@ from assistant.journal import Store, StoredUsage
 from assistant.service.usage_store import UsageStore
 from llm import BudgetReached, Capabilities, UnifiedLLMClient, get_provider, user
 from resilience import Account, Allowance, Caller, HttpExchange, Keep, Ledger, Pipeline, UpstreamConfig
-from resilience.admission.in_flight import InFlightConfig
+from resilience.admission.capacity import InFlightConfig
 from tests.assistant.journal.keeping import NOON
 
 ACCOUNT = "all assistants"

@@ -25,7 +25,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.retry_budget import RetryBudgetConfig
+from resilience.admission.capacity import RetryBudgetConfig
 from tests.resilience.quotas import Bucket, FixedWindow, Server
 
 TARGET = CallTarget("https://model.example", "key", "model")

@@ -13,8 +13,8 @@ import pytest
 from twisted.internet.defer import CancelledError, gatherResults
 from twisted.internet.task import deferLater
 
+from resilience.background import DaemonThreads, Full, Panic, in_daemon_thread
 from resilience.errors import DeadlineExceeded
-from resilience.threads import DaemonThreads, Full, Panic, in_daemon_thread
 
 BRIEF = 5.0  # seconds that a thread of a failing test waits at most
 
@@ -182,7 +182,7 @@ def test_a_program_ends_though_work_in_threads_hangs() -> None:
     code = """if True:
         from threading import Barrier, Event
         from twisted.internet import reactor
-        from resilience.threads import DaemonThreads, in_daemon_thread
+        from resilience.background import DaemonThreads, in_daemon_thread
         together = Barrier(3)
         def hang():
             together.wait(5)

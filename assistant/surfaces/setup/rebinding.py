@@ -15,7 +15,7 @@ from assistant.keys.reference import anchor
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.runtime.storage import JournalFile
 from resilience import DeadlineExceeded
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 _SECONDS = 60.0
 

@@ -29,7 +29,7 @@ from assistant.surfaces.setup.thinking import ModelQuestions
 from assistant.surfaces.setup.typed import StandardInput
 from assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
 from resilience import DeadlineExceeded, HttpExchange
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 #: Exit status when nothing was written.
 NOTHING_WRITTEN = 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 #: How long a person may think about one answer, in seconds.
 PATIENCE_SECONDS = 86_400.0

@@ -23,7 +23,7 @@ from assistant.surfaces.trial.progress import Progress
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from llm.embedded.supervisor import EmbeddedModel
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: The most seconds that measuring this machine may take.

@@ -18,7 +18,7 @@ from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import InThread, Keyring, KeySources, anchor, check_reference, resolve_key
 from resilience import DeadlineExceeded
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 from tests.assistant.living import reactor
 from tools.testing import now
 

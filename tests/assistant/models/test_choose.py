@@ -25,7 +25,7 @@ from llm.providers import OllamaProvider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, serve
 from llm.testing.server import FakeServer
 from resilience import HttpExchange
-from resilience.threads import in_daemon_thread
+from resilience.background import in_daemon_thread
 from tests.assistant.living import reactor
 
 #: A child that says where it serves, as the real one does, and ends with its parent.

@@ -8,8 +8,7 @@ from random import Random
 import pytest
 from twisted.internet.task import Clock
 
-from resilience.admission.breaker import CircuitBreaker, Permit
-from resilience.admission.circuit import BreakerConfig, Change, CircuitState
+from resilience.admission.breaker import BreakerConfig, Change, CircuitBreaker, CircuitState, Permit
 from resilience.errors import CircuitOpen
 
 NAME = "https://model.test:443"

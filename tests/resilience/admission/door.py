@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from resilience import Attempt, BreakerConfig, InFlightConfig, Upstream, UpstreamConfig, Verdict
-from resilience.admission.queue_entry import AdmissionRequest
+from resilience.admission.attempt import AdmissionRequest
 from resilience.admission.quota import Credential, Quota
 
 #: The server failed the attempt; it told us to slow down.

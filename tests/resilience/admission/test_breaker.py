@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resilience.admission.breaker import PROBE_WAIT, RECENT
-from resilience.admission.circuit import BreakerConfig, Change, CircuitState, PermitEnd
+from resilience.admission.breaker import PROBE_WAIT, RECENT, BreakerConfig, Change, CircuitState, PermitEnd
 from tests.resilience.admission.circuits import ENDS, NAME, Circuit, End
 
 

@@ -18,8 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from resilience.admission.breaker import Permit
-from resilience.admission.circuit import BreakerConfig, CircuitState
+from resilience.admission.breaker import BreakerConfig, CircuitState, Permit
 from resilience.errors import CircuitOpen
 from tests.resilience.admission.breaker_model import Fact, Model, row
 from tests.resilience.admission.circuits import Circuit

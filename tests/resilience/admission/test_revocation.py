@@ -9,8 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from resilience import Attempt, Call, CallTarget, Deadline, NotThere, Pipeline, Revoked, Verdict
-from resilience.admission.quota import MISSING
-from resilience.admission.revocation import Revocation
+from resilience.admission.quota import MISSING, Revocation
 
 ORIGIN = "http://server.test:1"
 

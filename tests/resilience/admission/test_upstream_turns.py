@@ -9,9 +9,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience.admission.attempt import Attempt
-from resilience.admission.circuit import BreakerConfig
-from resilience.admission.queue_entry import AdmissionRequest
+from resilience.admission.attempt import AdmissionRequest, Attempt
+from resilience.admission.breaker import BreakerConfig
 from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.call import CallTarget
 from resilience.errors import CircuitOpen

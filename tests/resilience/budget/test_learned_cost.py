@@ -30,7 +30,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.budget.learned_cost import CAUTION, LearnedCost
+from resilience.budget.reservation import CAUTION, LearnedCost
 from tests.llm.calling import ASKED, desk
 
 ORIGIN = "http://server.test:1"

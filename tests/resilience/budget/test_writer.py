@@ -31,7 +31,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.in_flight import InFlightConfig
+from resilience.admission.capacity import InFlightConfig
 
 ONE = Amount(calls=1, tokens=10)
 FREE = Account("all", Allowance())

@@ -35,7 +35,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.in_flight import InFlightConfig
+from resilience.admission.capacity import InFlightConfig
 
 LIMIT = 12
 ALL = Account("all", Allowance(calls=LIMIT))

@@ -33,7 +33,7 @@ from resilience import (
     origin_of,
 )
 from resilience.http.exchange import _Endpoints
-from resilience.http.header_guard import MAX_HEAD_BYTES
+from resilience.http.receive import MAX_HEAD_BYTES
 
 reactor: Any = _reactor
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

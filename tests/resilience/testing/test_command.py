@@ -13,7 +13,7 @@ import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
 from resilience.testing import PASS
-from resilience.testing.faults.names import NAMES
+from resilience.testing.names import NAMES
 from tests.live.command import Command, Result
 from tests.resilience.testing.test_proxy import BODY, rigged
 

@@ -9,12 +9,9 @@ import pytest
 from twisted.internet.task import Clock
 
 from resilience.testing import PASS, Fault, Faults, HangAfter, Latency, Reset, Slicer
-from resilience.testing.fault_writer import HIGH_WATER_BYTES, FaultWriter
-from resilience.testing.faults.answers import EndlessEvents, GzipBomb
-from resilience.testing.faults.canned import pieces
-from resilience.testing.faults.combined import Ending, shape_of
-from resilience.testing.proxy_state import Record
-from resilience.testing.schedule import Schedule
+from resilience.testing.answers import EndlessEvents, GzipBomb, pieces
+from resilience.testing.fault_writer import HIGH_WATER_BYTES, FaultWriter, Schedule
+from resilience.testing.faults import Ending, Record, shape_of
 
 
 class Client:

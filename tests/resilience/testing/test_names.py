@@ -20,7 +20,7 @@ from resilience.testing import (
     overloaded,
     throttled,
 )
-from resilience.testing.faults.names import NAMES
+from resilience.testing.names import NAMES
 from resilience.testing.proxy import upstream_of
 
 

@@ -38,9 +38,9 @@ from resilience.testing import (
     server_error,
     throttled,
 )
-from resilience.testing.faults import canned
-from resilience.testing.faults.combined import Ending, shape_of
-from resilience.testing.schedule import Schedule
+from resilience.testing.answers import BLOCK_BYTES, bomb, pieces
+from resilience.testing.fault_writer import Schedule
+from resilience.testing.faults import Ending, shape_of
 
 A, B = Status(500), Reset()
 
@@ -180,16 +180,16 @@ def test_only_a_close_is_slow() -> None:
     assert schedule(SlowClose(4.0)).end(Ending.KEEP, 1.0) == [(1.0, Ending.KEEP)]
 
 
-@pytest.mark.parametrize("size", [0, 1, 1000, canned.BLOCK_BYTES, 3 * canned.BLOCK_BYTES + 17])
+@pytest.mark.parametrize("size", [0, 1, 1000, BLOCK_BYTES, 3 * BLOCK_BYTES + 17])
 def test_a_bomb_unpacks_to_its_size(size: int) -> None:
-    packed = b"".join(canned.bomb(size))
+    packed = b"".join(bomb(size))
     assert zlib.decompress(packed, 31) == bytes(size)
     assert len(packed) < 100 + size / 500
 
 
 @pytest.mark.parametrize("bytes_", [1, 100, 1000, 1001, 300_000])
 def test_a_huge_header_has_its_size(bytes_: int) -> None:
-    head = b"".join(canned.pieces(HugeHeader(bytes_)))
+    head = b"".join(pieces(HugeHeader(bytes_)))
     padding = [line for line in head.split(b"\r\n") if line.startswith(b"X-Padding")]
     assert max(len(line) + 2 for line in padding) <= 1000
     size = sum(len(line) + 2 for line in padding)
@@ -197,4 +197,4 @@ def test_a_huge_header_has_its_size(bytes_: int) -> None:
 
 
 def test_endless_events_have_no_end() -> None:
-    assert len(list(islice(canned.pieces(EndlessEvents(0)), 1000))) == 1000
+    assert len(list(islice(pieces(EndlessEvents(0)), 1000))) == 1000

@@ -16,7 +16,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
 from resilience import Deadline, DeadlineExceeded
-from resilience.threads import DaemonThreads, Full
+from resilience.background import DaemonThreads, Full
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.addresses import Address, Rule, judge, parse_address

@@ -13,9 +13,9 @@ from threading import Thread
 
 from twisted.internet.defer import CancelledError, Deferred
 
+from resilience.background import DaemonThreads, FromThread, Full
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
-from resilience.threads import DaemonThreads, FromThread, Full
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import ProviderOptions, Shared
 from tools.web.search.translate import domains_of, parse_results, text_of, with_sites

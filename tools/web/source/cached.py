@@ -14,8 +14,7 @@ from typing import Generic, TypeVar
 
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.cache.cache import Cache
-from resilience.cache.ttl_store import TtlStore
+from resilience.cache import Cache, TtlStore
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.hosts import normal_domains
 from tools.web.fetch.url import normal_url

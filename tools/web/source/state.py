@@ -3,7 +3,7 @@
     an answer                    everything is forgiven
     AUTH, when it is in `cools`  not asked for 5 minutes, doubled with each refusal in a row up to an hour, or until its
                                  configuration changes; then one question finds out
-                                 (`resilience/admission/revocation.py`)
+                                 (`resilience/admission/quota.py`)
     another kind in `cools`      after the others for a while: `base_seconds`, doubled with each failure in a row up to
                                  `max_seconds`, of which chance takes off up to half
     ... with a `retry_at`        not asked at all before that time
@@ -20,7 +20,7 @@ import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from resilience.admission.revocation import Revocation
+from resilience.admission.quota import Revocation
 from tools.web.errors import FALLS_THROUGH, ErrorKind
 from tools.web.source.answers import ErrorInfo
 

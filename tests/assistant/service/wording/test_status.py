@@ -10,7 +10,7 @@ from assistant.journal import Accepted, Parked
 from assistant.service.wording.status import account_text, key_refusals, status_text, trouble_text
 from llm.testing import Call, HttpError, Reply, Step
 from resilience import Amount, CircuitState, Snapshot
-from resilience.admission.circuit import PermitEnd
+from resilience.admission.breaker import PermitEnd
 from resilience.amounts import Allowance
 from resilience.budget.ledger import AccountState
 from resilience.snapshot import QuotaState, UpstreamState

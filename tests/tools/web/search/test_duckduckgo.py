@@ -18,7 +18,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
 from resilience import HttpExchange
-from resilience.threads import DaemonThreads
+from resilience.background import DaemonThreads
 from tests.tools.web.search.calling import WELL, error_of
 from tools.web.errors import ErrorKind
 from tools.web.search.api import Shared

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from resilience.testing.faults.answers import (
+from resilience.testing.answers import (
     Answer,
     EndlessEvents,
     GzipBomb,
@@ -18,10 +18,12 @@ from resilience.testing.faults.answers import (
     server_error,
     throttled,
 )
-from resilience.testing.faults.combined import PASS, Fault, Faults, parts
-from resilience.testing.faults.connection_faults import (
+from resilience.testing.faults import (
+    PASS,
     Bandwidth,
     ConnectionFault,
+    Fault,
+    Faults,
     Hang,
     HangAfter,
     Latency,
@@ -30,6 +32,7 @@ from resilience.testing.faults.connection_faults import (
     Slicer,
     SlowClose,
     Truncate,
+    parts,
 )
 
 
