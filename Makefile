@@ -31,10 +31,10 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Tests of pure functions over text and bytes, of machines that take of Twisted only its Clock, of files on disk: once is
 # enough.
 PURE := */llm/fallback/* */llm/loose_json/* */llm/providers/test_recorded*
-PURE += */resilience/admission/test_breaker* */resilience/test_simulated* */assistant/test_redaction*
+PURE += */resilience/admission/test_breaker* */resilience/test_simulated* */assistant/keys/test_redaction*
 PURE += */resilience/budget/test_ledger* */resilience/budget/test_writer*
-PURE += */assistant/journal/test_damage* */assistant/journal/test_codec* */assistant/test_history* */assistant/setup/*
-PURE += */assistant/test_compaction* */tools/policy/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
+PURE += */assistant/journal/repair/test_damage* */assistant/journal/test_codec* */assistant/memory/test_history* */assistant/surfaces/setup/* */assistant/config/test_toml_edit*
+PURE += */assistant/memory/test_compaction* */tools/policy/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
 PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tools/web/test_citations* */llm/testing/test_obedient*
 # Whole processes, and attacks on what has no Twisted in it: once is enough as well.
 PURE += */crash/test_kills* */crash/test_budget_kills* */tests/policy/*

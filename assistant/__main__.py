@@ -104,10 +104,10 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     _begin_logging(None, secrets)
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     folder = path.absolute().parent
-    visit = DoctorRequest(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
+    request = DoctorRequest(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
 
-    return _run(reactor, examine(reactor, visit), secrets, _INTERRUPTED)
+    return _run(reactor, examine(reactor, request), secrets, _INTERRUPTED)
 
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:

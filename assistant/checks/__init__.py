@@ -1,7 +1,7 @@
 """The checks of what keeps an assistant from working, one sentence for each; the doctors show them.
 
 finding.py       the result of a check; imports nothing of ours, so that it can report that a module of ours is hidden
-examination.py   runs checks one after the other, each with a deadline, and shows each result
+check_runner.py  runs checks one after the other, each with a deadline, and shows each result
 model.py         a model: its key, its server, its tools, its context
 asking.py        the one question that a model is asked
 embedded.py      the model that comes with the program

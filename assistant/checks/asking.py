@@ -30,7 +30,7 @@ _PROMPT = (
 )
 
 
-async def asked(
+async def ask_to_greet(
     provider: LLMProvider, config: ModelConfig, exchange: HttpExchange, clock: IReactorTime
 ) -> LLMResponse | LLMError:
     """Ask the question; return the answer, or the error that came instead.

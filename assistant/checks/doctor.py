@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assistant.checks.examination import CheckRunner
+from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Show
 from assistant.checks.journal import bindings, durable, room, sound
 from assistant.checks.model import ModelChecks
@@ -46,68 +46,66 @@ class DoctorRequest:
 
 
 # Any: the reactor has no one interface for time, network and threads.
-async def examine(reactor: Any, visit: DoctorRequest) -> int:
+async def examine(reactor: Any, request: DoctorRequest) -> int:
     """Run the checks and return the exit status, 0 when all is well. Cancelling ends them and drops open requests."""
     exchange = HttpExchange(reactor)
     try:
-        return await _Checks(reactor, visit, exchange).run()
+        return await _Checks(reactor, request, exchange).run()
     finally:
         await exchange.close()
 
 
 class _Checks:
-    """All checks of a visit, in order."""
+    """All checks of a request, in order."""
 
-    def __init__(self, reactor: Any, visit: DoctorRequest, exchange: HttpExchange) -> None:
+    def __init__(self, reactor: Any, request: DoctorRequest, exchange: HttpExchange) -> None:
         self._reactor = reactor
-        self._visit = visit
+        self._request = request
         self._exchange = exchange
-        self._examination = CheckRunner(reactor, visit.show, visit.waiting, visit.secrets.scrub)
-        self._keys = key_sources(reactor, visit.environment, visit.folder, visit.secrets)
+        self._runner = CheckRunner(reactor, request.show, request.waiting, request.secrets.scrub)
+        self._keys = key_sources(reactor, request.environment, request.folder, request.secrets)
 
     async def run(self) -> int:
-        config = self._visit.config
-        bound = BoundKeys(await self._bindings(), self._visit.folder)
+        config = self._request.config
+        bound = BoundKeys(await self._bindings(), self._request.folder)
         for number, model in enumerate((config.model, *config.fallback)):
             place = f"fallback[{number - 1}]" if number else "model"
-            await ModelChecks(
-                place, model, self._exchange, self._keys, bound, default_data_dir(), self._examination
-            ).run()
+            await ModelChecks(place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner).run()
         await self._journal()
-        if self._visit.web:
+        if self._request.web:
             from assistant.web.providers import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
-            await WebChecks(config.web, self._keys, self._examination, self._visit.page, make).run()
-        return 0 if self._examination.all_is_well else SOMETHING_WRONG
+            await WebChecks(config.web, self._keys, self._runner, self._request.page, make).run()
+        return 0 if self._runner.all_is_well else SOMETHING_WRONG
 
     async def _bindings(self) -> Collection[KeyBinding]:
         """Return which key the journal remembers for which server."""
-        file = self._visit.config.journal.file
+        file = self._request.config.journal.file
         if not file:
             return ()
-        read = partial(bindings, self._visit.folder / file, self._visit.wall())
+        read = partial(bindings, self._request.folder / file, self._request.wall())
         try:
             return await in_daemon_thread(self._reactor, JOURNAL_SECONDS, read)
         except DeadlineExceeded:  # the check of the journal will report it
             return ()
 
     async def _journal(self) -> None:
-        config = self._visit.config.journal
+        config = self._request.config.journal
         if not config.file:
 
             async def memory() -> str:
                 return "none is kept: what is remembered is gone with the program (journal.file)"
 
-            await self._examination.check("journal", LOOK_SECONDS, memory)
+            await self._runner.check("journal", LOOK_SECONDS, memory)
             return
-        path = self._visit.folder / config.file
+        path = self._request.folder / config.file
         for name, work in (
-            ("journal", partial(sound, path, self._visit.wall())),
+            ("journal", partial(sound, path, self._request.wall())),
             ("journal durable", partial(durable, path)),
             ("journal room", partial(room, path, config)),
         ):
-            await self._examination.check(name, JOURNAL_SECONDS, partial(self._off, work))
+            await self._runner.check(name, JOURNAL_SECONDS, partial(self._off, work))
 
     async def _off(self, work: Callable[[], str]) -> str:
         return await in_daemon_thread(self._reactor, JOURNAL_SECONDS, work)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assistant.checks.asking import asked, options_set, refused_option
+from assistant.checks.asking import ask_to_greet, options_set, refused_option
+from assistant.checks.check_runner import CheckRunner
 from assistant.checks.embedded import file_there, runs_here
-from assistant.checks.examination import CheckRunner
 from assistant.checks.finding import Problem, Unclear
 from assistant.config import known_providers
 from assistant.config.schema import ModelConfig
@@ -48,7 +48,7 @@ class ModelChecks:
     keys: KeySources
     bound: BoundKeys
     models: Path
-    examination: CheckRunner
+    runner: CheckRunner
     _provider: LLMProvider | None = None
     _key: str = field(default="", repr=False)
     _listed: list[OfferedModel] | None = None
@@ -59,7 +59,7 @@ class ModelChecks:
 
     async def run(self) -> None:
         """Run the checks; skip those that depend on one that failed."""
-        check, place = self.examination.check, self.place
+        check, place = self.runner.check, self.place
         if not await check(f"{place} key", KEY_SECONDS, self._reference):
             return self._skip(("server", "key accepted", "name", "tools", "context"), "its key cannot be had")
         config = self.config
@@ -84,10 +84,10 @@ class ModelChecks:
         return None
 
     def _skip(self, names: tuple[str, ...], because: str) -> None:
-        self.examination.skip(tuple(f"{self.place} {name}" for name in names), because)
+        self.runner.skip(tuple(f"{self.place} {name}" for name in names), because)
 
     async def _embedded(self) -> None:
-        check = self.examination.check
+        check = self.runner.check
 
         async def package() -> str:
             return runs_here()
@@ -146,7 +146,7 @@ class ModelChecks:
             )
         self._provider = provider
         try:
-            deadline = Deadline.after(self.examination.clock, seconds)
+            deadline = Deadline.after(self.runner.clock, seconds)
             self._listed = await offered_models(provider, self.exchange, deadline)
         except (BadCredential, QuotaExhausted) as error:
             self._refused = error
@@ -213,7 +213,7 @@ class ModelChecks:
     async def _without(self, config: ModelConfig) -> LLMResponse | LLMError:
         """Ask the model the question with these other settings."""
         provider = provider_of(config.model_copy(update={"model": self._asked.model}), self._key, self._asked.name)
-        return await asked(provider, config, self.exchange, self.examination.clock)
+        return await ask_to_greet(provider, config, self.exchange, self.runner.clock)
 
     async def _tools(self) -> str:
         """Check that the model calls a tool when it is asked to. Raises Trouble."""
@@ -261,7 +261,7 @@ class ModelChecks:
 
     async def _describe(self, name: str) -> OfferedModel | None:
         """Return what the server says of one model, None when its API does not describe models. Raises LLMError."""
-        deadline = Deadline.after(self.examination.clock, LOOK_SECONDS)
+        deadline = Deadline.after(self.runner.clock, LOOK_SECONDS)
         return await describe_model(self._asked, name, self.exchange, deadline)
 
     @property
@@ -290,7 +290,7 @@ class ModelChecks:
     async def _ask(self) -> LLMResponse | LLMError:
         """Return what the model answers when it is asked to call a tool. It is asked only once."""
         if self._answer is None:
-            self._answer = await asked(self._asked, self.config, self.exchange, self.examination.clock)
+            self._answer = await ask_to_greet(self._asked, self.config, self.exchange, self.runner.clock)
         return self._answer
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assistant.checks.examination import CheckRunner
+from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import FindingState, Problem
 from assistant.checks.web import reads, searches
 from assistant.config.web import WebConfig, WebProviderConfig
@@ -32,7 +32,7 @@ class WebChecks:
 
     config: WebConfig
     keys: KeySources
-    examination: CheckRunner
+    runner: CheckRunner
     page: str
     make: MakeProviders
 
@@ -40,7 +40,7 @@ class WebChecks:
         """Run the checks."""
         config = self.config
         if not config.search_provider:
-            self.examination.note("web", FindingState.WRONG, _NOT_SET)
+            self.runner.note("web", FindingState.WRONG, _NOT_SET)
             return
         keys: dict[str, str] = {}
         for name in dict.fromkeys((*config.search_provider, *config.read_provider)):
@@ -54,7 +54,7 @@ class WebChecks:
 
     async def _each(self, providers: WebProviders, keys: Collection[str]) -> None:
         """Check each provider whose key could be resolved."""
-        check = self.examination.check
+        check = self.runner.check
         for name in self.config.search_provider:
             if name in keys:
                 await check(f"search {name}", SEARCH_SECONDS, partial(self._search, providers, name))
@@ -75,7 +75,7 @@ class WebChecks:
                 raise Problem(f"{error} (web.providers.{name}.key)") from error
             return f"{config.key} leads to one"
 
-        if config.key and not await self.examination.check(f"key {name}", KEY_SECONDS, reference):
+        if config.key and not await self.runner.check(f"key {name}", KEY_SECONDS, reference):
             return None
         return key
 
@@ -84,11 +84,11 @@ class WebChecks:
             provider = providers.search(name)
         except ValueError as error:
             raise Problem(f"{error}: see web.providers.{name}") from error
-        return await searches(provider, self.examination.clock)
+        return await searches(provider, self.runner.clock)
 
     async def _read(self, providers: WebProviders, name: str) -> str:
         try:
             provider = providers.read(name)
         except ValueError as error:
             raise Problem(f"{error}: see web.providers.{name}") from error
-        return await reads(provider, self.page, self.examination.clock)
+        return await reads(provider, self.page, self.runner.clock)

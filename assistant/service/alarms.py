@@ -58,7 +58,7 @@ class Alarms:
         self.cause = ""
 
     def cannot_wake(self, error: Exception) -> None:
-        """Note why it has no model or no storage. The member tries again by itself."""
+        """Note why it has no model or no storage. The runner tries again by itself."""
         self.cause = self._lookout.scrub(str(error))
         self._tries += 1
         if self._tries >= _TRIES or _is_lasting(error):

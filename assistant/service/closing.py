@@ -21,20 +21,20 @@ _log = Logger()
 
 async def within(clock: IReactorTime, seconds: float, work: Sequence[Awaitable[None]], what: str) -> None:
     """Start all of `work` together and wait until it is over, or for `seconds`. Failures are logged as `what`."""
-    begun = [Deferred.fromCoroutine(_awaited(each)) for each in work]
+    begun = [Deferred.fromCoroutine(_await_it(each)) for each in work]
     for each in begun:
-        each.addErrback(_told, what)
+        each.addErrback(_log_failure, what)
     try:
         await Deadline.after(clock, seconds).bound(DeferredList(begun))
     except DeadlineExceeded:
         _log.warn("{what} took longer than {seconds} s and was abandoned", what=what, seconds=seconds)
 
 
-async def _awaited(work: Awaitable[None]) -> None:
+async def _await_it(work: Awaitable[None]) -> None:
     await work
 
 
-def _told(failure: Failure, what: str) -> None:
+def _log_failure(failure: Failure, what: str) -> None:
     """Log a failure and consume it, so that it keeps nothing else from ending."""
     if failure.check(CancelledError) is None:
         _log.failure("{what} failed", failure, what=what)
@@ -43,11 +43,11 @@ def _told(failure: Failure, what: str) -> None:
 def tell_who_waits(runners: Sequence[AssistantRunner], approvals: Mapping[str, Approvals]) -> None:
     """Tell each player whose request waits for approval that it ends with this process. Raises only CancelledError."""
     for runner in runners:
-        me = runner.place.me
+        me = runner.embodiment.me
         for pending in approvals[me.id].pending() if me.id in approvals else ():
             try:
                 if pending.requester is not None:
-                    runner.place.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
+                    runner.embodiment.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
             except CancelledError:
                 raise
             except Exception:  # noqa: BLE001  (the host's code may raise anything: all else must still be closed)

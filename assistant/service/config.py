@@ -23,18 +23,18 @@ _log = Logger()
 class ServiceConfig:
     """The inputs of a service.
 
-    `config` holds the settings of the whole game: budget, journal and web, and what each assistant begins with. A
+    `settings` are those of the whole game: budget, journal and web, and what each assistant begins with. A
     relative path of a key file starts from `folder`. `wall` gives seconds since 1970. Every key that is read is added
     to `secrets`. Without a `journal`, nothing outlives the process.
     """
 
-    config: Config
+    settings: Config
     folder: Path
     environment: Mapping[str, str]
     wall: Callable[[], float]
     secrets: Secrets
     journal: Path | None
-    #: The settings of the web as the owner has changed them since; None when those of `config` apply.
+    #: The settings of the web as the owner has changed them since; None when those of `settings` apply.
     web: WebConfig | None = None
 
 

@@ -51,7 +51,7 @@ def embedded_model(
 
 
 # Any: the reactor as clock and as maker of processes.
-def told_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
+def report_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
     """Return a function that makes the real embedded model of a file. The model reports to the log."""
     told: list[Phase] = []
 
@@ -119,7 +119,7 @@ class EmbeddedPool:
         """Return a lease of the model of this file, not started."""
         return ModelLease(self, path, moved)
 
-    def taken(self, lease: ModelLease) -> Deferred[Endpoint]:
+    def take(self, lease: ModelLease) -> Deferred[Endpoint]:
         """Add a user, and return where the model answers. Fails with EmbeddedUnavailable."""
         shared = self._shared.get(lease.path)
         if shared is None:
@@ -127,7 +127,7 @@ class EmbeddedPool:
         shared.users.add(lease)
         return shared.where()
 
-    def returned(self, lease: ModelLease) -> Deferred[None]:
+    def give_back(self, lease: ModelLease) -> Deferred[None]:
         """Remove a user, and stop the model after the last one. Fires when it is stopped, or at once if it goes on."""
         shared = self._shared.get(lease.path)
         if shared is None or lease not in shared.users:
@@ -149,11 +149,11 @@ class ModelLease:
 
     def start(self) -> Deferred[Endpoint]:
         """Return where the model answers. Fails with EmbeddedUnavailable. A failure or cancelling ends the lease."""
-        return self._pool.taken(self).addErrback(self._give_up)
+        return self._pool.take(self).addErrback(self._give_up)
 
     def stop(self) -> Deferred[None]:
         """End the lease. Fires at once, or when the model is stopped if no other assistant uses it."""
-        return self._pool.returned(self)
+        return self._pool.give_back(self)
 
     def _give_up(self, failure: Failure) -> Deferred[Endpoint]:
         return self.stop().addCallback(lambda _: failure)

@@ -24,7 +24,7 @@ from assistant.runtime.storage import JournalFile, MemoryFile, Storage
 from assistant.runtime.warming import Warmer
 from assistant.service.alarms import Lookout
 from assistant.service.config import ServiceConfig, ServiceHooks
-from assistant.service.embedded import EmbeddedPool, told_to_the_log
+from assistant.service.embedded import EmbeddedPool, report_to_the_log
 from assistant.service.embodiment import Embodiment, Observers
 from assistant.service.troubles import Troubles
 from assistant.service.usage_store import UsageStore
@@ -44,36 +44,36 @@ class SharedParts:
     def __init__(
         self,
         reactor: Any,
-        home: ServiceConfig,
+        config: ServiceConfig,
         random: Random,
         hooks: ServiceHooks,
         configs: Callable[[], Iterable[Config]],
     ) -> None:
         """Take `configs`, which returns the settings of the assistants that run."""
-        self.home = home
+        self.config = config
         self.troubles = Troubles()
         #: Why no assistant can run, in one sentence; empty when all is well.
         self.trouble = ""
         self.reactor = reactor
         self.exchange = HttpExchange(reactor)
         self.journal: JournalFile | MemoryFile = MemoryFile(reactor.seconds)
-        if home.journal is not None:
+        if config.journal is not None:
             on_trouble = self.troubles.of_journal
-            self.journal = JournalFile(home.journal, reactor, home.wall, home.config.journal, on_trouble)
-        self.ledger = Ledger(reactor.seconds, home.wall, home.config.budget.utc_offset_hours * 3600)
+            self.journal = JournalFile(config.journal, reactor, config.wall, config.settings.journal, on_trouble)
+        self.ledger = Ledger(reactor.seconds, config.wall, config.settings.budget.utc_offset_hours * 3600)
         self._spending = UsageStore(self.ledger, self.journal.usage)
-        self.pipeline = Pipeline(reactor, random, self.ledger, self._spending.keep if home.journal else None)
+        self.pipeline = Pipeline(reactor, random, self.ledger, self._spending.keep if config.journal else None)
         self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
         self.scheduler = Scheduler(reactor)
-        self.keys = key_sources(reactor, home.environment, home.folder, home.secrets)
-        web = home.web or home.config.web
-        self.web = SharedWeb(web, self.keys, self.exchange, reactor=reactor, random=random, wall=home.wall)
+        self.keys = key_sources(reactor, config.environment, config.folder, config.secrets)
+        web = config.web or config.settings.web
+        self.web = SharedWeb(web, self.keys, self.exchange, reactor=reactor, random=random, wall=config.wall)
         #: The calls for which each assistant has asked approval. They go on waiting when it is restarted.
         self.approvals: dict[str, Approvals] = {}
         self._hooks = hooks
         self._configs = configs
-        self._bound = BoundKeys((), home.folder, hooks.key_again)
-        self._pool = EmbeddedPool(hooks.make_served or told_to_the_log(reactor, home.environment))
+        self._bound = BoundKeys((), config.folder, hooks.key_again)
+        self._pool = EmbeddedPool(hooks.make_served or report_to_the_log(reactor, config.environment))
         self._capabilities = Capabilities()
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
@@ -92,7 +92,7 @@ class SharedParts:
 
     def scrub(self, text: str) -> str:
         """Return the text without keys."""
-        return self.home.secrets.scrub(text)
+        return self.config.secrets.scrub(text)
 
     def open(self, launcher: Launcher) -> None:
         """Begin to open the journal, and return at once."""
@@ -128,8 +128,8 @@ class SharedParts:
         The keys of all assistants are considered. `entered` is the reference of a key given just now.
         """
         await self.ready()
-        folder = self.home.folder
-        game = self.home.config.model_copy(update={"web": self.web.config})
+        folder = self.config.folder
+        game = self.config.settings.model_copy(update={"web": self.web.config})
         wanted = dict.fromkeys(
             binding for each in (config, game, *self._configs()) for binding in bindings_of(each, folder)
         )
@@ -139,8 +139,8 @@ class SharedParts:
     async def bound_with(self, config: Config, entered: str) -> BoundKeys:
         """Return which key may go where when these settings are used, without remembering it."""
         await self.ready()
-        bound = BoundKeys(self._bound.remembered, self.home.folder, self._hooks.key_again)
-        bound.admit(bindings_of(config, self.home.folder), self._anchored(entered))
+        bound = BoundKeys(self._bound.remembered, self.config.folder, self._hooks.key_again)
+        bound.admit(bindings_of(config, self.config.folder), self._anchored(entered))
         return bound
 
     async def choose(self, config: Config) -> list[ChosenModel]:
@@ -163,14 +163,16 @@ class SharedParts:
             self._hooks.offer,
         )
 
-    async def dependencies(self, place: Embodiment, config: Config, storage: Storage, watch: Observers) -> Dependencies:
+    async def dependencies(
+        self, embodiment: Embodiment, config: Config, storage: Storage, watch: Observers
+    ) -> Dependencies:
         """Return what an assistant is built from. Raises SettingsError and KeyReferenceError."""
-        found = await self.web.tools(place.me.id, self._bound)
+        found = await self.web.tools(embodiment.me.id, self._bound)
         return Dependencies(
-            me=place.me,
-            world=place.world,
+            me=embodiment.me,
+            world=embodiment.world,
             storage=storage,
-            registry=Registry([*ALL_WORLD_TOOLS, *place.tools, *found]),
+            registry=Registry([*ALL_WORLD_TOOLS, *embodiment.tools, *found]),
             exchange=self.exchange,
             capabilities=self._capabilities,
             pipeline=self.pipeline,
@@ -178,15 +180,15 @@ class SharedParts:
             observer=watch,
             budget=config.budget,
             scrub=self.scrub,
-            pieces=self.home.secrets.pieces(),
-            wall=self.home.wall,
+            pieces=self.config.secrets.pieces(),
+            wall=self.config.wall,
             scheduler=self.scheduler,
-            approvals=self.approvals.setdefault(place.me.id, Approvals(self.clock.seconds)),
-            notify=lambda who, sentence: place.notify(who, self.scrub(sentence)),
+            approvals=self.approvals.setdefault(embodiment.me.id, Approvals(self.clock.seconds)),
+            notify=lambda who, sentence: embodiment.notify(who, self.scrub(sentence)),
             minutes=self._minutes,
             warmer=self._warmer,
             floor=self._floor,
-            where=place.where,
+            where=embodiment.where,
         )
 
     async def _open(self) -> None:
@@ -204,7 +206,7 @@ class SharedParts:
             self._unread = error
             _log.error("which key goes to which server cannot be read: {why}", why=str(error))
         else:
-            self._bound = BoundKeys(remembered, self.home.folder, self._hooks.key_again)
+            self._bound = BoundKeys(remembered, self.config.folder, self._hooks.key_again)
 
     def _go_on(self) -> None:
         """Let those go on who wait for the journal, whatever came of it."""
@@ -214,4 +216,4 @@ class SharedParts:
             waiter.callback(None)
 
     def _anchored(self, entered: str) -> set[str]:
-        return {anchor(entered, self.home.folder)} if entered else set()
+        return {anchor(entered, self.config.folder)} if entered else set()

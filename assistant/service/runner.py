@@ -51,40 +51,42 @@ class RunnerState(StrEnum):
 class AssistantRunner:
     """One assistant and its life cycle. `entered` is the reference of a key that the owner gave just now.
 
-    `previous` is the member that ran this assistant until now. It is stopped first.
+    `previous` is the runner that ran this assistant until now. It is stopped first.
     """
 
     def __init__(
         self,
-        shared: SharedParts,
-        place: Embodiment,
+        parts: SharedParts,
+        embodiment: Embodiment,
         config: Config,
         *,
         entered: str = "",
         previous: AssistantRunner | None = None,
     ) -> None:
-        self.place = place
+        self.embodiment = embodiment
         self.config = config
         self.models: tuple[ChosenModel, ...] = ()
         #: None until there is a model.
         self.assistant: Assistant | None = None
         self.observers = Observers()
-        self._shared = shared
+        self._parts = parts
         self._entered = entered
         self._previous = previous
         self._storage: Storage | None = None
-        self._doorstep: PendingInbox | None = None
-        self._waking = Waking(place.world, shared.clock, config.assistant)
+        self._pending: PendingInbox | None = None
+        self._waking = Waking(embodiment.world, parts.clock, config.assistant)
         self._state = RunnerState.OPENING
         #: What it perceives goes through here.
-        self.intake: Intake = Intake(place.me, shared.clock, previous.intake.left_unheard() if previous else [])
+        self.intake: Intake = Intake(embodiment.me, parts.clock, previous.intake.left_unheard() if previous else [])
+        #: Why the last attempt to wake up failed, and those who wait for the first.
+        self._cause: AssistantError | None = None
         self._attempts: list[Deferred[None]] = []
         self._waiting: list[Deferred[None]] = []
         self._living = Launcher()
         self._succeeding = Launcher()
-        self.alarms = Alarms(place.me, shared.lookout, self._living.launch)
+        self.alarms = Alarms(embodiment.me, parts.lookout, self._living.launch)
         self.observers.add(self.alarms)
-        #: Fires when the previous member has stopped. None until its stop is begun, and when there is none.
+        #: Fires when the previous runner has stopped. None until its stop is begun, and when there is none.
         self._succeeded: Deferred[None] | None = None
 
     @property
@@ -112,7 +114,7 @@ class AssistantRunner:
 
     def start(self) -> None:
         """Start in the background, and return at once."""
-        self._living.launch(self._live(), f"the life of {self.place.me.name}")
+        self._living.launch(self._live(), f"the life of {self.embodiment.me.name}")
 
     def hear(self, make: MakeEvent) -> None:
         """Take in an event that was perceived now. It goes into the journal before anything else is done with it."""
@@ -120,10 +122,13 @@ class AssistantRunner:
             self.intake.hear(make)
 
     async def first_attempt(self) -> None:
-        """Wait until it thinks. Raises the error of its first attempt, an AssistantError; it goes on trying."""
-        attempt: Deferred[None] = Deferred()
-        self._attempts.append(attempt)
-        await attempt
+        """Wait until it has tried to wake up. Raises the AssistantError that kept it from it; it goes on trying."""
+        if self._state is RunnerState.OPENING:
+            attempt: Deferred[None] = Deferred()
+            self._attempts.append(attempt)
+            await attempt
+        if self._state is RunnerState.WAITING and self._cause is not None:
+            raise self._cause
 
     async def settled(self) -> None:
         """Wait until it is awake and all it heard is dealt with, or waits for a model that cannot be reached."""
@@ -139,7 +144,7 @@ class AssistantRunner:
         """Stop hearing and thinking. What was heard is recorded first, and the current run is suspended."""
         self._state = RunnerState.STOPPED
         await self._living.stop()
-        await self._life_before()
+        await self._stop_previous()
         await self.intake.settled()
         if self.assistant is not None:
             await self.assistant.stop()
@@ -152,7 +157,7 @@ class AssistantRunner:
 
     async def _live(self) -> None:
         """Try until there is a model to think with."""
-        await self._life_before()
+        await self._stop_previous()
         pause = FIRST_PAUSE
         while True:
             try:
@@ -160,22 +165,22 @@ class AssistantRunner:
             except AssistantError as error:
                 if self._state is RunnerState.STOPPED:  # a cancelled request was reported as a failure of the server
                     return
-                self._state = RunnerState.WAITING
+                self._state, self._cause = RunnerState.WAITING, error
                 self.alarms.cannot_wake(error)
-                _log.warn("{name} cannot think yet: {why}", name=self.place.me.name, why=self.trouble)
-                if self._doorstep is not None:
-                    await self._doorstep.cannot_think()
-                self._tell_attempt(error)
+                _log.warn("{name} cannot think yet: {why}", name=self.embodiment.me.name, why=self.trouble)
+                if self._pending is not None:
+                    await self._pending.cannot_think()
+                self._tell_attempted()
             else:
                 return
-            await deferLater(self._shared.clock, pause)
+            await deferLater(self._parts.clock, pause)
             pause = min(LONGEST_PAUSE, 2 * pause)
 
-    async def _life_before(self) -> None:
-        """Stop the previous member once, and wait for it. Cancelling ends the wait; the stop goes on."""
+    async def _stop_previous(self) -> None:
+        """Stop the previous runner once, and wait for it. Cancelling ends the wait; the stop goes on."""
         if self._previous is not None:
             previous, self._previous = self._previous, None
-            self._succeeded = self._succeeding.launch(previous.stop(), f"the end of {self.place.me.name}'s life before")
+            self._succeeded = self._succeeding.launch(previous.stop(), f"the former run of {self.embodiment.me.name}")
         if self._succeeded is not None and not self._succeeded.called:
             over: Deferred[None] = Deferred()
 
@@ -188,30 +193,30 @@ class AssistantRunner:
 
     async def _wake_up(self) -> None:
         """Open the storage, choose the model, and start thinking."""
-        shared, settings = self._shared, self.config.assistant
+        parts, settings = self._parts, self.config.assistant
         if self._storage is None:
-            storage = await shared.storage_of(self.place.me.id, settings.inbox_limit, self.place.me.name)
+            storage = await parts.storage_of(self.embodiment.me.id, settings.inbox_limit, self.embodiment.me.name)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             fallback_line = FallbackLine(
-                self.place.world, shared.clock, settings.fallback_line, settings.fallback_every_seconds
+                self.embodiment.world, parts.clock, settings.fallback_line, settings.fallback_every_seconds
             )
-            self._doorstep = PendingInbox(
-                storage, manners_of(settings, self.place.me), muted, fallback_line, self._waking
+            self._pending = PendingInbox(
+                storage, manners_of(settings, self.embodiment.me), muted, fallback_line, self._waking
             )
             self._storage = storage
-            self.intake.open(self._doorstep, storage.life)
+            self.intake.open(self._pending, storage.life)
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
-        await shared.admit(self.config, self._entered)
-        around = await shared.dependencies(self.place, self.config, self._storage, self.observers)
+        await parts.admit(self.config, self._entered)
+        around = await parts.dependencies(self.embodiment, self.config, self._storage, self.observers)
         granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
-        self.models = self.models or tuple(await shared.choose(self.config))
+        self.models = self.models or tuple(await parts.choose(self.config))
         await self._turn()  # many may have waited for one model
         around = replace(around, waking=self._waking)
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
-        if self.place.gathered is not None and await self._storage.journal.pending():
-            await self.place.gathered()
+        if self.embodiment.gathered is not None and await self._storage.journal.pending():
+            await self.embodiment.gathered()
         if self._state is RunnerState.STOPPED:
             return
         self.assistant = assistant
@@ -220,27 +225,26 @@ class AssistantRunner:
         assistant.start()
         self._state = RunnerState.AWAKE
         self.alarms.awake(assistant)
-        _log.info("{name} thinks with {why}", name=self.place.me.name, why=shared.scrub(self.models[0].why))
+        _log.info("{name} thinks with {why}", name=self.embodiment.me.name, why=parts.scrub(self.models[0].why))
         self._tell_waiting()
         self._living.launch(around.warmer.warm(assistant.context, self.models[0]), "warming the model")
 
     async def _turn(self) -> None:
-        if (turn := self._shared.scheduler.turn()) is not None:
+        if (turn := self._parts.scheduler.turn()) is not None:
             await turn
 
     def _failed(self, failure: Failed | LimitReached) -> None:
         self.alarms.failed(failure)
-        self.place.failed(failure)
+        self.embodiment.failed(failure)
 
-    def _tell_attempt(self, result: Exception | None) -> None:
+    def _tell_attempted(self) -> None:
         """Tell those who wait for the first attempt, in the next turn: they may stop this runner."""
         attempts, self._attempts = self._attempts, []
         for attempt in attempts:
-            tell = attempt.errback if isinstance(result, Exception) else attempt.callback
-            self._shared.clock.callLater(0, tell, result)
+            self._parts.clock.callLater(0, attempt.callback, None)
 
     def _tell_waiting(self) -> None:
-        self._tell_attempt(None)
+        self._tell_attempted()
         waiting, self._waiting = self._waiting, []
         for awake in waiting:
             awake.callback(None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.checks.asking import asked
+from assistant.checks.asking import ask_to_greet
 from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
 from assistant.config.schema import Config, ModelConfig
@@ -37,12 +37,12 @@ class AssistantService:
     """The assistants of a process by their ids. Call `open` once; `close` or `finish` ends everything."""
 
     # Any: the reactor as clock and as maker of connections, threads and processes.
-    def __init__(self, reactor: Any, home: ServiceConfig, random: Random, hooks: ServiceHooks | None = None) -> None:
-        self.home = home
+    def __init__(self, reactor: Any, config: ServiceConfig, random: Random, hooks: ServiceHooks | None = None) -> None:
+        self.config = config
         self.runners: dict[str, AssistantRunner] = {}
         self.parts = SharedParts(
             reactor,
-            home,
+            config,
             random,
             hooks or ServiceHooks(),
             lambda: [runner.config for runner in self.runners.values()],
@@ -67,16 +67,16 @@ class AssistantService:
         """Begin to open the journal, and return at once. Assistants may be started from now on."""
         self.parts.open(self._launcher)
 
-    def start(self, place: Embodiment, config: Config, entered: str = "") -> AssistantRunner:
+    def start(self, embodiment: Embodiment, config: Config, entered: str = "") -> AssistantRunner:
         """Start an assistant, or restart it with these settings if it runs already.
 
         `entered` is the reference of a key that the owner gave just now: that key may go to a new server.
         """
-        previous = self.runners.get(place.me.id)
+        previous = self.runners.get(embodiment.me.id)
         if previous is not None or entered:
             self.settings_changed()
-        runner = AssistantRunner(self.parts, place, config, entered=entered, previous=previous)
-        self.runners[place.me.id] = runner
+        runner = AssistantRunner(self.parts, embodiment, config, entered=entered, previous=previous)
+        self.runners[embodiment.me.id] = runner
         runner.start()
         return runner
 
@@ -147,7 +147,7 @@ class AssistantService:
         began = self.clock.seconds()
         chosen = await self.parts.chooser(bound).choose(config)
         try:
-            answer = await asked(chosen.provider, chosen.config, self.parts.exchange, self.clock)
+            answer = await ask_to_greet(chosen.provider, chosen.config, self.parts.exchange, self.clock)
         finally:
             if chosen.embedded is not None:
                 await chosen.embedded.stop()
@@ -184,15 +184,15 @@ class AssistantService:
 
     async def doctor(self, runner: AssistantRunner, show: Callable[[Finding], None]) -> bool:
         """Check this assistant's settings, showing each finding as it comes. Return True when nothing is wrong."""
-        journal = runner.config.journal.model_copy(update={"file": str(self.home.journal or "")})
+        journal = runner.config.journal.model_copy(update={"file": str(self.config.journal or "")})
         request = DoctorRequest(
             runner.config.model_copy(update={"journal": journal}),
-            self.home.folder,
-            self.home.environment,
-            self.home.wall,
+            self.config.folder,
+            self.config.environment,
+            self.config.wall,
             show,
             lambda _: None,
-            self.home.secrets,
+            self.config.secrets,
             web=bool(runner.config.web.search_provider),
         )
         return await examine(self.parts.reactor, request) == 0

@@ -16,7 +16,7 @@ from llm import ToolCall
 from llm.testing import Call, Reply
 from tests.assistant.living import Life, Witness, living, reactor
 from tests.assistant.refusing import BEA
-from tests.assistant.test_company import three
+from tests.assistant.runtime.test_company import three
 from tools import Registry
 from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 

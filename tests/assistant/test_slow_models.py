@@ -31,7 +31,7 @@ from llm.testing import (
     serve,
 )
 from tests.assistant.living import ANN
-from tests.assistant.service.home import Village, village
+from tests.assistant.service.village import Village, village
 from tests.virtual import VirtualReactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

@@ -69,7 +69,7 @@ async def test_a_name_that_is_set_renames_the_character_and_its_account(tmp_path
         assert creation.config_of(mira).assistant.name == "Old Mira"
         await here.settled()
         (runner,) = here.service.runners.values()
-        assert runner.place.me.name == "Old Mira"
+        assert runner.embodiment.me.name == "Old Mira"
         assert "A player is named Boss" in await here.orders("assistant/set Old Mira/name = Boss")
         assert "letters, digits, spaces" in await here.orders("assistant/set Old Mira/name = ../x")
         assert creation.assistants()[0].key == "Old Mira"

@@ -102,7 +102,7 @@ async def test_what_stands_elsewhere_by_then_is_not_done_and_both_are_told(tmp_p
         there, other = here.village.thing("chest"), here.village.thing("chest", where=here.village.garden)
         runner = await asked(here, url)
         anna = next(one for one in here.village.hall.contents if one.key == "Anna")
-        runner.place.world.character.move_to(here.village.garden, quiet=True)  # type: ignore[attr-defined]
+        runner.embodiment.world.character.move_to(here.village.garden, quiet=True)  # type: ignore[attr-defined]
         told = await here.orders("assistant/approve Sage 1")
         why = f"it was for Hall (#{here.village.hall.pk}), and the place is Garden (#{here.village.garden.pk}) now"
         assert f"Request 1 is void: {why}. Nothing was done." in told

@@ -202,7 +202,7 @@ async def put_aside(here: Office, runner: AssistantRunner, *texts: str) -> None:
     from assistant.journal.tables import inbox  # noqa: PLC0415
 
     assert isinstance(here.service.parts.journal, JournalFile)
-    await here.service.parts.journal.store.write(lambda db: inbox.park(db, runner.place.me.id, ids))
+    await here.service.parts.journal.store.write(lambda db: inbox.park(db, runner.embodiment.me.id, ids))
     await runner.alarms.look()
     runner.assistant.tick.start()
 

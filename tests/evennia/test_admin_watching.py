@@ -126,7 +126,7 @@ async def test_a_trace_shows_no_key(tmp_path: Path) -> None:
         return Reply(text=f"I think of {KEY}", calls=(Call("say", {"text": f"It is {KEY}"}),))
 
     async with office(tmp_path) as here, serve(ollama(leaky), reactor) as url:
-        here.service.home.secrets.add(KEY)
+        here.service.config.secrets.add(KEY)
         runner = await here.sage(url)
         await here.orders("assistant/trace Sage")
         await here.says(here.player("Anna"), runner, "Sage, hello")

@@ -31,7 +31,7 @@ async def test_a_new_assistant_lives_at_once_hears_and_answers(tmp_path: Path) -
         assert 'Sage says, "Hello there."' in anna.heard()
         runner = server.runner_of(sage)
         assert runner is not None
-        assert (runner.state, runner.place.me.id, runner.config.assistant.name) == (
+        assert (runner.state, runner.embodiment.me.id, runner.config.assistant.name) == (
             RunnerState.AWAKE, f"assistant:{sage.pk}", "Sage",
         )  # fmt: skip
 
@@ -63,7 +63,7 @@ async def test_its_settings_are_the_games_then_its_name_then_its_own(tmp_path: P
         )
         runner = server.runner_of(sage)
         assert runner is not None
-        assert (runner.place.me.name, runner.place.me.permission) == ("Sage", 2)
+        assert (runner.embodiment.me.name, runner.embodiment.me.permission) == ("Sage", 2)
         assert creation.settings_of(sage) == {"assistant": {"permission": 2}}
 
 

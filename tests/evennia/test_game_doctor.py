@@ -28,7 +28,7 @@ async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
 async def test_settings_of_the_version_before_are_named_as_they_are_called_now(tmp_path: Path) -> None:
     async with opened(tmp_path, f"{NO_MODEL}\n[assistant]\nexcuse = 'hums.'\n"):
         found = [finding for finding in await doctor.findings() if finding.check == "settings"]
-        assert server.service().home.config.assistant.fallback_line == "hums."
+        assert server.service().config.settings.assistant.fallback_line == "hums."
     sentence = "assistant.toml: assistant.excuse is now called assistant.fallback_line"
     assert [(finding.state, finding.sentence) for finding in found] == [(FindingState.OK, sentence)]
 

@@ -27,15 +27,15 @@ def test_evennia_gets_one_service() -> None:
 
 async def test_the_house_of_a_game_has_its_files_where_the_installation_says(tmp_path: Path) -> None:
     async with opened(tmp_path):
-        home = server.service().home
+        home = server.service().config
         assert home.journal == tmp_path / "server/assistants.sqlite3"
         assert home.folder == tmp_path / "server/conf"
-        assert home.config.model.url == "http://127.0.0.1:9"
+        assert home.settings.model.url == "http://127.0.0.1:9"
 
 
 async def test_a_journal_in_the_settings_comes_first(tmp_path: Path) -> None:
     async with opened(tmp_path, "[journal]\nfile = 'memory.sqlite3'\n"):
-        assert server.service().home.journal == tmp_path / "server/conf/memory.sqlite3"
+        assert server.service().config.journal == tmp_path / "server/conf/memory.sqlite3"
 
 
 async def test_wrong_settings_let_the_game_start_and_are_told_to_who_asks(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from twisted.internet.utils import getProcessOutputAndValue
 
 from assistant.events.outcome import NothingToDo
-from tests.assistant.replay.recording import (
+from tests.assistant.surfaces.replay.recording import (
     ANSWERED,
     BEGUN,
     answer,
@@ -41,7 +41,7 @@ from pathlib import Path
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from assistant.events.outcome import Answered
-from tests.assistant.replay.recording import looks, record, said, says, writing
+from tests.assistant.surfaces.replay.recording import looks, record, said, says, writing
 async def write():
     async with writing(Path(sys.argv[1])) as journal:
         number = 0

@@ -90,7 +90,7 @@ def trouble_of(character: Any) -> str:
 
 def base() -> Mapping[str, Any]:
     """Return the game-wide settings as tables; empty while there is none running."""
-    return server.service().home.config.model_dump(exclude_unset=True) if server.is_open() else {}
+    return server.service().config.settings.model_dump(exclude_unset=True) if server.is_open() else {}
 
 
 def config_of(character: Any, overrides: Mapping[str, Any]) -> Config:

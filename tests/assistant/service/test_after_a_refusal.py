@@ -12,7 +12,7 @@ from assistant.service import runner as runners
 from assistant.service.runner import RunnerState
 from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import reactor
-from tests.assistant.service.home import village
+from tests.assistant.service.village import village
 from tools.web.testing import FakeTavily
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

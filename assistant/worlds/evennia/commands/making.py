@@ -208,7 +208,7 @@ async def uninstall(*, forget: bool = False) -> str:
     With `forget`, what the assistants remember is deleted too. Until the line is removed, the game's next start gives
     every account our commands again.
     """
-    journal = server.service().home.journal if server.is_open() else None
+    journal = server.service().config.journal if server.is_open() else None
     there = creation.assistants()
     for character in there:
         await creation.delete_assistant(character, forget=forget)

@@ -213,7 +213,7 @@ class Watch:
         if self.is_over():
             self.stop()
         else:
-            self._typed.say(f"{self._member.place.me.name}:\n{text}")
+            self._typed.say(f"{self._member.embodiment.me.name}:\n{text}")
 
 
 def examine(typed: TypedCommand) -> Answer:

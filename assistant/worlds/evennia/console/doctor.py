@@ -65,7 +65,7 @@ def service_in_use() -> Finding:
         trouble = server.service().trouble or "; ".join(one.sentence for one in server.service().troubles.of(EVERYBODY))
     except ServiceNotRunning as error:
         trouble = str(error)
-    said = trouble or f"open; what the assistants remember is in {server.service().home.journal}"
+    said = trouble or f"open; what the assistants remember is in {server.service().config.journal}"
     return Finding("service", FindingState.WRONG if trouble else FindingState.OK, said)
 
 

@@ -20,7 +20,10 @@ Check = Callable[[], Coroutine[Deferred[Any], Any, str]]
 
 
 class CheckRunner:
-    """The checks of one visit. `waiting` is called with the name of a slow check and the seconds it has run."""
+    """The checks of one request, one after the other.
+
+    `waiting` is called with the name of a slow check and the seconds it has run.
+    """
 
     def __init__(
         self,

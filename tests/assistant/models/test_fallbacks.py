@@ -20,7 +20,7 @@ from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
 from llm.testing import FakeChat, FakeOllama, serve
 from tests.assistant.living import reactor
-from tests.assistant.test_choose_model import chooser
+from tests.assistant.models.test_choose import chooser
 
 NOWHERE = "http://127.0.0.1:1"
 AWAY = ModelConfig(provider="ollama", url=NOWHERE, model="qwen3:4b", context_tokens=2048)

@@ -28,7 +28,7 @@ from llm.embedded.progress import Endpoint
 from llm.messages import Message
 from llm.testing import Call, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import ANN, SAGE, reactor
-from tests.assistant.service.home import village
+from tests.assistant.service.village import village
 from tests.benchmarks.weighing import reached
 from tools import Kind, Principal
 

@@ -24,7 +24,7 @@ from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from resilience import Launcher
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
 from tests.assistant.refusing import BEA, CID
-from tests.assistant.service.home import Village, village
+from tests.assistant.service.village import Village, village
 from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

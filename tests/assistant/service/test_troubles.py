@@ -9,7 +9,7 @@ from assistant.journal import JournalUnwritable
 from assistant.runtime.storage import JournalFile
 from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from tests.assistant.living import reactor
-from tests.assistant.service.home import village
+from tests.assistant.service.village import village
 
 FULL = Trouble(TroubleKind.JOURNAL, EVERYBODY, "", "the disk is full")
 REFUSED = Trouble(TroubleKind.KEY, "https://one.example", "Sage", "the key was refused")

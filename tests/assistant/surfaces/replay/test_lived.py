@@ -12,7 +12,7 @@ from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm.messages import JSON
 from llm.testing import Call, HttpError, Reply, Step
 from tests.assistant.living import living
-from tests.assistant.replay.recording import NOON, said, writing
+from tests.assistant.surfaces.replay.recording import NOON, said, writing
 
 
 def calls(*given: tuple[str, Mapping[str, JSON]]) -> Reply:

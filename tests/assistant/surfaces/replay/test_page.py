@@ -14,7 +14,7 @@ from assistant.command_line import parser
 from assistant.events.outcome import Answered, Limit, LimitReached
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm import Usage
-from tests.assistant.replay.recording import (
+from tests.assistant.surfaces.replay.recording import (
     BEGUN,
     NOON,
     NOT_DONE,
@@ -27,7 +27,7 @@ from tests.assistant.replay.recording import (
     writing,
 )
 
-PAGE = Path(__file__).parents[3] / "docs/replay.md"
+PAGE = Path(__file__).parents[4] / "docs/replay.md"
 
 
 def shown() -> list[tuple[str, str]]:

@@ -8,18 +8,18 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.checks.examination import SLOW_SECONDS, CheckRunner
+from assistant.checks.check_runner import SLOW_SECONDS, CheckRunner
 from assistant.checks.finding import Finding, FindingState, Problem, Skipped, Unclear
 
 
 class Room:
-    """An examination and what it said."""
+    """A runner of checks and what it said."""
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.shown: list[Finding] = []
         self.waited: list[str] = []
-        self.examination = CheckRunner(
+        self.runner = CheckRunner(
             self.clock, self.shown.append, self.waited.append, lambda text: text.replace("planted", "[key]")
         )
 
@@ -30,7 +30,7 @@ def ended(room: Room, error: Exception | str) -> Finding:
             raise error
         return error
 
-    Deferred.fromCoroutine(room.examination.check("it", 5, work))
+    Deferred.fromCoroutine(room.runner.check("it", 5, work))
     return room.shown[-1]
 
 
@@ -39,9 +39,9 @@ def test_each_end_has_its_state() -> None:
     assert ended(room, "well") == Finding("it", FindingState.OK, "well")
     assert ended(room, Unclear("who knows")) == Finding("it", FindingState.UNKNOWN, "who knows")
     assert ended(room, Skipped("not now")) == Finding("it", FindingState.SKIPPED, "not now")
-    assert room.examination.all_is_well
+    assert room.runner.all_is_well
     assert ended(room, Problem("bad")) == Finding("it", FindingState.WRONG, "bad")
-    assert not room.examination.all_is_well
+    assert not room.runner.all_is_well
 
 
 def test_a_finding_is_one_line_without_keys() -> None:
@@ -58,7 +58,7 @@ def test_a_check_that_never_ends_is_cancelled_at_its_deadline_and_told() -> None
             cancelled.append(True)
             raise
 
-    done = Deferred.fromCoroutine(room.examination.check("it", 5, work, "start it"))
+    done = Deferred.fromCoroutine(room.runner.check("it", 5, work, "start it"))
     room.clock.pump([1.0] * 4)
     assert room.shown == []
     room.clock.advance(1)
@@ -74,7 +74,7 @@ def test_what_takes_long_is_told_again_and_again() -> None:
     async def work() -> str:
         return await waiting
 
-    Deferred.fromCoroutine(room.examination.check("model tools", 60, work))
+    Deferred.fromCoroutine(room.runner.check("model tools", 60, work))
     room.clock.pump([SLOW_SECONDS - 0.1, 0.1, SLOW_SECONDS])
     assert room.waited == ["model tools: waiting for 3 s", "model tools: waiting for 6 s"]
     waiting.callback("well")
@@ -88,7 +88,7 @@ def test_who_leaves_leaves_nothing_behind() -> None:
     async def work() -> str:
         return await Deferred()
 
-    done = Deferred.fromCoroutine(room.examination.check("it", 5, work))
+    done = Deferred.fromCoroutine(room.runner.check("it", 5, work))
     done.addErrback(failed.append)
     done.cancel()
     assert [failure.type for failure in failed] == [CancelledError]

@@ -12,7 +12,7 @@ from twisted.internet.task import deferLater
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm.testing import Call, EndEarly, Hang, Reply, Step
 from tests.assistant.living import living, reactor
-from tests.assistant.replay.recording import ANNA, NOON, said, writing
+from tests.assistant.surfaces.replay.recording import ANNA, NOON, said, writing
 
 FIRST, REST = "The well lies north of the mill, Ann.", "Past the old oak. Mind the wolves!"
 WHOLE = f"{FIRST} {REST}"

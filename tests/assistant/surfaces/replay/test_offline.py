@@ -23,7 +23,7 @@ from assistant.surfaces.replay.command import ReplayOptions, replay
 from assistant.surfaces.replay.compare import Compared, compared
 from assistant.surfaces.replay.recorded import RecordedCall, RecordedRun, RecordedStep
 from assistant.surfaces.replay.stage import CrashedThenError
-from tests.assistant.replay.recording import (
+from tests.assistant.surfaces.replay.recording import (
     ANSWERED,
     BEGUN,
     NOON,

@@ -14,7 +14,7 @@ from assistant.journal import SqliteJournal
 from assistant.runtime.storage import JournalFile
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm import Usage
-from tests.assistant.replay.recording import (
+from tests.assistant.surfaces.replay.recording import (
     ANNA,
     BEGUN,
     NOON,

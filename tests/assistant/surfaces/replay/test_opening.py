@@ -12,7 +12,7 @@ import pytest
 from assistant.events.outcome import NothingToDo
 from assistant.journal.file.files import PAGE_BYTES
 from assistant.surfaces.replay.command import ReplayOptions, replay
-from tests.assistant.replay.recording import NOON, looks, one_run, record, said, says, writing
+from tests.assistant.surfaces.replay.recording import NOON, looks, one_run, record, said, says, writing
 
 MANY = 150
 
