@@ -65,7 +65,7 @@ PAGES = sorted(
     for folder in (ROOT, ROOT / "docs", ROOT / "changelog.d")
     for path in folder.glob("*.md")
 ) + sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md"))
-OURS = ("assistant", "tools", "llm", "resilience", "tests", "benchmarks", "scripts")
+OURS = ("assistant", "tools", "llm", "resilience", "tests", "benchmarks", "scripts", "docs/worlds")
 #: Files of a game or of Evennia, and those that a page tells its reader to write.
 NOT_OURS = {
     *("settings.py", "server/conf/settings.py", "server/conf/at_initial_setup.py", "commands/default_cmdsets.py"),

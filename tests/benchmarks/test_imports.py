@@ -93,8 +93,6 @@ def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
         "assistant.worlds.embedded.world",
         "assistant.worlds.embedded.commands",
         "assistant.worlds.embedded.game",
-        "assistant.worlds.embedded.listener",
-        "assistant.worlds.embedded.identity",
         "assistant.worlds.embedded.hamlet",
     }
 

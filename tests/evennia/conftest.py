@@ -75,7 +75,7 @@ def db(_tables: None) -> Iterator[None]:
     from evennia.commands import cmdhandler  # noqa: PLC0415
     from evennia.utils.idmapper.models import flush_cache  # noqa: PLC0415
 
-    from assistant.worlds.evennia.identity.subjects import LIVING  # noqa: PLC0415
+    from assistant.worlds.evennia.body.identity import LIVING  # noqa: PLC0415
 
     with transaction.atomic():
         yield

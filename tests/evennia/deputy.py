@@ -19,9 +19,7 @@ from evennia.commands.default.cmdset_session import SessionCmdSet
 from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.identity.ladder import Ladder
-from assistant.worlds.evennia.identity.principals import principal_of
-from assistant.worlds.evennia.identity.subjects import permission_of
+from assistant.worlds.evennia.body.identity import Ladder, permission_of, principal_of
 from tests.evennia.village import Player, Village
 from tools import (
     Approvals,

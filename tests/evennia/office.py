@@ -20,10 +20,10 @@ from assistant.service.config import ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.worlds.evennia import runners, server
+from assistant.worlds.evennia.body.identity import principal_of
 from assistant.worlds.evennia.commands import all_commands
+from assistant.worlds.evennia.console import alerts
 from assistant.worlds.evennia.console.typed_command import WORK
-from assistant.worlds.evennia.identity.principals import principal_of
-from assistant.worlds.evennia.upkeep import alerts
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Player, Village
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.upkeep import doctor
+from assistant.worlds.evennia.console import doctor
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 

@@ -15,9 +15,9 @@ from assistant.runtime.storage import JournalFile
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from assistant.worlds.evennia import creation, hooks, server
-from assistant.worlds.evennia.identity.principals import principal_of
+from assistant.worlds.evennia.body.identity import principal_of
+from assistant.worlds.evennia.console import alerts
 from assistant.worlds.evennia.stored import KEPT_ALERTS
-from assistant.worlds.evennia.upkeep import alerts
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.opened import opened

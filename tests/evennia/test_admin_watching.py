@@ -8,8 +8,8 @@ import pytest
 
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands import tracing
-from assistant.worlds.evennia.upkeep.doctor import service_in_use
+from assistant.worlds.evennia.commands import watching
+from assistant.worlds.evennia.console.doctor import service_in_use
 from llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -98,7 +98,7 @@ async def test_thinking_is_shown_live_until_it_is_switched_off(tmp_path: Path) -
 
 
 async def test_a_trace_ends_after_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing, "SECONDS", 0.0)
+    monkeypatch.setattr(watching, "WATCH_SECONDS", 0.0)
     await _ends(tmp_path, leaves=False)
 
 

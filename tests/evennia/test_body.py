@@ -6,8 +6,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.body.body import NO_ACCOUNT, NOBODY_HEARS, PIECE_SECONDS, EvenniaBody
-from assistant.worlds.evennia.body.game_calls import FAILED
-from assistant.worlds.evennia.identity.principals import principal_of
+from assistant.worlds.evennia.body.border import FAILED
+from assistant.worlds.evennia.body.identity import principal_of
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
 from tools.errors import ToolFailed

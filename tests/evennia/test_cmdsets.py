@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from evennia.server.models import ServerConfig
 
-from assistant.worlds.evennia import cmdsets
+from assistant.worlds.evennia import cmdsets, stored
 from assistant.worlds.evennia.install import CMDSET
-from assistant.worlds.evennia.upkeep import account_cmdsets
 from tests.evennia.village import Village
 
 pytestmark = pytest.mark.usefixtures("db")
@@ -23,10 +22,10 @@ def test_the_set_has_the_games_commands_and_ours() -> None:
 def test_accounts_that_have_more_than_the_usual_set_are_reached_and_left_again() -> None:
     account = Village().player("Anna").account
     account.cmdset_storage = [OWN, "some.other.Set"]
-    account_cmdsets.give_to_all()
+    stored.give_commands_to_all()
     assert account.cmdset_storage == [CMDSET, "some.other.Set"]
-    account_cmdsets.give_to_all()
+    stored.give_commands_to_all()
     assert account.cmdset_storage == [CMDSET, "some.other.Set"]
-    account_cmdsets.take_from_all()
+    stored.take_commands_from_all()
     assert account.cmdset_storage == [OWN, "some.other.Set"]
     assert ServerConfig.objects.conf("CMDSET_ACCOUNT") == OWN

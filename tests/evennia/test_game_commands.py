@@ -13,9 +13,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.game_calls import FAILED
-from assistant.worlds.evennia.body.game_commands import USE_A_TOOL, EvenniaCommand
-from assistant.worlds.evennia.body.running import ASKS_BACK
+from assistant.worlds.evennia.body.border import FAILED
+from assistant.worlds.evennia.body.game_commands import USE_A_TOOL
+from assistant.worlds.evennia.body.running import ASKS_BACK, EvenniaCommand
 from tests.evennia.stock_commands import DENIED, NEVER, SPEECH, STOCK
 from tests.evennia.village import Village
 from tools.errors import ToolFailed

@@ -10,7 +10,7 @@ from django.test import override_settings
 
 from assistant.checks.finding import FindingState
 from assistant.worlds.evennia import hooks, server
-from assistant.worlds.evennia.upkeep import doctor, pragmas
+from assistant.worlds.evennia.console import doctor
 from tests.evennia.opened import NO_MODEL, opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
     async with opened(tmp_path):
         found = {finding.check: finding for finding in await doctor.findings()}
-    assert {check: finding.state for check, finding in found.items() if finding.check != pragmas.CHECK} == {
+    assert {check: finding.state for check, finding in found.items() if finding.check != doctor.DATABASE} == {
         "packages": FindingState.OK, "service": FindingState.OK, "reactor": FindingState.OK,
     }  # fmt: skip
     assert str(tmp_path / "server/assistants.sqlite3") in found["service"].sentence
@@ -49,18 +49,18 @@ def test_ports_that_other_machines_reach_are_named_with_the_setting() -> None:
     ("level", "state"), [("FULL", FindingState.WRONG), ("NORMAL", FindingState.OK), ("OFF", FindingState.OK)]
 )
 def test_the_pragma_that_is_in_force_is_what_counts(level: str, state: FindingState) -> None:
-    found = pragmas.judge("wal", ("OFF", "NORMAL", "FULL").index(level))
+    found = doctor.judge_pragmas("wal", ("OFF", "NORMAL", "FULL").index(level))
     assert found.state is state
     assert f"synchronous={level.lower()}" in found.sentence
-    assert (pragmas.CURE in found.sentence) is (state is FindingState.WRONG)
+    assert (doctor.PRAGMAS_CURE in found.sentence) is (state is FindingState.WRONG)
 
 
 def test_it_is_asked_of_the_games_own_connection() -> None:
     with connection.cursor() as cursor:
         (level,) = cursor.execute("PRAGMA synchronous").fetchone()
-    assert f"synchronous={('off', 'normal', 'full', 'extra')[level]}" in pragmas.finding().sentence
+    assert f"synchronous={('off', 'normal', 'full', 'extra')[level]}" in doctor.pragmas_in_force().sentence
 
 
 def test_the_start_of_the_server_raises_nothing() -> None:
     hooks.at_server_start()
-    assert pragmas.finding().check == "the game's database"
+    assert doctor.pragmas_in_force().check == "the game's database"

@@ -6,7 +6,7 @@ from django.utils import translation
 from evennia.contrib.rpg.rpsystem import ContribRPCharacter
 
 from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered, format_event
-from assistant.worlds.evennia.identity.words import MAX_RAW, after_name, bare_speech
+from assistant.worlds.evennia.body.border import MAX_RAW, after_name, bare_speech
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
 from tools.trust import Kind

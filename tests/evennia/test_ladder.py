@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia.identity.ladder import Ladder
-from assistant.worlds.evennia.identity.principals import THE_WORLD, principal_of
+from assistant.worlds.evennia.body.identity import THE_WORLD, Ladder, principal_of
 from tests.evennia.village import Village
 from tools.trust import Kind, Principal
 

@@ -15,7 +15,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.speech import MAX_PIECE, escape, split_speech
+from assistant.worlds.evennia.body.border import MAX_PIECE, escape, split_speech
 from tests.evennia.village import Village
 from tools.testing import now
 from tools.text.clean import clean_speech

@@ -3,7 +3,7 @@ from twisted.internet.task import Clock
 
 from assistant.events.outcome import NothingToDo
 from assistant.events.trace import Observer
-from assistant.worlds.evennia.body.thinking_sign import ThinkingSign
+from assistant.worlds.evennia.body.notices import ThinkingSign
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from evennia.utils import create
 
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.characters import AssistantCharacter
+from assistant.worlds.evennia.commands.making import SETTINGS_LINE, uninstall
 from assistant.worlds.evennia.stored import keep_game_overrides
-from assistant.worlds.evennia.upkeep.uninstalling import LINE, uninstall
 from tests.evennia.opened import opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
@@ -31,7 +31,7 @@ async def test_nothing_of_ours_is_left(tmp_path: Path) -> None:
         keep_game_overrides({"budget": {"total": {"calls": 100}}})
         said = await uninstall()
         assert "2 assistants and 1 other object of" in said
-        assert LINE in said
+        assert SETTINGS_LINE in said
         assert str(tmp_path / "server/assistants.sqlite3") in said
         assert server.service().runners == {}
         assert everything() == before

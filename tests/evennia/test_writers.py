@@ -11,8 +11,8 @@ from twisted.internet.task import Clock
 
 from assistant.events.events import Noticed
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.telling import tell
-from assistant.worlds.evennia.identity.writers import Writers
+from assistant.worlds.evennia.body.identity import Writers
+from assistant.worlds.evennia.body.notices import tell
 from tests.evennia.deputy import Stage
 from tests.evennia.village import Village
 from tools import Approvals, Given, Kind, Principal, Status, ToolFailed, Written, label_of

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assistant.worlds.embedded.game import Occupant
-from assistant.worlds.embedded.identity import level_of_body
-from assistant.worlds.embedded.listener import EventListener
+from assistant.worlds.embedded.game import EventListener, Occupant, level_of_body
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Target, Thing
 from tools.text.clean import one_line

@@ -1,7 +1,8 @@
 """The state of a game in memory: rooms, things and bodies, and who perceives what happens.
 
 The game is deterministic. Nothing moves by itself, and people are listed in the order they came. All listeners get
-the events in the same order, even when one of them answers an event while others still wait for it.
+the events in the same order, even when one of them answers an event while others still wait for it. Things and people
+have identities, whatever their names, and a level that says how far their texts are to be trusted.
 """
 
 from __future__ import annotations
@@ -9,13 +10,65 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
 
 from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
-from assistant.worlds.embedded.identity import Identities, level_of_body, resident_person
-from assistant.worlds.embedded.listener import EventListener, notify
-from tools.context import Kind, Person, Principal, Thing
 from tools.errors import ToolFailed
+from tools.game import Person, Target, Thing, Written
 from tools.text.lenient import pick
+from tools.trust import Kind, Principal, label_of
+
+_log = Logger()
+
+
+class EventListener(Protocol):
+    """A listener that is told what a body perceives, but never its own acts. Called on the reactor, must not wait."""
+
+    def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
+        """Hear words spoken aloud in the room, to `target` if they are meant for one person."""
+        ...
+
+    def heard_whisper(self, speaker: Principal, text: str) -> None:
+        """Hear words whispered to this body."""
+        ...
+
+    def heard_page(self, speaker: Principal, text: str) -> None:
+        """Hear words sent to this body from anywhere in the game."""
+        ...
+
+    def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
+        """Hear words on a channel, which every character of the game hears."""
+        ...
+
+    def saw_emote(self, actor: Principal, text: str) -> None:
+        """See an act in the room; `text` follows the actor's name."""
+        ...
+
+    def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
+        """Take a thing from `giver`. `authority` is the level of the person who named it, None if that is the giver."""
+        ...
+
+    def saw_arrival(self, who: Principal, from_direction: str) -> None:
+        """See an arrival, from an exit of this room or (empty) out of nowhere."""
+        ...
+
+    def saw_departure(self, who: Principal, direction: str) -> None:
+        """See a departure, by an exit of this room or (empty) out of the game."""
+        ...
+
+
+def notify(listener: EventListener, perceive: Callable[[EventListener], None], who: str) -> None:
+    """Let one listener perceive something. An error of this listener is logged and does not reach the others."""
+    try:
+        perceive(listener)
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001 - the border between the world and any listener's code
+        _log.failure("the listener of {who} failed", who=who)
 
 
 class EmbeddedGame:
@@ -196,3 +249,42 @@ class Occupant:
         except ToolFailed as failed:
             failed.authority = self.min_level(everywhere=everywhere)
             raise
+
+
+class Identities:
+    """Numbers the things of a world when they are first asked for; no number is given twice."""
+
+    def __init__(self) -> None:
+        #: By the `id()` of each thing, with the copy that others see. The thing is kept too, so that no other object
+        #: gets the same `id()`.
+        self._known: dict[int, tuple[Thing, Thing]] = {}
+
+    def of(self, thing: Thing) -> str:
+        """Return the identity of this very thing; another one with the same name and description has its own."""
+        return self.mark(thing).id
+
+    def mark(self, thing: Thing) -> Thing:
+        """Return the copy of the thing that others see, with its identity."""
+        known = self._known.get(id(thing))
+        if known is None:
+            known = self._known[id(thing)] = (thing, replace(thing, id=f"#{len(self._known) + 1}"))
+        return known[1]
+
+    def target(self, thing: Thing, where: str) -> Target:
+        """Describe the thing as what a command acts on."""
+        return Target(self.of(thing), thing.name, where)
+
+
+def level_of_body(principal: Principal) -> int | None:
+    """Return the level of a body's name and description: a player's own, 0 for an assistant, None for a resident."""
+    return None if principal.kind is Kind.WORLD else label_of(principal).authority
+
+
+def with_level(text: str, level: int | None) -> str:
+    """Return the text marked with its level; text of the game itself (None) is returned unchanged."""
+    return text if level is None else Written(text, level)
+
+
+def resident_person(resident: Resident) -> Person:
+    """Return a resident as others see them."""
+    return Person(resident.principal.name, resident.description)

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assistant.worlds.embedded import commands as embedded_commands
-from assistant.worlds.embedded.game import EmbeddedGame, Occupant
+from assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant, resident_person, with_level
 from assistant.worlds.embedded.hamlet import Exit
-from assistant.worlds.embedded.identity import resident_person, with_level
-from assistant.worlds.embedded.listener import EventListener
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, Thing
 from tools.text.lenient import candidates, pick, plain

@@ -25,8 +25,7 @@ from assistant.events.events import ChannelSaid, Event, Paged
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.body.far_speech import CATEGORY, PAGE_TAG, AccountChannel
-from assistant.worlds.evennia.identity.principals import principal_of
-from assistant.worlds.evennia.identity.writers import Writers
+from assistant.worlds.evennia.body.identity import Writers, principal_of
 from tools import Principal
 from tools.text.clean import one_line
 

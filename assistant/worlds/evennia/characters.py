@@ -15,11 +15,9 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.worlds.evennia import server
+from assistant.worlds.evennia.body.border import Printout, escape
 from assistant.worlds.evennia.body.event_source import EventSource
-from assistant.worlds.evennia.body.game_calls import Printout
-from assistant.worlds.evennia.body.speech import escape
-from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
-from assistant.worlds.evennia.identity.subjects import LIVING
+from assistant.worlds.evennia.body.identity import LIVING, PLAYER, Ladder
 from tools.text.clean import one_line
 
 _log = Logger()

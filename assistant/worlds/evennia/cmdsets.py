@@ -7,7 +7,7 @@ from evennia.utils.utils import class_from_module
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.upkeep.account_cmdsets import game_cmdset
+from assistant.worlds.evennia.stored import game_cmdset
 
 _log = Logger()
 

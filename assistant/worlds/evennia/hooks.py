@@ -19,15 +19,15 @@ def at_server_start() -> None:
     # Evennia loads this module before all of itself, so what needs the rest of Evennia is imported here.
     from django.conf import settings  # noqa: PLC0415
 
-    from assistant.worlds.evennia import server  # noqa: PLC0415
+    from assistant.worlds.evennia import server, stored  # noqa: PLC0415
+    from assistant.worlds.evennia.console import alerts, doctor  # noqa: PLC0415
     from assistant.worlds.evennia.install import CMDSET  # noqa: PLC0415
-    from assistant.worlds.evennia.upkeep import account_cmdsets, alerts, pragmas  # noqa: PLC0415
 
     try:
         server.hide_keys()
         if settings.CMDSET_ACCOUNT == CMDSET:
-            account_cmdsets.give_to_all()
-        finding = pragmas.finding()
+            stored.give_commands_to_all()
+        finding = doctor.pragmas_in_force()
         if finding.state is FindingState.WRONG:
             _log.warn("{sentence}", sentence=finding.sentence)
         if server.is_open():

@@ -1,7 +1,8 @@
-"""What the game's database keeps of ours: settings made in the game, and each assistant's own, on its script.
+"""What the game's database keeps of ours: settings made in the game, each assistant's own, accounts' command sets.
 
 Settings of the whole game, such as its budget, are plain tables on top of `assistant.toml`, in Evennia's ServerConfig.
-A key is never among them, only its reference.
+Those of an assistant are on its script. A key is never among them, only its reference. The command sets of each
+account are stored with it: ours is given to all, and taken back.
 """
 
 from __future__ import annotations
@@ -10,8 +11,12 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from django.conf import settings
+from evennia.accounts.models import AccountDB
 from evennia.server.models import ServerConfig
 from evennia.utils.dbserialize import deserialize
+
+from assistant.worlds.evennia.install import CMDSET
 
 #: The name under which the settings are stored.
 KEY = "mud_assistant_settings"
@@ -98,3 +103,42 @@ def forget_all() -> None:
     for key in (KEY, KEPT_ALERTS, KEPT_SEARCH):
         if ServerConfig.objects.conf(key) is not None:
             ServerConfig.objects.conf(key, delete=True)
+
+
+#: Under this name Evennia stores which set accounts had at the last start.
+_KNOWN = "CMDSET_ACCOUNT"
+
+
+def game_cmdset() -> str:
+    """Return the path of the set that accounts have without our commands."""
+    return str(getattr(settings, "MUD_ASSISTANT_CMDSET_ACCOUNT", settings.CMDSET_ACCOUNT))
+
+
+def give_commands_to_all() -> None:
+    """Give our set also to accounts with further sets: Evennia itself changes only those with just the game's own."""
+    _replace(game_cmdset(), CMDSET)
+
+
+def take_commands_from_all() -> None:
+    """Give every account the game's own set back, as if ours had never been there.
+
+    While our line is still in the settings, the next start gives our set out again.
+    """
+    _replace(CMDSET, game_cmdset())
+    ServerConfig.objects.conf(_KNOWN, game_cmdset())
+
+
+def _replace(old: str, new: str) -> None:
+    """Replace one set by another in each account's list, at the same place."""
+    for account in _holders(old):
+        paths = [new if path == old else path for path in account.cmdset_storage]
+        account.cmdset_storage = paths
+        account.cmdset.update(init_mode=True)
+
+
+def _holders(path: str) -> list[Any]:
+    return [
+        account
+        for account in AccountDB.objects.filter(db_cmdset_storage__contains=path)
+        if path in account.cmdset_storage
+    ]

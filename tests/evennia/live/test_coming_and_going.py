@@ -58,9 +58,9 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
     before, account, after = cmdsets.read_text().partition("class AccountCmdSet")
     filled = after.replace("super().at_cmdset_creation()\n", f"super().at_cmdset_creation()\n{COMMANDS_BY_HAND}", 1)
     cmdsets.write_text(f"{before}{account}{filled}")
-    from assistant.worlds.evennia.upkeep.pragmas import CURE  # noqa: PLC0415  (needs Django's settings)
+    from assistant.worlds.evennia.console.doctor import PRAGMAS_CURE  # noqa: PLC0415  (needs Django's settings)
 
-    game.settle(f"{BY_HAND}\n{CURE}")
+    game.settle(f"{BY_HAND}\n{PRAGMAS_CURE}")
     try:
         await game.start()
         owner = await game.owner()

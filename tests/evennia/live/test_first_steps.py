@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia.upkeep.pragmas import CURE
+from assistant.worlds.evennia.console.doctor import PRAGMAS_CURE
 from llm.testing import FakeOllama, serve
 from tests.evennia.live.game import running
 from tests.evennia.live.living import heard, reactor
@@ -43,4 +43,4 @@ async def test_the_lines_of_the_page_give_the_answers_of_the_page(template: Path
 
 def test_the_settings_of_the_page_hold_the_line_that_the_doctor_gives() -> None:
     (settings,) = blocks("python")
-    assert "".join(CURE.split()) in "".join(settings.split())
+    assert "".join(PRAGMAS_CURE.split()) in "".join(settings.split())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia.upkeep.pragmas import CHECK, CURE
+from assistant.worlds.evennia.console.doctor import DATABASE, PRAGMAS_CURE
 from tests.evennia.live.game import INSTALL_LINE, running
 
 #: Two whole games start and stop here: half a minute for each.
@@ -24,12 +24,12 @@ async def test_the_fault_is_named_where_it_is_and_the_line_it_gives_cures_it(tem
         in_force = int(await game.py(owner, PRAGMA))
         assert (in_force == 2) is LOSES_THEM
         await owner.asks("assistant/create Sage", "Sage is here")
-        told = await owner.asks("assistant/doctor Sage", CHECK)
-        told = await owner.saw("synchronous=", owner.text.rindex(CHECK)) or told
+        told = await owner.asks("assistant/doctor Sage", DATABASE)
+        told = await owner.saw("synchronous=", owner.text.rindex(DATABASE)) or told
         assert ("synchronous=full are in force although" in flat(told)) is LOSES_THEM
-        assert (CURE in flat(owner.text)) is LOSES_THEM
-        assert (CURE in game.log()) is LOSES_THEM
-    async with running(template, tmp_path / "cured", f"{CURE}\n{INSTALL_LINE}") as game:
+        assert (PRAGMAS_CURE in flat(owner.text)) is LOSES_THEM
+        assert (PRAGMAS_CURE in game.log()) is LOSES_THEM
+    async with running(template, tmp_path / "cured", f"{PRAGMAS_CURE}\n{INSTALL_LINE}") as game:
         owner = await game.owner()
         # Where Evennia's own pragmas are not lost they come last.
         assert int(await game.py(owner, PRAGMA)) == (1 if LOSES_THEM else 0)
@@ -37,8 +37,8 @@ async def test_the_fault_is_named_where_it_is_and_the_line_it_gives_cures_it(tem
         told = flat(await owner.asks("assistant/doctor Sage", "synchronous="))
         assert f"synchronous={'normal' if LOSES_THEM else 'off'} are in force" in told
         assert "although" not in told
-        assert CURE not in flat(owner.text)
-        assert CURE not in game.log()
+        assert PRAGMAS_CURE not in flat(owner.text)
+        assert PRAGMAS_CURE not in game.log()
 
 
 def flat(text: str) -> str:

@@ -12,12 +12,16 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.worlds.evennia.body import game_commands, running, scenery
-from assistant.worlds.evennia.body.game_calls import border
-from assistant.worlds.evennia.body.speech import escape_for_game, split_speech
-from assistant.worlds.evennia.identity.ladder import PLAYER, Ladder
-from assistant.worlds.evennia.identity.principals import principal_of, seen_name
-from assistant.worlds.evennia.identity.subjects import is_assistant, living
-from assistant.worlds.evennia.identity.writers import UNKNOWN
+from assistant.worlds.evennia.body.border import border, escape_for_game, split_speech
+from assistant.worlds.evennia.body.identity import (
+    PLAYER,
+    UNKNOWN,
+    Ladder,
+    is_assistant,
+    living,
+    principal_of,
+    seen_name,
+)
 from tools.errors import ToolFailed, Unheard
 from tools.game import GameCommand, Person, Scene, Written
 from tools.trust import Principal
@@ -187,7 +191,7 @@ class EvenniaBody:
 
     async def execute(self, command: GameCommand) -> str:
         """Run exactly this command, without looking it up again, and return what the game printed."""
-        if not isinstance(command, game_commands.EvenniaCommand):
+        if not isinstance(command, running.EvenniaCommand):
             raise ToolFailed("That is no command of this game.")
         level = self._level()
         printed = await self._await_game(running.run(self.character, command))

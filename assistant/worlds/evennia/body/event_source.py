@@ -16,12 +16,9 @@ from twisted.logger import Logger
 
 from assistant.events.classify import is_named
 from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered
+from assistant.worlds.evennia.body.border import MAX_RAW, after_name, bare_speech, visible
+from assistant.worlds.evennia.body.identity import Ladder, Writers, is_assistant, is_played, principal_of, seen_name
 from assistant.worlds.evennia.body.scenery import people
-from assistant.worlds.evennia.identity.ladder import Ladder
-from assistant.worlds.evennia.identity.principals import principal_of, seen_name
-from assistant.worlds.evennia.identity.subjects import is_assistant, is_played
-from assistant.worlds.evennia.identity.words import MAX_RAW, after_name, bare_speech, visible
-from assistant.worlds.evennia.identity.writers import Writers
 from tools.trust import Kind, Principal
 
 _log = Logger()

@@ -10,10 +10,8 @@ from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.utils import create
 
-from assistant.worlds.evennia.body.game_calls import border
-from assistant.worlds.evennia.body.speech import escape_for_game
-from assistant.worlds.evennia.identity.words import MAX_NAME
-from assistant.worlds.evennia.identity.writers import Writers
+from assistant.worlds.evennia.body.border import MAX_NAME, border, escape_for_game
+from assistant.worlds.evennia.body.identity import Writers
 from tools import ToolFailed
 from tools.text.clean import one_line
 

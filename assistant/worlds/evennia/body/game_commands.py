@@ -9,16 +9,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from twisted.internet.defer import CancelledError, maybeDeferred
 
-from assistant.worlds.evennia.body.speech import escape
-from assistant.worlds.evennia.body.targets import find_targets
-from assistant.worlds.evennia.identity.ladder import TOP, Ladder
+from assistant.worlds.evennia.body.border import escape
+from assistant.worlds.evennia.body.identity import TOP, Ladder
+from assistant.worlds.evennia.body.running import EvenniaCommand, find_targets
 from tools.errors import ToolFailed
-from tools.game import GameCommand
 
 MAX_LINE = 500
 #: Stock commands evaluate these characters (inline functions, formatting) in any text that is typed.
@@ -27,19 +26,6 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 #: Speech has its own tools, which clean it, count it and keep it as a person's words.
 _SPEAKING = frozenset({"say", "whisper", "pose", "emote", "page", "tell", "channel"})
 USE_A_TOOL = "Use the tool say, whisper or emote to speak, not a command."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EvenniaCommand(GameCommand):
-    """A resolved line with all that is needed to run exactly it; two that read the same are equal."""
-
-    #: The game's command, its name as typed, the text after it, and the set it came from.
-    command: Any = field(default=None, repr=False)
-    typed: str = ""
-    args: str = ""
-    cmdset: Any = field(default=None, repr=False)
-    #: The game's name for the permission that suffices, empty when the lowest one does.
-    rank: str = ""
 
 
 async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:

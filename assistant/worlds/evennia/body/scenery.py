@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from assistant.worlds.evennia.identity.principals import principal_of, seen_name
-from assistant.worlds.evennia.identity.subjects import is_assistant, is_played
-from assistant.worlds.evennia.identity.words import visible_lines
-from assistant.worlds.evennia.identity.writers import Writers
+from assistant.worlds.evennia.body.border import visible_lines
+from assistant.worlds.evennia.body.identity import Writers, is_assistant, is_played, principal_of, seen_name
 from tools.errors import ToolFailed
 from tools.game import Person, Scene, Thing, Written
 from tools.text.lenient import candidates, pick, plain

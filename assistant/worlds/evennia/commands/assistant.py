@@ -5,8 +5,7 @@ from __future__ import annotations
 from evennia.commands.default.muxcommand import MuxCommand
 
 from assistant.worlds.evennia.commands.switches import SWITCHES
-from assistant.worlds.evennia.console.naming import match_name
-from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
+from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand, match_name
 
 
 class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types

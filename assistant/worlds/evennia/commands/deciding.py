@@ -1,16 +1,33 @@
-"""Gives or refuses an assistant leave for what it asks; the player who decides must be able to do it themselves."""
+"""Decides what waits for an admin: what an assistant asks leave for, and events that were put aside after crashes.
+
+Leave is given or refused by a player who must be able to do it themselves. A parked event is shown with what was said,
+and retried or cleared.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from assistant.journal import Parked
 from assistant.service.wording.rights import approvals_text, covered_text
-from assistant.worlds.evennia.console.naming import awake_assistant, split_assistant
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.identity.principals import principal_of
+from assistant.service.wording.status import parked_text
+from assistant.worlds.evennia.body.identity import principal_of
+from assistant.worlds.evennia.console.showing import count_of, paragraph
+from assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    awake_assistant,
+    find_assistant,
+    runner_of,
+    split_assistant,
+)
 from tools import Denied
 
 _MAX_DIGITS = 9
+PARKED_USAGE = "assistant/parked NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)"
+_RETRY, _CLEAR, _ALL = "retry", "clear", "all"
 
 
 def approve(typed: TypedCommand) -> Answer:
@@ -45,3 +62,53 @@ def _decide(typed: TypedCommand, *, allow: bool) -> str:
 def _decider(typed: TypedCommand) -> Any:
     """Return the player who decides, with the permission they have now."""
     return principal_of(typed.who, typed.who)
+
+
+def parked(typed: TypedCommand) -> Answer:
+    """Show what was put aside, try it again, or clear it."""
+    character = find_assistant(typed.left, PARKED_USAGE)
+    words = (typed.right or "").casefold().split()
+    if typed.right is None:
+        return _list_parked(typed, character)
+    if len(words) != 2 or words[0] not in {_RETRY, _CLEAR}:  # noqa: PLR2004  (what to do, and with which)
+        raise CommandRefused(f"Type: {PARKED_USAGE.replace('NAME', character.key)}")
+    return _retry_or_clear(character, words[0], words[1])
+
+
+async def _list_parked(typed: TypedCommand, character: Any) -> str:
+    """List what was put aside, with numbers. Raises JournalError."""
+    there = await awake_assistant(character).context.journal.parked()
+    if not there:
+        return f"Nothing that {character.key} heard is put aside."
+    lines = [paragraph(f"{at}. {parked_text(one)}", typed.width, "   ") for at, one in enumerate(there, 1)]
+    how = (
+        f"To let {character.key} deal with one after all: assistant/parked {character.key} = retry NUMBER. To forget "
+        f"about it: assistant/parked {character.key} = clear NUMBER. Instead of a number: all"
+    )
+    return "\n".join([*lines, paragraph(how, typed.width)])
+
+
+async def _retry_or_clear(character: Any, what: str, which: str) -> str:
+    """Try again or clear the chosen events. Raises JournalError."""
+    assistant = awake_assistant(character)
+    chosen = _chosen(await assistant.context.journal.parked(), which, character.key)
+    change = assistant.context.journal.unpark if what == _RETRY else assistant.context.journal.discard
+    done = sum([await change(one.event_id) for one in chosen])
+    await runner_of(character).alarms.look()
+    if what == _CLEAR:
+        return f"{count_of(done, 'thing')} cleared: {character.key} does not deal with {'it' if done == 1 else 'them'}."
+    assistant.tick.wake()
+    return (
+        f"{character.key} tries {count_of(done, 'thing')} again, and is stopped no sooner than by three more crashes."
+    )
+
+
+def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:
+    """Return the events that a number or "all" means. Raises CommandRefused."""
+    if not there:
+        raise CommandRefused(f"Nothing that {name} heard is put aside.")
+    if which == _ALL:
+        return there
+    if not (which.isdigit() and len(which) < len("1000000") and 1 <= int(which) <= len(there)):
+        raise CommandRefused(f"Give a number from 1 to {len(there)}, or all: see assistant/parked {name}")
+    return [there[int(which) - 1]]

@@ -1,4 +1,7 @@
-"""Makes, lists, starts, stops and deletes assistants."""
+"""Makes, lists, starts, stops and deletes assistants, and takes everything of ours out of a game.
+
+After that the owner can remove the line of mud-assistant in the game's settings.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,34 @@ from typing import Any
 
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
 
 from assistant.config.options import with_option
 from assistant.config.settings import SettingsError
 from assistant.worlds.evennia import accounts, creation, runners, server
-from assistant.worlds.evennia.body import far_speech
+from assistant.worlds.evennia.accounts import AssistantAccount
+from assistant.worlds.evennia.body.identity import is_played
+from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
-from assistant.worlds.evennia.console.naming import find_assistant, find_exactly, runner_of
-from assistant.worlds.evennia.console.showing import cut, join_names, table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.identity.subjects import is_played
-from assistant.worlds.evennia.upkeep.uninstalling import uninstall
+from assistant.worlds.evennia.console.showing import count_of, cut, join_names, table
+from assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    confirmed,
+    find_assistant,
+    find_exactly,
+    runner_of,
+)
+from assistant.worlds.evennia.install import APP
+from assistant.worlds.evennia.scripts import AssistantScript
+from assistant.worlds.evennia.stored import forget_all, take_commands_from_all
 
+#: The line of the settings that the owner removes after uninstalling.
+SETTINGS_LINE = "from assistant.worlds.evennia.install import install; install(globals())"
 CREATE_USAGE = "assistant/create NAME [= who it is]"
 DELETE_USAGE = "assistant/delete NAME = yes (or: yes, forget)"
-ACCOUNT_USAGE = "assistant/account NAME = on (or: off, join CHANNEL, leave CHANNEL)"
 UNINSTALL_USAGE = "assistant/uninstall = yes (or: yes, forget)"
-_YES, _FORGET = "yes", "forget"
 _ALL = "all"
 
 
@@ -126,7 +140,7 @@ def stop(typed: TypedCommand) -> Answer:
     living = [one for one in creation.assistants() if server.runner_of(one) is not None]
     if not living:
         return "No assistant runs, so nothing was done."
-    if not _sure(typed.right)[0]:
+    if not confirmed(typed.right)[0]:
         raise CommandRefused(
             f"This stops {join_names(one.key for one in living)}, through restarts as well, and nothing was done yet. "
             "If you are sure, type: assistant/stop all = yes. To undo it afterwards: assistant/start all"
@@ -157,7 +171,7 @@ def reset(typed: TypedCommand) -> Answer:
 def delete(typed: TypedCommand) -> Answer:
     """Delete an assistant for good, with its memory if the owner asks for that."""
     character = find_exactly(typed.left, DELETE_USAGE)
-    sure, forget = _sure(typed.right)
+    sure, forget = confirmed(typed.right)
     if not sure:
         raise CommandRefused(
             f"This deletes {character.key} for good, and nothing was done yet. Its memory stays in the journal unless "
@@ -172,94 +186,9 @@ async def _delete(character: Any, *, forget: bool) -> str:
     return f"{name} is deleted{', and all it remembered' if forget else '; what it remembered stays in the journal'}."
 
 
-def account(typed: TypedCommand) -> Answer:
-    """Show an assistant's account, make it, delete it, or let it join and leave channels."""
-    character = find_assistant(typed.left, ACCOUNT_USAGE)
-    word, _, rest = (typed.right or "").replace(",", " ").partition(" ")
-    there = accounts.account_of(character)
-    if typed.right is not None and not typed.right:
-        raise CommandRefused(f"Type: {ACCOUNT_USAGE}")
-    match word.casefold():
-        case "":
-            return _account(character)
-        case "on":
-            try:
-                accounts.open_account(character)
-            except accounts.AccountTaken as taken:
-                raise CommandRefused(f"{taken}."[0].upper() + f"{taken}."[1:]) from taken
-            _start_anew(character)
-        case "off":
-            return _close_account(character, there, sure=_sure(rest)[0])
-        case "join" | "leave" if there is None:
-            raise CommandRefused(
-                f"{character.key} has no account yet. Make one with: assistant/account {character.key} = on"
-            )
-        case "join":
-            _join(there, rest)
-        case "leave":
-            _leave(there, rest)
-        case _:
-            raise CommandRefused(f"Type: {ACCOUNT_USAGE}")
-    return _account(character)
-
-
-def _close_account(character: Any, there: Any, *, sure: bool) -> str:
-    """Delete the account of an assistant. Raises CommandRefused, whose text asks, unless the owner is sure."""
-    if there is None:
-        return f"{character.key} has no account, so nothing was done."
-    if not sure:
-        raise CommandRefused(_before_off(character, there))
-    accounts.close_account(character)
-    _start_anew(character)
-    return _account(character)
-
-
-def _before_off(character: Any, there: Any) -> str:
-    """Ask whether the account of an assistant shall be deleted, and say what that changes."""
-    channels = join_names((channel.key for channel in far_speech.channels_of(there)), "no channels")
-    return (
-        f"This deletes the account of {character.key}: it can be paged no more, and leaves {channels}. Nothing was "
-        f"done yet. If you are sure, type: assistant/account {character.key} = off yes. To undo it afterwards: "
-        f"assistant/account {character.key} = on, and join its channels again."
-    )
-
-
-def _start_anew(character: Any) -> None:
-    """Restart a living assistant, so that it knows of its account or of the loss of it."""
-    if server.runner_of(character) is not None:
-        runners.restart(character)
-
-
-def _account(character: Any) -> str:
-    there = accounts.account_of(character)
-    if there is None:
-        return (
-            f"{character.key} has no account: it is heard and hears where its character is, and nowhere else. "
-            f"To let it be paged and hear channels: assistant/account {character.key} = on"
-        )
-    channels = join_names(channel.key for channel in far_speech.channels_of(there))
-    return f"{character.key} has an account: it can be paged, and listens to: {channels}. Change it: {ACCOUNT_USAGE}"
-
-
-def _join(account: Any, name: str) -> None:
-    found = [one for one in far_speech.all_channels() if one.key.casefold() == name.strip().casefold()]
-    if not found or not found[0].access(account, "listen"):
-        may = join_names(one.key for one in far_speech.all_channels() if one.access(account, "listen"))
-        raise CommandRefused(f"It cannot listen to a channel '{cut(name)}'. It may listen to: {may}.")
-    found[0].connect(account)
-
-
-def _leave(account: Any, name: str) -> None:
-    found = [one for one in far_speech.channels_of(account) if one.key.casefold() == name.strip().casefold()]
-    if not found:
-        mine = join_names(one.key for one in far_speech.channels_of(account))
-        raise CommandRefused(f"It does not listen to a channel '{cut(name)}'. It listens to: {mine}.")
-    found[0].disconnect(account)
-
-
 def uninstall_all(typed: TypedCommand) -> Answer:
     """Delete everything of ours from the game, and say which line of the settings to remove."""
-    sure, forget = _sure(typed.right)
+    sure, forget = confirmed(typed.right)
     if not sure:
         names = join_names(one.key for one in creation.assistants())
         raise CommandRefused(
@@ -273,7 +202,32 @@ async def _uninstall(*, forget: bool) -> str:
     return await uninstall(forget=forget)
 
 
-def _sure(text: str | None) -> tuple[bool, bool]:
-    """Return whether the owner is sure, and whether memory is deleted as well."""
-    words = (text or "").casefold().replace(",", " ").split()
-    return words[:1] == [_YES], words == [_YES, _FORGET]
+async def uninstall(*, forget: bool = False) -> str:
+    """Delete every object of ours in the game's database; say what was deleted and what the owner has left to do.
+
+    With `forget`, what the assistants remember is deleted too. Until the line is removed, the game's next start gives
+    every account our commands again.
+    """
+    journal = server.service().config.journal if server.is_open() else None
+    there = creation.assistants()
+    for character in there:
+        await creation.delete_assistant(character, forget=forget)
+    left = _leftovers()
+    for thing in left:
+        thing.delete()
+    forget_all()
+    take_commands_from_all()
+    files = f" Then delete {journal} and the files beside it of the same name." if journal else ""
+    return (
+        f"Deleted: {count_of(len(there), 'assistant')} and {count_of(len(left), 'other object')} of mud-assistant. Now "
+        f"remove this line from server/conf/settings.py and reload the game: {SETTINGS_LINE}{files}"
+    )
+
+
+def _leftovers() -> list[Any]:
+    """Return objects of our types: characters without a script, scripts without a character, and accounts."""
+    found: list[Any] = []
+    for model, kind in ((ScriptDB, AssistantScript), (ObjectDB, AssistantCharacter), (AccountDB, AssistantAccount)):
+        ours = model.objects.filter(db_typeclass_path__startswith=f"{APP}.")
+        found += [thing for thing in ours if isinstance(thing, kind)]
+    return found

@@ -15,11 +15,10 @@ from assistant.runtime.character import Assistant
 from assistant.service.runner import RunnerState
 from assistant.service.wording.rights import forgotten_text, remembered_text
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.naming import find_among
+from assistant.worlds.evennia.body.identity import principal_of
+from assistant.worlds.evennia.console.alerts import may_mend, troubles_of
 from assistant.worlds.evennia.console.showing import table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.identity.principals import principal_of
-from assistant.worlds.evennia.upkeep.alerts import may_mend, troubles_of
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand, find_among
 from tools import Principal
 
 _HELP = "AI characters"

@@ -9,9 +9,15 @@ from typing import Any
 from assistant.config.options import Option, find_renamed, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, thinking
-from assistant.worlds.evennia.console.naming import find_assistant, match_name, split_assistant
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, sentence, table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    find_assistant,
+    match_name,
+    split_assistant,
+)
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 SET_USAGE = "assistant/set NAME/option = value"

@@ -14,9 +14,14 @@ from assistant.config.schema import AllowanceConfig, BudgetConfig
 from assistant.loop.spending import TOTAL
 from assistant.service.usage_store import UsageRow
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.naming import find_assistant, split_assistant
 from assistant.worlds.evennia.console.showing import count_of, number, paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    find_assistant,
+    split_assistant,
+)
 from assistant.worlds.evennia.stored import game_overrides, keep_game_overrides
 from resilience.budget.ledger import AccountState
 

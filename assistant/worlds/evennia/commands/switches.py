@@ -10,7 +10,6 @@ from assistant.config.schema import Config
 from assistant.worlds.evennia.commands import (
     deciding,
     making,
-    parked,
     placing,
     setting,
     spending,
@@ -18,9 +17,8 @@ from assistant.worlds.evennia.commands import (
     watching,
     web,
 )
-from assistant.worlds.evennia.console.naming import match_name
 from assistant.worlds.evennia.console.showing import paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
+from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand, match_name
 
 
 class Switch(NamedTuple):
@@ -203,14 +201,14 @@ SWITCHES: dict[str, Switch] = {
         "assistant/deny Sage 3",
     ),
     "parked": Switch(
-        parked.parked,
+        deciding.parked,
         "NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)",
         "Deals with what it heard that was put aside because runs over it crashed: tried again, or cleared.",
         "shows what was put aside: what was said, and why.",
         "assistant/parked Sage = retry 1",
     ),
     "account": Switch(
-        making.account,
+        placing.account,
         "NAME = on (or: off, join CHANNEL, leave CHANNEL)",
         "Gives it an account, so that it can be paged and hears channels; nobody can log in to it.",
         "shows whether it has one, and what it listens to.",

@@ -16,9 +16,15 @@ from assistant.keys.reference import check_reference
 from assistant.models.bound_keys import binding_of
 from assistant.service.config import IN_THE_GAME
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.naming import find_assistant, match_name
 from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence
-from assistant.worlds.evennia.console.typed_command import WORK, Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.console.typed_command import (
+    WORK,
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    find_assistant,
+    match_name,
+)
 from llm import BadCredential
 
 USAGE = "assistant/provider NAME = PROVIDER [MODEL] [URL] [env:VARIABLE or file:PATH]"

@@ -1,28 +1,41 @@
-"""Shows how an assistant is: its state, what it has in mind, its thinking step by step, what is wrong with it."""
+"""Shows an admin how an assistant is: its state, what it has in mind, its thinking live, what is wrong with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
+
 from assistant.checks.finding import Finding, FindingState
 from assistant.errors import ServiceNotRunning
+from assistant.events.outcome import Outcome
+from assistant.events.trace import StepTrace
 from assistant.journal import JournalError
 from assistant.loop.spending import TOTAL
 from assistant.memory.entries import Entry
 from assistant.service.runner import AssistantRunner
+from assistant.service.wording.showing import outcome_text, trace_text
 from assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.making import list_text, state_of
-from assistant.worlds.evennia.commands.tracing import Watch, watch_of
-from assistant.worlds.evennia.console.naming import awake_assistant, find_assistant, runner_of, split_assistant
+from assistant.worlds.evennia.console import doctor
+from assistant.worlds.evennia.console.alerts import troubles_of
 from assistant.worlds.evennia.console.showing import count_of, cut, in_game_words, sentence
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.upkeep import doctor
-from assistant.worlds.evennia.upkeep.alerts import troubles_of
+from assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    awake_assistant,
+    find_assistant,
+    runner_of,
+    split_assistant,
+)
 from llm.messages import Message
 from resilience.http.request import origin_of
 
+#: How long the thinking is shown, in seconds.
+WATCH_SECONDS = 3600.0
 _ENTRIES, _MOST_ENTRIES = 10, 100
 #: The most characters of one line of a history, and of one cause.
 _LINE, _CAUSE = 300, 400
@@ -141,6 +154,66 @@ def trace(typed: TypedCommand) -> Answer:
         f"You are shown how {character.key} thinks, for an hour or until you leave, or it is started anew. "
         f"To end it: assistant/trace {character.key}"
     )
+
+
+def watch_of(account: Any, runner: AssistantRunner) -> Watch | None:
+    """Return the watch of this account on this assistant, None when there is none."""
+    watch = _watches(account).get(runner)
+    if watch is not None and watch.is_over():
+        watch.stop()
+        return None
+    return watch
+
+
+def _watches(account: Any) -> dict[AssistantRunner, Watch]:
+    """Return what an account watches, kept in memory with it. Watches that are over are dropped."""
+    watches: dict[AssistantRunner, Watch] = account.ndb.assistant_watches or {}
+    account.ndb.assistant_watches = {runner: one for runner, one in watches.items() if one in runner.observers}
+    current: dict[AssistantRunner, Watch] = account.ndb.assistant_watches
+    return current
+
+
+class Watch:
+    """Shows every run of one assistant to the player who asked, for an hour or until they leave the game."""
+
+    def __init__(self, typed: TypedCommand, runner: AssistantRunner, clock: IReactorTime) -> None:
+        self._typed = typed
+        self._member = runner
+        self._clock = clock
+        self._ends_at = clock.seconds() + WATCH_SECONDS
+
+    def start(self) -> None:
+        """Start to show the runs."""
+        _watches(self._typed.account)[self._member] = self
+        self._member.observers.add(self)
+
+    def stop(self) -> None:
+        """Stop showing them."""
+        _watches(self._typed.account).pop(self._member, None)
+        self._member.observers.remove(self)
+
+    def thinking(self, run_id: str, step: int) -> None:
+        """Show that the model is about to be asked."""
+        self._show(f"  [{run_id} step {step}] asks the model ...")
+
+    def step(self, trace: StepTrace) -> None:
+        """Show a step that is over."""
+        self._show(trace_text(trace))
+
+    def run_ended(self, run_id: str, outcome: Outcome) -> None:
+        """Show how the run ended."""
+        self._show(outcome_text(run_id, outcome))
+
+    def is_over(self) -> bool:
+        """Tell whether the hour is over, or the player has left."""
+        account = self._typed.account
+        return self._clock.seconds() >= self._ends_at or not account.pk or not account.sessions.count()
+
+    def _show(self, text: str) -> None:
+        if self.is_over():
+            self.stop()
+        else:
+            self._typed.say(f"{self._member.embodiment.me.name}:\n{text}")
 
 
 def examine(typed: TypedCommand) -> Answer:

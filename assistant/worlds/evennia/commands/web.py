@@ -11,9 +11,8 @@ from assistant.models.bound_keys import usual_url
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.setting import option_text
 from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys
-from assistant.worlds.evennia.console.naming import match_name
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand, match_name
 from assistant.worlds.evennia.stored import (
     game_overrides,
     keep_game_overrides,

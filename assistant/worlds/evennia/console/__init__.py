@@ -1,1 +1,1 @@
-"""What every command needs: what a player typed, which assistant they meant, and how an answer is shown."""
+"""What every command needs: what a player typed, how an answer is shown, and what is wrong with the game."""

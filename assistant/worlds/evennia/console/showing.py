@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 from assistant.keys.reference import ANEW
-from assistant.worlds.evennia.body.speech import escape_for_game
+from assistant.worlds.evennia.body.border import escape_for_game
 from tools.text.clean import clean_speech, one_line
 
 #: The most characters and lines of one answer.

@@ -1,14 +1,27 @@
-"""A sign that the assistant thinks: shown to the room when the model takes its time, once in a run."""
+"""Shows players what a run does beside speaking: that the assistant thinks, or why it did not do what they asked for.
+
+The sign that it thinks is shown to the room when the model takes its time, once in a run. The sentence about a failure
+is told to one player, outside the story.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
 
 from assistant.events.outcome import Outcome
 from assistant.events.trace import StepTrace
+from assistant.worlds.evennia.body.border import escape_for_game
+from tools import Principal
+from tools.text.clean import one_line
 
+#: The longest sentence, in characters.
+_MAX_CHARS = 1200
+_log = Logger()
 #: The least time between two signs, across all runs, in seconds.
 APART_SECONDS = 10.0
 
@@ -66,3 +79,27 @@ class ThinkingSign:
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+
+def tell(who: Principal, sentence: str) -> None:
+    """Show the sentence to this character or account if a player is connected to it. Never raises."""
+    try:
+        receiver = _object_of(who)
+        if receiver is not None and receiver.sessions.count():
+            receiver.msg(escape_for_game(one_line(sentence, max_chars=_MAX_CHARS)))
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001  (the border to the game: nothing depends on the sentence)
+        _log.failure("{who} could not be told", who=who.id)
+
+
+def _object_of(who: Principal) -> Any:
+    """Return the character or the account that the principal is; None for anything else."""
+    from evennia.accounts.models import AccountDB  # noqa: PLC0415  (only where Django is set up)
+    from evennia.objects.models import ObjectDB  # noqa: PLC0415
+
+    kind, _, number = who.id.partition(":")
+    model = {"character": ObjectDB, "account": AccountDB}.get(kind)
+    if model is None or not number.isdigit():
+        return None
+    return model.objects.filter(pk=int(number)).first()

@@ -1,1 +1,0 @@
-"""Subjects of the game as principals: their kind, their permissions, and the authors of their texts."""
