@@ -12,8 +12,7 @@ from assistant.checks.examination import CheckRunner
 from assistant.checks.finding import Show
 from assistant.checks.journal import bindings, durable, room, sound
 from assistant.checks.model import ModelChecks
-from assistant.checks.providers import WebChecks
-from assistant.checks.web import PAGE
+from assistant.checks.web import PAGE, WebChecks
 from assistant.config.schema import Config
 from assistant.keys.binding import KeyBinding
 from assistant.keys.redaction import Secrets
@@ -75,7 +74,7 @@ class _Checks:
             ).run()
         await self._journal()
         if self._visit.web:
-            from assistant.web.providers import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
+            from assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._examination, self._visit.page, make).run()

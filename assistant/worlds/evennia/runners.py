@@ -13,7 +13,7 @@ from assistant.config.former_names import list_renamed
 from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server
 from assistant.worlds.evennia.body.body import EvenniaBody

@@ -9,7 +9,7 @@ from django.conf import settings
 from assistant.checks.finding import Finding, FindingState
 from assistant.config.former_names import list_renamed
 from assistant.errors import ServiceNotRunning
-from assistant.models.counting import how_counted
+from assistant.models.chosen import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
 from assistant.starting import shadowed
