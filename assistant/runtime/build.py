@@ -142,9 +142,6 @@ def _context(
     approvals = Approvals(now) if around.approvals is None else around.approvals
     history.load(around.storage.stream)
     every = settings.fallback_every_seconds
-    waking = around.waking or Waking(around.world, around.clock, settings)
-    if not models[0].is_local:
-        waking.end()
     return RunContext(
         me=around.me,
         world=around.world,
@@ -172,13 +169,21 @@ def _context(
         budget_line=FallbackLine(around.world, around.clock, settings.budget_line, every),
         notify=around.notify,
         rate_line=FallbackLine(around.world, around.clock, settings.rate_line, every),
-        waking=waking,
+        waking=_waking(settings, models[0], around),
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
         where=around.where,
         repeats=Repeats(example_sayings(grant) if model.examples else ()),
         following=Following(now, settings.follow_minutes),
     )
+
+
+def _waking(settings: AssistantConfig, model: ChosenModel, around: Dependencies) -> Waking:
+    """Return what tells players that the assistant wakes up, ended for a model that needs no loading."""
+    waking = around.waking or Waking(around.world, around.clock, settings)
+    if not model.is_local:
+        waking.end()
+    return waking
 
 
 def _window(
