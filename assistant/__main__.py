@@ -23,7 +23,7 @@ from assistant.errors import AssistantError, complaint
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
 from assistant.starting import loading, shadowed
-from assistant.surfaces.doctor.screen import DoctorScreen
+from assistant.surfaces.doctor import DoctorScreen
 
 if TYPE_CHECKING:
     from assistant.config.schema import Config
@@ -135,7 +135,7 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     from assistant.keys.reference import anchor  # noqa: PLC0415  (the same)
     from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
     from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
-    from assistant.surfaces.game.waiting import Patience  # noqa: PLC0415  (the same)
+    from assistant.surfaces.game.processes import Patience  # noqa: PLC0415  (the same)
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:

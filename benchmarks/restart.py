@@ -16,8 +16,7 @@ from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
 from assistant.runtime.storage import JournalFile
-from assistant.service.config import ServiceConfig
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment, ServiceConfig
 from assistant.service.service import AssistantService
 from assistant.starting import settle_heap
 from assistant.worlds.embedded.hamlet import Place as Map

@@ -22,15 +22,14 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import react
 
-from assistant.checks.embedded import file_there, runs_here
 from assistant.checks.finding import Problem, Unclear
+from assistant.checks.probes import file_there, runs_here
 from assistant.command_line import parser as command_parser
 from assistant.config.settings import SettingsError, read_settings
 from assistant.errors import KeyReferenceError, NoModelError
 from assistant.keys.reference import anchor
 from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.progress import Progress
-from assistant.surfaces.trial.run import service_of
+from assistant.surfaces.trial.run import Progress, service_of
 from assistant.worlds.embedded.place_file import PlaceFileError
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk_judge import Score, score

@@ -12,8 +12,7 @@ from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Show
 from assistant.checks.journal import bindings, durable, room, sound
 from assistant.checks.model import ModelChecks
-from assistant.checks.providers import WebChecks
-from assistant.checks.web import PAGE
+from assistant.checks.web import PAGE, WebChecks
 from assistant.config.schema import Config
 from assistant.keys.binding import KeyBinding
 from assistant.keys.redaction import Secrets
@@ -73,7 +72,7 @@ class _Checks:
             await ModelChecks(place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner).run()
         await self._journal()
         if self._request.web:
-            from assistant.web.providers import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
+            from assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._runner, self._request.page, make).run()

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assistant.checks.asking import ask_to_greet, options_set, refused_option
 from assistant.checks.check_runner import CheckRunner
-from assistant.checks.embedded import file_there, runs_here
 from assistant.checks.finding import Problem, Unclear
+from assistant.checks.probes import ask_to_greet, file_there, options_set, refused_option, runs_here
 from assistant.config import known_providers
 from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS, PROBE_SECONDS
-from assistant.models.chosen import provider_of, question_seconds, with_keys
-from assistant.models.counting import how_counted, load_table
+from assistant.models.chosen import how_counted, load_table, provider_of, question_seconds, with_keys
 from llm import (
     BadCredential,
     LLMError,

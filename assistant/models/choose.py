@@ -17,8 +17,7 @@ from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError, NoModelError
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
-from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, Served, provider_of, with_keys
-from assistant.models.counting import load_table
+from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, Served, load_table, provider_of, with_keys
 from llm import (
     LLMError,
     LLMProvider,

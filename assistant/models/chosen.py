@@ -1,4 +1,4 @@
-"""Describes the model in use, and how its server is treated."""
+"""Describes the model in use: how its server is treated, and how its tokens are counted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
 from assistant.config.known_providers import constructor_options
 from assistant.config.model_options import expanded_tools, token_references, with_tokens
@@ -17,7 +19,11 @@ from assistant.config.schema import ModelConfig
 from assistant.keys.reference import KeySources, resolve_key
 from llm import LLMProvider, get_provider
 from llm.embedded.progress import Endpoint
-from resilience import BreakerConfig, InFlightConfig, Limits, UpstreamConfig
+from llm.tokens.tables import TableCounter, TableUnusable, load_counter, order_tables
+from resilience import BreakerConfig, DeadlineExceeded, InFlightConfig, Limits, UpstreamConfig
+
+_log = Logger()
+
 
 #: How long a server may be silent, in seconds: one of the owner's, and any other. The owner's servers send nothing
 #: while they load a model and read a prompt: llama.cpp, Ollama, LM Studio and vLLM stay silent before the first token.
@@ -171,3 +177,46 @@ class ChosenModel:
         return UpstreamConfig(
             BreakerConfig(hang_seconds=hang), InFlightConfig(most, config.max_in_flight or InFlightConfig().first)
         )
+
+
+async def load_table(provider: LLMProvider, config: ModelConfig, keys: KeySources) -> str:
+    """Let a provider count with its table, when there is one here. Return why it does not, empty when it does.
+
+    The table is read in another thread. Cancelling leaves that thread to end by itself. Nothing is fetched.
+    """
+    if not provider.token_tables:
+        return f"{provider.name} has no public table of tokens"
+    found: list[TableCounter] = []
+
+    def work() -> str:
+        file = keys.folder / Path(config.token_table).expanduser() if config.token_table else None
+        names = order_tables(provider.token_tables, provider.model)
+        try:
+            found.append(load_counter(names, file, keys.environment))
+        except TableUnusable as error:
+            return str(error)
+        return ""
+
+    try:
+        why = await keys.in_thread(work)
+    except DeadlineExceeded as error:
+        why = f"the table of tokens was not read within {error.seconds:g} s"
+    if not why:
+        provider.tokens.use(found[0])
+    elif config.token_table:
+        _log.warn("tokens are counted by bytes: {why}", log_event="token table", why=why)
+    return why
+
+
+def how_counted(provider: LLMProvider, why_not: str = "") -> str:
+    """Say which counter is in use for a provider and how far off it has been, as the end of a sentence."""
+    tokens = provider.tokens
+    if tokens.counter:
+        how = f"{'counted' if provider.tables_fit() else 'estimated'} with tiktoken and {tokens.counter}"
+    else:
+        how = f"estimated from {tokens.bytes_per_token:.1f} bytes a token"
+        how += f" ({why_not})" if why_not and provider.token_tables else ""
+    if not tokens.compared:
+        return f"{how}; no answer has told yet how far off that is"
+    answers = "1 answer" if tokens.compared == 1 else f"{tokens.compared} answers"
+    return f"{how}, {tokens.mean_error:.0%} off the server's own count in {answers}"

@@ -22,11 +22,9 @@ from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies
 from assistant.runtime.storage import JournalFile, MemoryFile, Storage
 from assistant.runtime.warming import Warmer
-from assistant.service.alarms import Lookout
-from assistant.service.config import ServiceConfig, ServiceHooks
 from assistant.service.embedded import EmbeddedPool, report_to_the_log
-from assistant.service.embodiment import Embodiment, Observers
-from assistant.service.troubles import Troubles
+from assistant.service.host import Embodiment, Observers, ServiceConfig, ServiceHooks
+from assistant.service.troubles import Lookout, Troubles
 from assistant.service.usage_store import UsageStore
 from assistant.web.shared import SharedWeb
 from llm import Capabilities

@@ -25,11 +25,10 @@ from assistant.runtime.build import build_assistant, granted_tools, manners_of
 from assistant.runtime.character import Assistant
 from assistant.runtime.ears import MakeEvent
 from assistant.runtime.storage import Storage
-from assistant.service.alarms import Alarms
-from assistant.service.embodiment import Embodiment, Observers
-from assistant.service.intake import Intake
+from assistant.service.host import Embodiment, Observers
+from assistant.service.intake import Intake, PendingInbox
 from assistant.service.parts import SharedParts
-from assistant.service.pending_inbox import PendingInbox
+from assistant.service.troubles import Alarms
 from resilience import Launcher
 
 #: First and longest pause before a model is looked for again, in seconds.

@@ -1,36 +1,45 @@
-"""All assistants of one process. The composition root of games and of trials."""
+"""All assistants of one process. The composition root of games and of trials.
+
+Closing ends work within a time limit: what does not end by then is abandoned, and the log or the player is told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
-from assistant.checks.asking import ask_to_greet
 from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
+from assistant.checks.probes import ask_to_greet
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.sections import WebConfig
 from assistant.errors import NoModelError
 from assistant.keys.reference import resolve_key
-from assistant.service.closing import tell_who_waits, within
-from assistant.service.config import ServiceConfig, ServiceHooks
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
 from assistant.service.parts import SharedParts
 from assistant.service.runner import AssistantRunner
 from assistant.service.usage_store import UsageRow, usage_rows
 from llm import LLMError
-from resilience import Launcher
+from resilience import Deadline, DeadlineExceeded, Launcher
+from tools import Approvals
 
 #: How long closing may take, in seconds: for the assistants to record what they heard, and for everything else.
 ASSISTANTS_SECONDS, REST_SECONDS = 0.25, 0.2
+#: Told to a player whose request still waits for approval when the process ends.
+GONE = "The game restarts, so nobody can allow what {name} was to do as number {number} any more: ask for it again."
 #: What it means when a model answers in words although it was asked to call a tool.
 NO_TOOL_CALL = (
     "it did not call the tool it was asked to call: it may talk, and yet not walk, look or use commands, or say aloud "
     "what it should do; when it does so in the game, choose a model that is made for tools"
 )
+
+_log = Logger()
 
 
 class AssistantService:
@@ -196,3 +205,38 @@ class AssistantService:
             web=bool(runner.config.web.search_provider),
         )
         return await examine(self.parts.reactor, request) == 0
+
+
+async def within(clock: IReactorTime, seconds: float, work: Sequence[Awaitable[None]], what: str) -> None:
+    """Start all of `work` together and wait until it is over, or for `seconds`. Failures are logged as `what`."""
+    begun = [Deferred.fromCoroutine(_await_it(each)) for each in work]
+    for each in begun:
+        each.addErrback(_log_failure, what)
+    try:
+        await Deadline.after(clock, seconds).bound(DeferredList(begun))
+    except DeadlineExceeded:
+        _log.warn("{what} took longer than {seconds} s and was abandoned", what=what, seconds=seconds)
+
+
+async def _await_it(work: Awaitable[None]) -> None:
+    await work
+
+
+def _log_failure(failure: Failure, what: str) -> None:
+    """Log a failure and consume it, so that it keeps nothing else from ending."""
+    if failure.check(CancelledError) is None:
+        _log.failure("{what} failed", failure, what=what)
+
+
+def tell_who_waits(runners: Sequence[AssistantRunner], approvals: Mapping[str, Approvals]) -> None:
+    """Tell each player whose request waits for approval that it ends with this process. Raises only CancelledError."""
+    for runner in runners:
+        me = runner.embodiment.me
+        for pending in approvals[me.id].pending() if me.id in approvals else ():
+            try:
+                if pending.requester is not None:
+                    runner.embodiment.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
+            except CancelledError:
+                raise
+            except Exception:  # noqa: BLE001  (the host's code may raise anything: all else must still be closed)
+                _log.failure("{name} could not tell that a request has ended", name=me.name)

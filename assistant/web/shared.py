@@ -107,8 +107,7 @@ class SharedWeb:
         """Return the web of these settings, None when they use none. Raises SettingsError and KeyReferenceError."""
         if not config.search_provider:
             return None
-        from assistant.web.providers import WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start)
-        from assistant.web.web import Web  # noqa: PLC0415  (the same)
+        from assistant.web.web import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start)
 
         async def key_of(name: str) -> str:
             provider = config.providers.get(name, WebProviderConfig())

@@ -24,8 +24,7 @@ from assistant.config.schema import Config
 from assistant.config.settings import read_settings
 from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Paged, Said, Whispered
 from assistant.keys.redaction import Secrets
-from assistant.service.config import ServiceConfig
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment, ServiceConfig
 from assistant.service.service import AssistantService
 from tools import Kind, Principal, ToolFailed
 from tools.context import GameCommand, Person, Scene, Thing, Written

@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from assistant.config.options import merged
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
-from assistant.service.config import ServiceConfig
+from assistant.service.host import ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.worlds.evennia import runners, server

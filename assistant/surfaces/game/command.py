@@ -1,29 +1,37 @@
-"""Runs the command `mud-assistant game`: makes a game, starts it, says where it is, and stops it."""
+"""Runs the command `mud-assistant game`: makes a game, starts it, says where it is, and stops it.
+
+A new game whose owner names no model gets a local one, chosen here, when no Ollama answers.
+"""
 
 from __future__ import annotations
 
 import re
 import signal
+import socket
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.errors import GameError, complaint
-from assistant.surfaces.game.folder import GameFolder
+from assistant.models import offer
+from assistant.surfaces.game.folder import LOOPBACK, GameFolder
 from assistant.surfaces.game.making import GameOptions, Maker, remove
-from assistant.surfaces.game.modelling import with_model
-from assistant.surfaces.game.ports import LOOPBACK
+from assistant.surfaces.game.processes import Patience
 from assistant.surfaces.game.running import Running
-from assistant.surfaces.game.waiting import Patience
+from llm import get_provider
 
+#: How long to wait for a connection to a local Ollama, in seconds.
+LOOK_SECONDS = 1.0
 #: The lines of the Server's log that are shown, without their time and level: how the assistants fare.
 _WORTH = re.compile(
     r"\[..\] (?P<told>.* thinks with .*|.* cannot think yet: .*|no assistant can live.*|a model is left out: .*|"
     r"the embedded model: \w+|the embedded model is gone: .*|the demo could not be built.*|.* lives in .*)"
 )
-_LOOK_SECONDS = 0.3
+_FOLLOW_SECONDS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,54 @@ def _begin(folder: GameFolder, options: Options, maker: Maker, running: Running)
         _say(text)
 
 
+def with_model(wanted: GameOptions, now: Callable[[], float], say: Callable[[str], None]) -> GameOptions:
+    """Add the better local model to what is wanted when it is the one on this machine, or the owner chooses it.
+
+    `now` gives seconds. Blocks for a third of a second, and until the owner has answered.
+    """
+    given, provider = wanted.model, wanted.model.get("provider", AUTO)
+    if provider not in {AUTO, EMBEDDED} or given.get("model") or given.get("url"):
+        return wanted
+    if provider == AUTO and _is_there(get_provider(LOOKED_FOR).api_url):
+        return wanted
+    names, machine = offer.needed(now)
+    if machine is None:
+        chosen = names[0]
+    elif machine.is_for_better and sys.stdin.isatty() and sys.stderr.isatty():
+        say(offer.question(machine))
+        chosen = _asked(say)
+    else:
+        say(offer.hint())
+        return wanted
+    better = {**given, "provider": EMBEDDED, "model": offer.BETTER}
+    return replace(wanted, model=better) if chosen == offer.BETTER else wanted
+
+
+def _asked(say: Callable[[str], None]) -> str:
+    """Ask for a model until the owner names one, and return it.
+
+    An empty line means the better one; the end of the input means the small one.
+    """
+    while True:
+        say(f"Which one? ({offer.SMALL}, {offer.BETTER}) [{offer.BETTER}]:")
+        line = sys.stdin.readline()
+        answer = line.strip() or offer.BETTER
+        if not line:
+            return offer.SMALL
+        if answer in {offer.SMALL, offer.BETTER}:
+            return answer
+
+
+def _is_there(url: str) -> bool:
+    """Tell whether something answers at the address."""
+    parts = urlsplit(url)
+    try:
+        with closing(socket.create_connection((parts.hostname, parts.port or 80), LOOK_SECONDS)):
+            return True
+    except OSError:
+        return False
+
+
 def _tell(folder: GameFolder) -> None:
     """Print where the game is, on standard output."""
     ports, kept = folder.ports(), folder.kept()
@@ -113,7 +169,7 @@ def _follow(running: Running) -> None:
             if text != last:  # a file that is fetched is logged at every step
                 _say(text)
             last = text
-        running.patience.sleep(_LOOK_SECONDS)
+        running.patience.sleep(_FOLLOW_SECONDS)
     _say("The game was stopped.")
 
 

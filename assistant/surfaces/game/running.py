@@ -8,11 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assistant.errors import GameError
-from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.launcher import EvenniaLauncher, ending
-from assistant.surfaces.game.ports import LOOPBACK
-from assistant.surfaces.game.processes import Process, family, processes
-from assistant.surfaces.game.waiting import LogTail, Patience
+from assistant.surfaces.game.folder import LOOPBACK, GameFolder
+from assistant.surfaces.game.processes import EvenniaLauncher, LogTail, Patience, Process, ending, family, processes
 
 #: How many times the launcher is told to start: under load it gives up before the game does.
 _TRIES = 3

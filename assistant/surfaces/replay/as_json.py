@@ -6,9 +6,8 @@ from assistant.events.events import format_event
 from assistant.events.outcome import Outcome
 from assistant.journal import Accepted
 from assistant.journal.records import OUTCOME
-from assistant.surfaces.replay.plain import exact
 from assistant.surfaces.replay.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
-from assistant.surfaces.replay.show import run_usage
+from assistant.surfaces.replay.transcript import exact, run_usage
 from llm import ToolCall, Usage
 
 

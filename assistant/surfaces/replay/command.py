@@ -19,13 +19,12 @@ from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.loop.speech.screening import scrub_json
 from assistant.models.bound_keys import bindings_of
-from assistant.surfaces.replay import LAST_RUNS, reading
+from assistant.surfaces.replay import LAST_RUNS, recorded
 from assistant.surfaces.replay.again import Replayer
 from assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json
 from assistant.surfaces.replay.compare import Compared, compared, compared_json, compared_text
-from assistant.surfaces.replay.plain import exact, name_shown, shown
 from assistant.surfaces.replay.recorded import RecordedRun
-from assistant.surfaces.replay.show import parked_text, run_text, unknown_text
+from assistant.surfaces.replay.transcript import exact, name_shown, parked_text, run_text, shown, unknown_text
 
 #: The exit statuses other than 0.
 DIFFERS, UNREADABLE = 1, 2
@@ -120,30 +119,30 @@ def _unreadable(sentence: str) -> int:
 
 def _taken(db: sqlite3.Connection, wanted: ReplayOptions, damage: str) -> _Found:
     """Read what is wanted from the file. Raises CannotRead when it is not there."""
-    known = reading.assistants(db)
-    called = {reading.name_of(db, whose).casefold(): whose for whose in known}
+    known = recorded.assistants(db)
+    called = {recorded.name_of(db, whose).casefold(): whose for whose in known}
     if wanted.assistant is not None and wanted.assistant not in known:
         wanted = replace(wanted, assistant=called.get(wanted.assistant.casefold(), wanted.assistant))
     if wanted.assistant is not None and wanted.assistant not in known:
-        there = ", ".join(name_shown(reading.name_of(db, whose)) for whose in known) or "none at all"
+        there = ", ".join(name_shown(recorded.name_of(db, whose)) for whose in known) or "none at all"
         raise CannotRead(f"there is no assistant '{name_shown(wanted.assistant)}' in {wanted.file}, but: {there}")
     if wanted.parked:
-        parked = reading.parked_events(db, wanted.assistant)
+        parked = recorded.parked_events(db, wanted.assistant)
         return _Found([(parked_json if wanted.json else parked_text)(event) for event in parked], (), damage=damage)
     if wanted.unknown:
-        unknown = reading.unknown_calls(db, wanted.assistant)
+        unknown = recorded.unknown_calls(db, wanted.assistant)
         return _Found([(unknown_json if wanted.json else unknown_text)(call) for call in unknown], (), damage=damage)
     runs = _runs(db, wanted)
-    left_out = 0 if wanted.run else reading.how_many(db, wanted.assistant) - len(runs)
+    left_out = 0 if wanted.run else recorded.how_many(db, wanted.assistant) - len(runs)
     return _Found((), runs, left_out, damage)
 
 
 def _runs(db: sqlite3.Connection, wanted: ReplayOptions) -> Sequence[RecordedRun]:
     if not wanted.run:
-        return reading.last_runs(db, wanted.assistant, -1 if wanted.all else wanted.last or LAST_RUNS)
+        return recorded.last_runs(db, wanted.assistant, -1 if wanted.all else wanted.last or LAST_RUNS)
     runs = []
     for run_id in dict.fromkeys(wanted.run):
-        run = reading.run_called(db, wanted.assistant, run_id)
+        run = recorded.run_called(db, wanted.assistant, run_id)
         if run is None:
             raise CannotRead(f"there is no run '{name_shown(run_id)}' in {wanted.file}")
         runs.append(run)

@@ -1,15 +1,30 @@
-"""The values that a journal holds of a run. What damage destroyed is None."""
+"""Reads runs, parked events and unknown calls from an open journal of any version, as values. SQL only.
+
+What damage destroyed is None.
+"""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import TypeVar
 
+from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Outcome
-from assistant.journal import Accepted
+from assistant.journal import Accepted, BrokenRecord, NewerRecord
+from assistant.journal.codec import Codec
+from assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
+from assistant.journal.schema import columns_of
+from assistant.journal.tables.lease import NAME_OF
 from assistant.loop.recovery import MAYBE_HEARD, begun_call, whole_text, words_of
 from llm import LLMResponse, ToolCall
 from tools import Executed
+
+T = TypeVar("T")
+_PREFIX = "run-"
+_Row = tuple[int, str, float, float | None, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +94,143 @@ class UnknownCall:
     call: ToolCall | None
     at: float
     name: str = ""
+
+
+def assistants(db: sqlite3.Connection) -> list[str]:
+    """Return the ids of all assistants with a run or an event in the journal, sorted."""
+    return [name for (name,) in db.execute("SELECT assistant FROM runs UNION SELECT assistant FROM events ORDER BY 1")]
+
+
+def name_of(db: sqlite3.Connection, assistant: str) -> str:
+    """Return the character's name. A file of an earlier version has none; then the name is guessed from the id."""
+    row = db.execute("SELECT value FROM meta WHERE key = ?", (NAME_OF + assistant,)).fetchone()
+    if row is not None:
+        return str(row[0])
+    kind, _, told = assistant.partition(":")
+    return told.title() if kind == "assistant" and told and not told.isdigit() else assistant
+
+
+def how_many(db: sqlite3.Connection, assistant: str | None) -> int:
+    """Return how many runs there are, of this assistant or, for None, of all."""
+    count: int = db.execute(
+        "SELECT count(*) FROM runs WHERE assistant = coalesce(?, assistant)", (assistant,)
+    ).fetchone()[0]
+    return count
+
+
+def last_runs(db: sqlite3.Connection, assistant: str | None, most: int) -> list[RecordedRun]:
+    """Return the last `most` runs, oldest first; all of them when `most` is negative."""
+    rows = db.execute(
+        """SELECT seq, assistant, opened_at, closed_at, outcome FROM runs WHERE assistant = coalesce(?, assistant)
+           ORDER BY seq DESC LIMIT ?""",
+        (assistant, most),
+    ).fetchall()
+    return [_run(db, row) for row in reversed(rows)]
+
+
+def run_called(db: sqlite3.Connection, assistant: str | None, run_id: str) -> RecordedRun | None:
+    """Return the run of this id, None when there is none."""
+    digits = run_id.removeprefix(_PREFIX)
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(2**63)) and int(digits) < 2**63):
+        return None
+    row = db.execute(
+        """SELECT seq, assistant, opened_at, closed_at, outcome FROM runs
+           WHERE seq = ? AND assistant = coalesce(?, assistant)""",
+        (int(digits), assistant),
+    ).fetchone()
+    return _run(db, row) if row else None
+
+
+def parked_events(db: sqlite3.Connection, assistant: str | None) -> list[ParkedEvent]:
+    """Return the parked events, oldest first."""
+    rows = db.execute(
+        f"""SELECT assistant, id, crashes, reason, {_EVENT} FROM events
+            WHERE state = 'parked' AND assistant = coalesce(?, assistant) ORDER BY seq""",  # noqa: S608
+        (assistant,),
+    )
+    return [
+        ParkedEvent(whose, event_id, _accepted(*rest), crashes, why, name_of(db, whose))
+        for whose, event_id, crashes, why, *rest in rows.fetchall()
+    ]
+
+
+def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[UnknownCall]:
+    """Return the calls of closed runs that were begun and have no result, oldest first.
+
+    Calls that only read are left out, except in a file of version 1, which does not tell them apart.
+    """
+    effects = "effect" if "effect" in columns_of(db, "intents") else "TRUE"
+    rows = db.execute(
+        f"""SELECT intents.assistant, run, step, idx, payload, at FROM intents JOIN runs ON runs.seq = run
+           WHERE intents.assistant = coalesce(?, intents.assistant) AND {effects} AND closed_at IS NOT NULL
+           AND NOT EXISTS (
+               SELECT 1 FROM results
+               WHERE results.run = intents.run AND results.step = intents.step AND results.idx = intents.idx)
+           ORDER BY run, step, idx""",  # noqa: S608  (a word of ours)
+        (assistant,),
+    )
+    return [
+        UnknownCall(whose, f"{_PREFIX}{run}", step, index, _value(CALL, record), at, name_of(db, whose))
+        for whose, run, step, index, record, at in rows.fetchall()
+    ]
+
+
+_EVENT = "events.payload, events.verdict, events.importance, events.addressed"
+
+
+def _run(db: sqlite3.Connection, row: _Row) -> RecordedRun:
+    number, name, opened_at, closed_at, record = row
+    rows = db.execute(
+        f"SELECT {_EVENT} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",  # noqa: S608
+        (number,),
+    )
+    events = [_accepted(*values) for values in rows]
+    outcome: Outcome | None = None if record is None else _value(OUTCOME, record)
+    steps, unreadable = _steps(db, number)
+    unreadable += events.count(None) + (outcome is None and record is not None)
+    readable = tuple(event for event in events if event is not None)
+    called = name_of(db, name)
+    return RecordedRun(f"{_PREFIX}{number}", name, opened_at, closed_at, outcome, readable, steps, unreadable, called)
+
+
+def _steps(db: sqlite3.Connection, run: int) -> tuple[tuple[RecordedStep, ...], int]:
+    """Return the steps of the run, and how many of their records cannot be read."""
+    responses = _by_place(db.execute("SELECT step, 0, payload FROM responses WHERE run = ?", (run,)), RESPONSE)
+    intents = _by_place(db.execute("SELECT step, idx, payload FROM intents WHERE run = ?", (run,)), CALL)
+    results = _by_place(db.execute("SELECT step, idx, payload FROM results WHERE run = ?", (run,)), EXECUTED)
+    steps = []
+    for number in sorted({step for step, _ in [*responses, *intents, *results]}):
+        response = responses.get((number, 0))
+        asked = dict(enumerate(response.tool_calls)) if response else {}
+        places = sorted({*asked, *(index for step, index in [*intents, *results] if step == number)})
+        calls = []
+        for index in places:
+            place = (number, index)
+            executed = results.get(place)
+            call = intents.get(place) or asked.get(index) or (executed.call if executed else None)
+            calls.append(RecordedCall(index, call, place in intents, executed))
+        steps.append(RecordedStep(number, response, tuple(calls)))
+    found: Sequence[object] = [*responses.values(), *intents.values(), *results.values()]
+    return tuple(steps), sum(value is None for value in found)
+
+
+def _by_place(rows: Iterable[tuple[int, int, bytes]], codec: Codec[T]) -> dict[tuple[int, int], T | None]:
+    return {(step, index): _value(codec, record) for step, index, record in rows}
+
+
+def _accepted(record: bytes, verdict: str, importance: int, addressed: int) -> Accepted | None:
+    event = _value(EVENT, record)
+    if event is None or verdict not in set(Classification):
+        return None
+    return Accepted(event, Attention(Classification(verdict), importance, bool(addressed)))
+
+
+def _value(codec: Codec[T], record: bytes) -> T | None:
+    """Return the value of a record, None when it cannot be read."""
+    try:
+        return codec.decode(record)
+    except (BrokenRecord, NewerRecord):
+        return None
 
 
 def in_whole_answers(run: RecordedRun) -> RecordedRun:

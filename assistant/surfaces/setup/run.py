@@ -21,12 +21,11 @@ from assistant.config.toml_edit import CannotEdit, edited, written
 from assistant.errors import NotSetUp, complaint
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KEY_SECONDS, SERVICE, key_sources
-from assistant.surfaces.doctor.screen import DoctorScreen
-from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.rebinding import rebind
+from assistant.surfaces.doctor import DoctorScreen
+from assistant.surfaces.setup.dialogue import Dialogue, StandardInput
+from assistant.surfaces.setup.keys import rebind
 from assistant.surfaces.setup.searching import WebQuestions
 from assistant.surfaces.setup.thinking import ModelQuestions
-from assistant.surfaces.setup.typed import StandardInput
 from assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
 from resilience import DeadlineExceeded, HttpExchange
 from resilience.background import in_daemon_thread

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assistant.config.sections import WebProviderConfig
 from assistant.keys.redaction import Secrets
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.keeping import reference
+from assistant.surfaces.setup.keys import reference
 from assistant.surfaces.setup.thinking import checked_url, same_server
 from assistant.surfaces.setup.writing import SettingsDraft
 from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS, registry

@@ -30,7 +30,7 @@ from assistant.models.choose import LOOK_SECONDS
 from assistant.models.chosen import provider_of
 from assistant.models.offer import BETTER, SMALL
 from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.keeping import reference
+from assistant.surfaces.setup.keys import reference
 from assistant.surfaces.setup.writing import SettingsDraft
 from llm import LLMError, get_provider
 from llm.discover import offered_models

@@ -15,12 +15,11 @@ from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.ears import BodyListener
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.service.wording.showing import scene_text
-from assistant.surfaces.trial.lines import PipeLines
-from assistant.surfaces.trial.screen import DiscreetScreen, PlainScreen, Screen
+from assistant.surfaces.trial.piped import DiscreetScreen, PipeLines, PlainScreen, Screen
 from assistant.surfaces.trial.session import Session
 from assistant.surfaces.trial.watching import TrialObserver, VisitorEars
 from assistant.worlds.embedded.hamlet import HAMLET, Place

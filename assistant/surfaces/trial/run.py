@@ -1,4 +1,7 @@
-"""Runs one whole trial: a service of one assistant in the embedded world, with a visitor beside it."""
+"""Runs one whole trial: a service of one assistant in the embedded world, with a visitor beside it.
+
+The progress of start-up is shown on standard error: one changing line at a terminal, a line now and then elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,32 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from random import Random
+from shutil import get_terminal_size
 from typing import Any
 
 from assistant.errors import AssistantError, NoModelError, NotSetUp, complaint
 from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.models import offer
 from assistant.models.bound_keys import AT_THE_COMMAND_LINE
-from assistant.service.config import ServiceConfig, ServiceHooks
 from assistant.service.embedded import embedded_model
+from assistant.service.host import ServiceConfig, ServiceHooks
 from assistant.service.service import AssistantService
-from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.typed import StandardInput
+from assistant.surfaces.setup.dialogue import Dialogue, StandardInput
 from assistant.surfaces.trial.converse import Trial, TrialOptions
-from assistant.surfaces.trial.progress import Progress
+from assistant.surfaces.trial.wrapping import wrapped
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from llm.embedded.supervisor import EmbeddedModel
 from resilience.background import in_daemon_thread
 
-_PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 #: The most seconds that measuring this machine may take.
 MEASURE_SECONDS = 60.0
 #: The exit status when there is no model, or the settings or the journal cannot be used.
 CANNOT_START = 2
+_PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
+_MIB = 1024 * 1024
+#: How many percent lie between two lines where there is no terminal.
+_STEP = 25
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
@@ -109,11 +115,6 @@ async def _offered(reactor: Any, progress: Progress) -> Path | None:
     return offer.kept([chosen])
 
 
-def _to_stderr(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
-
-
 def _embedded(
     reactor: Any,
     environment: Mapping[str, str],
@@ -136,3 +137,54 @@ def _embedded(
         progress.note(complaint(str(error)))
 
     return embedded_model(reactor, environment, path, moved, show=show, lost=lost)
+
+
+class Progress:
+    """The progress shown for work that takes long."""
+
+    def __init__(
+        self,
+        write: Callable[[str], None] | None = None,
+        *,
+        terminal: bool | None = None,
+        scrub: Callable[[str], str] = str,
+    ) -> None:
+        self._write = write or _to_stderr
+        self._scrub = scrub
+        self._terminal = sys.stderr.isatty() if terminal is None else terminal
+        self._what = ""
+        self._last_step = -1
+        self._open = False
+
+    def note(self, text: str) -> None:
+        """Write a line of its own, without keys."""
+        self._close()
+        told = self._scrub(text)
+        self._write(f"{wrapped(told, get_terminal_size().columns) if self._terminal else told}\n")
+
+    def amount(self, what: str, done_bytes: int, total_bytes: int) -> None:
+        """Show how much of a number of bytes is done."""
+        percent = 100 * done_bytes // total_bytes if total_bytes else 0
+        step = percent // (1 if self._terminal else _STEP)
+        if what == self._what and step == self._last_step:
+            return
+        if what != self._what:
+            self._close()
+        self._what, self._last_step = what, step
+        text = f"{what}: {percent} % of {total_bytes // _MIB} MiB"
+        if self._terminal:
+            self._open = True
+            self._write(f"\r\x1b[K{text}")
+        else:
+            self._write(f"{text}\n")
+
+    def _close(self) -> None:
+        if self._open:
+            self._write("\n")
+            self._open = False
+        self._what = ""
+
+
+def _to_stderr(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -31,7 +31,7 @@ from assistant.surfaces.trial.commands import (
     Whisper,
     parse,
 )
-from assistant.surfaces.trial.screen import Screen
+from assistant.surfaces.trial.piped import Screen
 from assistant.surfaces.trial.watching import TrialObserver
 from assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
 from tools import Denied, Scene, ToolFailed

@@ -1,17 +1,20 @@
 """The prompt of a trial at a real terminal: editing, history, answers above it, a sign while the assistant thinks.
 
-prompt_toolkit runs on asyncio, so at a terminal the trial runs on Twisted's asyncio reactor.
+Tab completes the commands, and the names of the people and things in the room. prompt_toolkit runs on asyncio, so at a
+terminal the trial runs on Twisted's asyncio reactor.
 """
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -21,12 +24,14 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from assistant.surfaces.trial.completing import RoomCompleter
+from assistant.surfaces.trial.commands import WITH_ARGUMENTS, WORDS
 from assistant.surfaces.trial.wrapping import wrapped
 from tools import Scene
 
 _HINT = "a plain line is speech, /help for commands, Tab completes, Ctrl-C to leave"
 _KEPT = "your line is kept; Ctrl-C again leaves without it"
+#: How many characters before the cursor a name may begin.
+_REACH = 60
 
 
 class Terminal:
@@ -134,3 +139,50 @@ def _cancelled(failure: Failure) -> Failure:
     A signal that comes while the prompt is away cancels it.
     """
     return Failure(CancelledError()) if failure.check(asyncio.CancelledError) else failure
+
+
+class RoomCompleter(Completer):
+    """A completer for the scene that `in_sight` returns; None means that nothing is seen."""
+
+    def __init__(self, in_sight: Callable[[], Scene | None]) -> None:
+        self._in_sight = in_sight
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """Yield the completions of the text before the cursor."""
+        for text, length in completed(document.text_before_cursor, self._in_sight()):
+            yield Completion(text, start_position=-length)
+
+
+def completed(line: str, scene: Scene | None) -> list[tuple[str, int]]:
+    """Return each completion of the line, with how many of the line's last characters it replaces."""
+    word, blank, rest = line.partition(" ")
+    if not blank and (not line or line.startswith("/")):
+        found = [f"/{name}" for name in WORDS if f"/{name}".startswith(line.lower())]
+        return [(f"{name} " if name[1:] in WITH_ARGUMENTS else name, len(line)) for name in found]
+    if scene is None:
+        return []
+    people = [person.name for person in scene.people]
+    things = [thing.name for thing in scene.things]
+    match word.lower():
+        case "/go":
+            return _beginning(rest, scene.exits)
+        case "/look":
+            return _beginning(rest, [*people, *things])
+        case "/whisper" | "/page" if "=" not in rest:
+            return _beginning(rest, [f"{name} = " for name in people]) or _ending(rest, [*people, *things])
+        case _:
+            return _ending(line, [*people, *things])
+
+
+def _beginning(text: str, names: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the names that begin with the text, each with the text's length."""
+    return [(name, len(text)) for name in names if name.casefold().startswith(text.casefold())]
+
+
+def _ending(text: str, names: Sequence[str]) -> list[tuple[str, int]]:
+    """Return the names whose beginning is at the end of the text; the longest such beginning counts."""
+    starts = [at for at in range(max(0, len(text) - _REACH), len(text)) if at == 0 or not text[at - 1].isalnum()]
+    for at in starts:
+        if text[at].isalnum() and (found := _beginning(text[at:], names)):
+            return found
+    return []

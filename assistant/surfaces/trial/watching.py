@@ -8,7 +8,7 @@ from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.service.troubles import TroubleKind, Troubles
 from assistant.service.wording.showing import outcome_text, spoken_lines, trace_json, trace_text
-from assistant.surfaces.trial.screen import Screen
+from assistant.surfaces.trial.piped import Screen
 from tools import Principal
 from tools.text.clean import one_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.application.service import IServiceCollection, Service
 from twisted.internet.defer import Deferred
 
-from assistant.service.closing import within
+from assistant.service.service import within
 from assistant.worlds.evennia import server
 
 #: How long cancelled commands may take to end, in seconds; the service then has the rest of the half second.

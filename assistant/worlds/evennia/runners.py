@@ -12,7 +12,7 @@ from twisted.logger import Logger
 from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, list_renamed
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server
 from assistant.worlds.evennia.body.body import EvenniaBody

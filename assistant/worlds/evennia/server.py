@@ -21,7 +21,7 @@ from assistant.config.settings import SettingsError, log_renamed, read_settings
 from assistant.errors import ServiceNotRunning
 from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets
-from assistant.service.config import ServiceConfig
+from assistant.service.host import ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.starting import settle_heap

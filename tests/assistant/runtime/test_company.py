@@ -18,7 +18,7 @@ from assistant.events.conversation import Conversations, is_farewell
 from assistant.events.events import ChannelSaid, Event, Left, Said
 from assistant.runtime import company
 from assistant.runtime.ears import AssistantListener
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from resilience import Launcher

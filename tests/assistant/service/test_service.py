@@ -21,7 +21,7 @@ from assistant.events.trace import StepTrace
 from assistant.journal import StreamEntry
 from assistant.service import runner as runners
 from assistant.service.embedded import EmbeddedPool
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment
 from assistant.service.runner import RunnerState
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint

@@ -17,8 +17,7 @@ from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.runtime.ears import BodyListener
 from assistant.service import runner as runners
-from assistant.service.config import ServiceConfig, ServiceHooks
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
 from assistant.service.runner import AssistantRunner, RunnerState
 from assistant.service.service import AssistantService
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld

@@ -12,8 +12,7 @@ from typing import Any
 from assistant.config.options import merged
 from assistant.events.events import Said
 from assistant.keys.redaction import Secrets
-from assistant.service.config import ServiceConfig
-from assistant.service.embodiment import Embodiment
+from assistant.service.host import Embodiment, ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld

@@ -12,9 +12,8 @@ from pydantic import ValidationError
 
 from assistant.config.sections import WebConfig
 from assistant.config.settings import SettingsError
-from assistant.web.providers import WebProviders
 from assistant.web.tools import policy_of
-from assistant.web.web import Web
+from assistant.web.web import Web, WebProviders
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetch.fetching import Names

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.ports import Ports
+from assistant.surfaces.game.folder import GameFolder, Ports
 from assistant.surfaces.game.processes import family
 from llm.testing import FakeOllama, serve
 from tests.evennia.live.living import heard

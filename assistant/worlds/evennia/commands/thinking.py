@@ -14,7 +14,7 @@ from assistant.config.settings import SettingsError
 from assistant.errors import KeyReferenceError, NoModelError
 from assistant.keys.reference import check_reference
 from assistant.models.bound_keys import binding_of
-from assistant.service.config import IN_THE_GAME
+from assistant.service.host import IN_THE_GAME
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence
 from assistant.worlds.evennia.console.typed_command import (

@@ -13,7 +13,7 @@ from django.db import connection
 from assistant.checks.finding import Finding, FindingState
 from assistant.config.settings import list_renamed
 from assistant.errors import ServiceNotRunning
-from assistant.models.counting import how_counted
+from assistant.models.chosen import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
 from assistant.starting import shadowed

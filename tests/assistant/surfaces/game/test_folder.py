@@ -12,9 +12,8 @@ import pytest
 
 from assistant.errors import GameError
 from assistant.surfaces.game.command import _tell
-from assistant.surfaces.game.folder import GameFolder, Kept
+from assistant.surfaces.game.folder import GameFolder, Kept, Ports
 from assistant.surfaces.game.making import GameOptions, Maker, remove
-from assistant.surfaces.game.ports import Ports
 from assistant.surfaces.game.processes import Process, family, processes
 
 

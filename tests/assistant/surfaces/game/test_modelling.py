@@ -11,8 +11,8 @@ from typing import TextIO
 
 import pytest
 
+from assistant.surfaces.game.command import with_model
 from assistant.surfaces.game.making import GameOptions
-from assistant.surfaces.game.modelling import with_model
 from llm.embedded import machine
 from llm.embedded.fetching.models import MODELS
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import GameError
-from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.ports import Ports
-from assistant.surfaces.game.writing import write_options, write_settings, write_setup
+from assistant.surfaces.game.folder import GameFolder, Ports
+from assistant.surfaces.game.making import write_options, write_settings, write_setup
 
 STOCK = 'DATABASES = {"default": {"ENGINE": "x"}}\n'
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assistant.surfaces.trial.progress import Progress
+from assistant.surfaces.trial.run import Progress
 
 MIB = 1024 * 1024
 

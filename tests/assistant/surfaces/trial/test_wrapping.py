@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.surfaces.trial.commands import HELP, parse
-from assistant.surfaces.trial.completing import completed
+from assistant.surfaces.trial.terminal import completed
 from assistant.surfaces.trial.wrapping import MIN_COLUMNS, width, wrapped
 from tools import Person, Scene, Thing
 

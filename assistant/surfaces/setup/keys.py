@@ -1,18 +1,35 @@
-"""Asks where a key is kept: in a file of its own, in the environment, or in the keyring; never in the settings."""
+"""Asks where a key is kept, and lets a key that is entered anew go to a new server.
+
+A key is kept in a file of its own, in the environment, or in the keyring; never in the settings. The journal remembers
+the old server of a key, so it is told.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+from assistant.checks.journal import bindings
+from assistant.config.schema import Config
 from assistant.errors import KeyReferenceError
+from assistant.journal import JournalError, OpeningRefused, ReadOnly
+from assistant.keys.binding import Voided, binding_state
 from assistant.keys.redaction import MIN_CHARS, Secrets
-from assistant.keys.reference import MAX_BYTES, check_reference
+from assistant.keys.reference import MAX_BYTES, anchor, check_reference
+from assistant.models.bound_keys import BoundKeys, bindings_of
+from assistant.runtime.storage import JournalFile
 from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.writing import NewKey, SettingsDraft
+from resilience import DeadlineExceeded
+from resilience.background import in_daemon_thread
 
 #: The folder of key files: beside the settings, closed to all other users.
 FOLDER = "keys"
+_SECONDS = 60.0
 
 
 async def reference(dialogue: Dialogue, draft: SettingsDraft, secrets: Secrets, name: str, current: str) -> str:
@@ -84,3 +101,36 @@ async def _entered(dialogue: Dialogue, secrets: Secrets, name: str) -> str:
         return answer
 
     return await dialogue.secret(f"The key of {name} (it is not shown)", check)
+
+
+# Any: the reactor as clock and as what other threads call into.
+async def rebind(
+    reactor: Any, wall: Callable[[], float], folder: Path, config: Config, entered: Collection[str]
+) -> None:
+    """Let the keys of these references go to the servers of the present settings.
+
+    Leaves a journal that cannot be used as it is.
+    """
+    path = folder / config.journal.file
+    wanted = bindings_of(config, folder)
+    entered = {anchor(reference, folder) for reference in entered}
+    if not config.journal.file or not entered:
+        return
+    try:
+        known = await in_daemon_thread(reactor, _SECONDS, partial(bindings, path, wall()))
+    except DeadlineExceeded:  # the doctor will report it
+        return
+    states = [binding_state(each.reference, each.origin, known) for each in wanted if each.reference in entered]
+    if not any(isinstance(state, Voided) for state in states):
+        return
+    journal = JournalFile(path, reactor, wall, config.journal)
+    try:
+        if isinstance(await journal.open(), OpeningRefused | ReadOnly):
+            return
+        keys = BoundKeys(await journal.bindings.load())
+        keys.admit(wanted, entered)
+        await journal.bindings.remember(keys.remembered)
+    except JournalError:  # the doctor will report this too
+        return
+    finally:
+        await journal.close()

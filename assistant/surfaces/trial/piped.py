@@ -1,9 +1,14 @@
-"""Reads the lines of a trial from a standard input that is no terminal, one line at a time."""
+"""The screen and the input of a trial without a terminal; `terminal.py` has those of one.
+
+Lines of standard input are read one at a time. One screen hides keys, whatever is behind it.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
+from typing import Protocol
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.error import ConnectionDone
@@ -11,9 +16,69 @@ from twisted.internet.interfaces import IReactorFDSet, IReadDescriptor
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from assistant.keys.redaction import Secrets
+
 #: How many bytes of a line are kept; the rest of a longer line is read and dropped.
 MAX_LINE_BYTES = 256 * 1024
 _CHUNK = 64 * 1024
+
+
+class Screen(Protocol):
+    """The output of a trial."""
+
+    def show(self, text: str) -> None:
+        """Show a piece of the transcript."""
+        ...
+
+    def remark(self, text: str) -> None:
+        """Show a remark about the program, which is not part of the story."""
+        ...
+
+    def thinking(self, name: str | None) -> None:
+        """Show who is thinking now, None when nobody is."""
+        ...
+
+
+class PlainScreen:
+    """A screen that prints the transcript on standard output; with `quiet` only remarks, on standard error."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def show(self, text: str) -> None:
+        """Print a piece of the transcript, unless `quiet`."""
+        if not self._quiet:
+            print(text, flush=True)
+
+    def remark(self, text: str) -> None:
+        """Print a remark about the program."""
+        print(text, file=sys.stderr if self._quiet else sys.stdout, flush=True)
+
+    def thinking(self, name: str | None) -> None:
+        """Show or clear the thinking sign on standard error when that is a terminal. A transcript shows no sign."""
+        if sys.stderr.isatty():
+            sign = f"{name} is thinking ..." if name else ""
+            print(f"\r\x1b[K{sign}", end="", file=sys.stderr, flush=True)
+
+
+class DiscreetScreen:
+    """A screen that passes everything on to another one, remarks without keys."""
+
+    def __init__(self, screen: Screen, secrets: Secrets) -> None:
+        self._screen = screen
+        self._secrets = secrets
+
+    def show(self, text: str) -> None:
+        """Show a piece of the transcript."""
+        self._screen.show(text)
+
+    def remark(self, text: str) -> None:
+        """Show a remark about the program, such as a server's error text, without keys."""
+        self._screen.remark(self._secrets.scrub(text))
+
+    def thinking(self, name: str | None) -> None:
+        """Show who is thinking now, None when nobody is."""
+        self._screen.thinking(name)
 
 
 @implementer(IReadDescriptor)
