@@ -28,7 +28,7 @@ from assistant.service.config import ServiceConfig
 from assistant.service.embodiment import Embodiment
 from assistant.service.service import AssistantService
 from tools import Kind, Principal, ToolFailed
-from tools.context import GameCommand, Person, Scene, Thing, Written
+from tools.game import GameCommand, Person, Scene, Thing, Written
 from tools.text.names import pick
 from tools.verbs import ACCOUNT_TOOLS
 
@@ -281,7 +281,7 @@ class Terminal(LineReceiver):
 
     async def _leave(self) -> None:
         await self._visit.runner.settled()
-        await self._visit.service.close()
+        await self._visit.service.finish()
         self._reactor.stop()
 
 
