@@ -7,14 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
+import types
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
+from llm import UnifiedLLMClient, user
+from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
+from resilience import HttpExchange, Limits
 from tests.live.command import Result, reactor, run
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +31,13 @@ def printed(page: str, block: int = 0) -> str:
     """A block of Python of the page, by default the first."""
     blocks: list[str] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
     return blocks[block]
+
+
+def with_a_header_of_its_own() -> str:
+    """The provider of the page with the method that the page prints for a key in another header."""
+    page = "adding-a-provider.md"
+    imports = "from twisted.web.http_headers import Headers\n\nfrom llm"
+    return printed(page).replace("from llm", imports, 1) + "\n" + textwrap.indent(printed(page, 1), "    ")
 
 
 def with_line(path: Path, line: str, before: str) -> None:
@@ -72,11 +83,44 @@ def test_the_test_that_is_printed_for_a_tool_passes(copy: Path) -> None:
     checked("pytest", "-q", "-p", "no:cacheprovider", "test_hum.py", folder=copy)
 
 
+def test_the_test_that_is_printed_for_a_provider_passes(copy: Path) -> None:
+    test = "tests/llm/providers/test_example.py"
+    (copy / test).parent.mkdir(parents=True)
+    for file in ("conftest.py", "guards.py"):
+        shutil.copy(ROOT / "tests" / file, copy / "tests")
+    (copy / test).write_text(printed("adding-a-provider.md", 2))
+    checked("ruff", "check", "--no-cache", test, folder=copy)
+    checked("ruff", "format", "--no-cache", "--check", test, folder=copy)
+    checked("pytest", "-q", "-p", "no:cacheprovider", test, folder=copy)
+
+
+async def test_a_provider_sends_its_key_in_the_header_that_is_printed_and_nowhere_else(copy: Path) -> None:
+    (copy / "keyed.py").write_text(with_a_header_of_its_own())
+    checked("ruff", "check", "--no-cache", "--ignore=INP001", "keyed.py", folder=copy)
+    checked("ruff", "format", "--no-cache", "--check", "keyed.py", folder=copy)
+    module = types.ModuleType("keyed")
+    exec(with_a_header_of_its_own(), module.__dict__)  # noqa: S102  (the page's own example)
+
+    def answers(request: RecordedRequest) -> Step:
+        return Reply("Hello") if request.headers.get("x-example-key") == KEY else HttpError(401, "no key")
+
+    fake, exchange = FakeChat(reactor, answers), HttpExchange(reactor, Limits(2, 5, 5))
+    async with serve(fake, reactor) as url:
+        provider = module.ExampleProvider(f"{url}/v1", "sage", KEY)
+        answer = await UnifiedLLMClient(provider, exchange, reactor).chat_completion([user("Hello")])
+        await exchange.close()
+    assert (answer.content, fake.chats[0].authorization) == ("Hello", "")
+    provider.api_url = "https://elsewhere.example/v1"
+    assert KEY not in str(list(provider.build_headers().getAllRawHeaders()))
+
+
 def test_mypy_has_nothing_against_what_is_printed(tmp_path: Path) -> None:
     """Beside the product as it is, whose types are checked already."""
-    for page, path in PAGES:
-        (tmp_path / Path(path).name).write_text(printed(page))
-    files = [str(tmp_path / Path(path).name) for _, path in PAGES]
+    texts = {Path(path).name: printed(page) for page, path in PAGES}
+    texts |= {"keyed.py": with_a_header_of_its_own(), "test_example.py": printed("adding-a-provider.md", 2)}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / name) for name in texts]
     checked("mypy", "--follow-imports=silent", f"--cache-dir={ROOT / '.mypy_cache'}", *files)
 
 
@@ -150,7 +194,9 @@ async def test_the_doctor_looks_at_a_new_provider(copy: Path, tmp_path: Path) ->
     assert "ok       model tools: sage calls tools" in result.out
     (tmp_path / "assistant.toml").write_text("[model]\nprovider = 'exmaple'\n")
     result = await command(copy, tmp_path, "doctor")
-    assert "choose one of: anthropic, auto, embedded, example, local" in result.out
+    listed = re.search(r"choose one of: ([\w, ]+)", result.out)
+    assert listed, result.out
+    assert "example" in listed[1].split(", ")
 
 
 async def test_setup_sets_up_a_new_provider(copy: Path, tmp_path: Path) -> None:

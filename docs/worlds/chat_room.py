@@ -27,7 +27,7 @@ from assistant.keys.redaction import Secrets
 from assistant.service.host import Embodiment, ServiceConfig
 from assistant.service.service import AssistantService
 from tools import Kind, Principal, ToolFailed
-from tools.context import GameCommand, Person, Scene, Thing, Written
+from tools.game import GameCommand, Person, Scene, Thing, Written
 from tools.text.lenient import pick
 from tools.verbs import ACCOUNT_TOOLS
 
@@ -280,7 +280,7 @@ class Terminal(LineReceiver):
 
     async def _leave(self) -> None:
         await self._visit.runner.settled()
-        await self._visit.service.close()
+        await self._visit.service.finish()
         self._reactor.stop()
 
 
