@@ -50,7 +50,7 @@ class GameError(AssistantError):
 
 
 class NotSetUp(AssistantError):
-    """Nothing was written; the message says why."""
+    """Setup ended without writing anything; the message says why."""
 
 
 def complaint(error: AssistantError | str) -> str:

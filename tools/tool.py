@@ -40,7 +40,7 @@ class Category(StrEnum):
 
 
 class Reach(StrEnum):
-    """Who may notice what a call says."""
+    """The people who may notice what a call says."""
 
     NOBODY = "nobody"  # it says nothing
     NEARBY = "nearby"  # the person in the room whom its argument `target` names
@@ -125,7 +125,7 @@ class Tool:
 
     @property
     def heard_by(self) -> Reach:
-        """Who may notice what a call of this tool says."""
+        """The people who may notice what a call of this tool says."""
         if self.reach is not None:
             return self.reach
         return Reach.NOBODY if self.category.reads or self.idle else Reach.EVERYBODY

@@ -113,7 +113,7 @@ class ModelConfig(Settings):
 
 
 class AssistantConfig(MannerConfig):
-    """Who the assistant is and how it behaves."""
+    """The identity of the assistant, and how it behaves."""
 
     #: The name it is called by. In a game it is the name of its character: setting it renames the character.
     name: str = Field(

@@ -27,7 +27,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class NothingToDo:
-    """Nothing required an act, or the model chose none."""
+    """The run ended without an act: none was required, or the model chose none."""
 
 
 @dataclass(frozen=True, slots=True)

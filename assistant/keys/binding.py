@@ -32,7 +32,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """Nothing is remembered of this reference: it is new. Once `binding` is remembered the key may go there."""
+    """A reference that is new: none is remembered. Once `binding` is remembered the key may go there."""
 
     binding: KeyBinding
 

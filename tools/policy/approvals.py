@@ -46,7 +46,7 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """Nothing has changed; `reason` is a sentence for the person who tried."""
+    """The decision changed nothing; `reason` is a sentence for the person who tried."""
 
     reason: str
 

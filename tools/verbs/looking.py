@@ -29,7 +29,7 @@ class SceneView(BaseModel):
 
 
 class Present(BaseModel):
-    """Who is in the game."""
+    """The people who are in the game."""
 
     people: list[Somebody]
 

@@ -27,7 +27,7 @@ _LISTED = 60
 
 
 class CommandRefused(Exception):
-    """Nothing was done; the message says why, and what to type instead. It is shown to the player."""
+    """A command that was not carried out. The message, which the player is shown, says why and what to type instead."""
 
 
 class Work:
