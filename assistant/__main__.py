@@ -48,14 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AssistantError as error:
         return _refuse(error)
     if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
-        from twisted.internet import asyncioreactor  # noqa: PLC0415  (must be installed before any reactor import)
+        from twisted.internet import asyncioreactor  # must be installed before any reactor import
 
         asyncioreactor.install()
     with loading():
-        from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
+        from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-        from assistant.surfaces.trial.converse import TrialOptions  # noqa: PLC0415  (after the reactor is chosen)
-        from assistant.surfaces.trial.run import run_trial  # noqa: PLC0415  (the same)
+        from assistant.surfaces.trial.converse import TrialOptions  # after the reactor is chosen
+        from assistant.surfaces.trial.run import run_trial
 
     wall = time.time  # noqa: TID251  (the composition root)
     folder = options.config.absolute().parent if options.config else Path.cwd()
@@ -69,7 +69,7 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     if in_the_way := shadowed():
         return _refuse(AssistantError(in_the_way))
     with loading():
-        from assistant.surfaces.replay.command import ReplayOptions, replay  # noqa: PLC0415  (after the check)
+        from assistant.surfaces.replay.command import ReplayOptions, replay  # after the check
 
     _begin_logging(None, secrets)
     wanted = ReplayOptions(**{name: value for name, value in vars(options).items() if name != "command"})
@@ -88,9 +88,9 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     if not screen.packages():
         return 1
     with loading():
-        from assistant.checks.doctor import DoctorRequest, examine  # noqa: PLC0415  (after the check)
-        from assistant.checks.web import PAGE  # noqa: PLC0415  (the same)
-        from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings  # noqa: PLC0415  (the same)
+        from assistant.checks.doctor import DoctorRequest, examine  # after the check
+        from assistant.checks.web import PAGE
+        from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings
 
     path = options.config or DEFAULT_FILE
     renamed: list[str] = []
@@ -105,7 +105,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     folder = path.absolute().parent
     request = DoctorRequest(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
-    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
+    from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
     return _run(reactor, examine(reactor, request), secrets, _INTERRUPTED)
 
@@ -115,15 +115,15 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     if in_the_way := shadowed():
         return _refuse(AssistantError(in_the_way))
     with loading():
-        from assistant.checks.web import PAGE  # noqa: PLC0415  (after the check)
-        from assistant.config.settings import DEFAULT_FILE  # noqa: PLC0415  (the same)
-        from assistant.surfaces.setup.run import Installation, install  # noqa: PLC0415  (the same)
+        from assistant.checks.web import PAGE  # after the check
+        from assistant.config.settings import DEFAULT_FILE
+        from assistant.surfaces.setup.run import Installation, install
 
     _begin_logging(None, secrets)
     path = (options.config or DEFAULT_FILE).absolute()
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     installation = Installation(path, os.environ, wall, secrets, page)
-    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root)
+    from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
     return _run(reactor, install(reactor, installation), secrets, _INTERRUPTED)
 
@@ -132,10 +132,10 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
     if in_the_way := shadowed():
         return _refuse(AssistantError(in_the_way))
-    from assistant.keys.reference import anchor  # noqa: PLC0415  (the same)
-    from assistant.surfaces.game.command import Options, game  # noqa: PLC0415  (after the check)
-    from assistant.surfaces.game.making import GameOptions  # noqa: PLC0415  (the same)
-    from assistant.surfaces.game.processes import Patience  # noqa: PLC0415  (the same)
+    from assistant.keys.reference import anchor
+    from assistant.surfaces.game.command import Options, game  # after the check
+    from assistant.surfaces.game.making import GameOptions
+    from assistant.surfaces.game.processes import Patience
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
@@ -157,10 +157,10 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         raise AssistantError(in_the_way)
     if sys.stdin is None:
         raise AssistantError("there is no standard input to read lines from")
-    from assistant.config.settings import log_renamed, read_settings  # noqa: PLC0415  (the same)
-    from assistant.keys.reference import anchor  # noqa: PLC0415  (after the check)
-    from assistant.worlds.embedded.hamlet import HAMLET  # noqa: PLC0415  (the same)
-    from assistant.worlds.embedded.place_file import WrittenPlace, read_place  # noqa: PLC0415  (the same)
+    from assistant.config.settings import log_renamed, read_settings
+    from assistant.keys.reference import anchor  # after the check
+    from assistant.worlds.embedded.hamlet import HAMLET
+    from assistant.worlds.embedded.place_file import WrittenPlace, read_place
 
     if options.key:
         options.key = anchor(options.key, Path.cwd())

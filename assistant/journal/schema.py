@@ -93,7 +93,7 @@ _VERSION_1 = (
         tokens INTEGER NOT NULL,
         money REAL NOT NULL,
         PRIMARY KEY (day, account))""",
-    f"INSERT INTO meta VALUES ('what', '{MARK}')",  # noqa: S608  (a constant)
+    f"INSERT INTO meta VALUES ('what', '{MARK}')",  # a constant
 )
 
 #: Adds who said each event, whether a call was an effect, and how far each memory may be trusted. Older rows count as

@@ -88,7 +88,7 @@ class Rows:
         self._looks = 0
         self._last_bad = -2
         read = (
-            f"SELECT rowid, {', '.join(columns)} FROM {table.name} NOT INDEXED "  # noqa: S608  (our own names)
+            f"SELECT rowid, {', '.join(columns)} FROM {table.name} NOT INDEXED "  # our own names
             "WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
         )
         stack = [(-_ALL, _ALL)]
@@ -144,7 +144,7 @@ def _table(db: sqlite3.Connection, name: str) -> _Table:
         tuple(bool(column[3]) for column in columns),
         tuple(db.execute(f"SELECT {column[4]}").fetchone()[0] for column in columns[_first_default(columns) :]),
         number,
-        f"INSERT OR IGNORE INTO {name} VALUES ({', '.join('?' * len(columns))})",  # noqa: S608  (our own names)
+        f"INSERT OR IGNORE INTO {name} VALUES ({', '.join('?' * len(columns))})",  # our own names
     )
 
 
@@ -163,8 +163,8 @@ def _is_settled(table: str, values: Sequence[Value]) -> bool:
 def _end(source: sqlite3.Connection, table: str, reached: int) -> int:
     """Return the last row number worth looking for."""
     for statement in (
-        f"SELECT max(rowid) FROM {table} NOT INDEXED",  # noqa: S608  (our own names)
-        f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'",  # noqa: S608
+        f"SELECT max(rowid) FROM {table} NOT INDEXED",  # our own names
+        f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'",
     ):
         try:
             row = source.execute(statement).fetchone()

@@ -157,7 +157,7 @@ def _settle(db: sqlite3.Connection, now: float) -> None:
                 SELECT run, min(assistant), 0, ?, CASE WHEN EXISTS (
                     SELECT 1 FROM run_events JOIN events ON events.seq = event
                     WHERE run_events.run = {table}.run AND state = 'pending') THEN NULL ELSE ? END
-                FROM {table} WHERE run NOT IN (SELECT seq FROM runs) GROUP BY run""",  # noqa: S608  (our own names)
+                FROM {table} WHERE run NOT IN (SELECT seq FROM runs) GROUP BY run""",  # our own names
             (now, now),
         )
     db.execute("DELETE FROM run_events WHERE event NOT IN (SELECT seq FROM events)")

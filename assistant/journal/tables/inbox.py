@@ -31,7 +31,7 @@ def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: byt
     if waiting >= limit and not (attention.verdict is Classification.TRIGGER and _drop_overheard(db, assistant)):
         raise InboxFullError(f"{waiting} events are waiting")
     db.execute(
-        f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(assistant, event_id, record),
             *(attention.verdict.value, attention.importance, attention.addressed),
@@ -54,7 +54,7 @@ def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
 def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], list[tuple[str, str]]]:
     """Return the pending events, oldest first, and the ids of those that cannot be read, each with the reason."""
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE assistant = ? AND state = 'pending' ORDER BY seq",  # noqa: S608
+        f"SELECT {_COLUMNS} FROM events WHERE assistant = ? AND state = 'pending' ORDER BY seq",
         (assistant,),
     )
     return _read_all(rows)
@@ -63,7 +63,7 @@ def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], lis
 def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
     """Return the readable events of a run, oldest first."""
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",  # noqa: S608
+        f"SELECT {_COLUMNS} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",
         (run,),
     )
     return _read_all(rows)[0]
@@ -87,7 +87,7 @@ def parked(db: sqlite3.Connection, assistant: str) -> tuple[Parked, ...]:
     """Return the parked events, oldest first."""
     rows = db.execute(
         f"""SELECT {_COLUMNS}, crashes, reason FROM events
-            WHERE assistant = ? AND state = 'parked' ORDER BY seq""",  # noqa: S608
+            WHERE assistant = ? AND state = 'parked' ORDER BY seq""",
         (assistant,),
     )
     return tuple(Parked(row[0], _readable(row[:5]), row[5], row[6]) for row in rows)
@@ -122,9 +122,9 @@ def settle(db: sqlite3.Connection, run: int) -> None:
 def blame(db: sqlite3.Connection, run: int, why: str) -> None:
     """Count a crash for each pending event of the run; the third crash parks the event."""
     waiting = "state = 'pending' AND seq IN (SELECT event FROM run_events WHERE run = ?)"
-    db.execute(f"UPDATE events SET crashes = crashes + 1 WHERE {waiting}", (run,))  # noqa: S608
+    db.execute(f"UPDATE events SET crashes = crashes + 1 WHERE {waiting}", (run,))
     db.execute(
-        f"UPDATE events SET state = 'parked', reason = ? WHERE {waiting} AND crashes >= ?",  # noqa: S608
+        f"UPDATE events SET state = 'parked', reason = ? WHERE {waiting} AND crashes >= ?",
         (f"{MAX_CRASHES} runs over it crashed, the last one because {why}", run, MAX_CRASHES),
     )
 

@@ -24,7 +24,7 @@ _ADD = f"""
     INSERT INTO usage (day, account, calls, tokens, money)
         VALUES (:day, :account, max(0, :calls), max(0, :tokens), max(0.0, :money))
     ON CONFLICT (day, account) DO UPDATE SET calls = max(0, calls + :calls), tokens = max(0, tokens + :tokens),
-        money = max(0.0, round(money + :money, {_MONEY_DIGITS}))"""  # noqa: S608  (a constant)
+        money = max(0.0, round(money + :money, {_MONEY_DIGITS}))"""  # a constant
 _RAISE = """
     INSERT INTO usage (day, account, calls, tokens, money) VALUES (:day, :account, :calls, :tokens, :money)
     ON CONFLICT (day, account) DO UPDATE SET calls = max(calls, :calls), tokens = max(tokens, :tokens),

@@ -72,7 +72,7 @@ def erase(db: sqlite3.Connection, assistant: str) -> int:
     owe(db)
     db.execute("DELETE FROM meta WHERE key = ?", (NAME_OF + assistant,))
     return sum(
-        db.execute(f"DELETE FROM {table} WHERE assistant = ?", (assistant,)).rowcount  # noqa: S608  (our own words)
+        db.execute(f"DELETE FROM {table} WHERE assistant = ?", (assistant,)).rowcount  # our own words
         for table in _ITS_OWN
     )
 
@@ -113,7 +113,7 @@ def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Ite
     """
     rows = db.execute(
         f"""SELECT seq, id, state = 'pending' OR {_IN_OPEN_RUN}, who, payload FROM events
-            WHERE assistant = ? AND who IN (?, '')""",  # noqa: S608  (our own words)
+            WHERE assistant = ? AND who IN (?, '')""",  # our own words
         (assistant, principal_id),
     )
     for seq, event_id, is_waiting, who, record in rows.fetchall():

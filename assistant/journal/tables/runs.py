@@ -104,11 +104,11 @@ def suspend_run(db: sqlite3.Connection, assistant: str, run_id: str) -> None:
 def blame_interrupted(db: sqlite3.Connection, assistant: str, token: int) -> None:
     """Count a crash for the events of every run that an older token left open and did not suspend."""
     left = "assistant = ? AND closed_at IS NULL AND token < ?"
-    crashed = db.execute(f"SELECT seq FROM runs WHERE {left} AND outcome IS NULL", (assistant, token))  # noqa: S608
+    crashed = db.execute(f"SELECT seq FROM runs WHERE {left} AND outcome IS NULL", (assistant, token))
     for (run,) in crashed.fetchall():
         inbox.blame(db, run, "the process was killed")
     # From now on this process must finish them: if it dies, that counts as a crash.
-    db.execute(f"UPDATE runs SET outcome = NULL WHERE {left}", (assistant, token))  # noqa: S608
+    db.execute(f"UPDATE runs SET outcome = NULL WHERE {left}", (assistant, token))
 
 
 def any_open(db: sqlite3.Connection, assistant: str) -> bool:

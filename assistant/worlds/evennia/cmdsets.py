@@ -19,7 +19,7 @@ class AccountCmdSet(class_from_module(game_cmdset(), settings.CMDSET_PATHS)):  #
         """Fill the set. After a fault of ours the game still has its own commands."""
         super().at_cmdset_creation()
         try:
-            from assistant.worlds.evennia.commands import all_commands  # noqa: PLC0415  (a fault in it is caught here)
+            from assistant.worlds.evennia.commands import all_commands  # a fault in it is caught here
 
             for command in all_commands():
                 self.add(command)

@@ -21,7 +21,7 @@ def build_demo(name: str) -> None:
     For the hook `at_initial_setup`: Evennia hides an exception there or does not start at all, so a fault is logged.
     """
     try:
-        from assistant.worlds.evennia.creation import create_assistant  # noqa: PLC0415  (needs the game)
+        from assistant.worlds.evennia.creation import create_assistant  # needs the game
 
         rooms = _rooms()
         for room in HAMLET.rooms:
@@ -40,9 +40,9 @@ def build_demo(name: str) -> None:
 
 def _rooms() -> dict[str, Any]:
     """Make the rooms and return them by the keys of the hamlet. The first is the game's start room, renamed."""
-    from django.conf import settings  # noqa: PLC0415  (needs the game)
-    from evennia.utils.create import create_object  # noqa: PLC0415  (the same)
-    from evennia.utils.search import search_object  # noqa: PLC0415  (the same)
+    from django.conf import settings  # needs the game
+    from evennia.utils.create import create_object
+    from evennia.utils.search import search_object
 
     (first,) = search_object(settings.START_LOCATION, use_dbref=True)
     rooms: dict[str, Any] = {}
@@ -56,8 +56,8 @@ def _rooms() -> dict[str, Any]:
 
 def _furnish(room: Room, rooms: dict[str, Any]) -> None:
     """Put exits and things into a room."""
-    from django.conf import settings  # noqa: PLC0415  (needs the game)
-    from evennia.utils.create import create_object  # noqa: PLC0415  (the same)
+    from django.conf import settings  # needs the game
+    from evennia.utils.create import create_object
 
     here = rooms[room.key]
     for way in room.exits:
@@ -74,8 +74,8 @@ def _furnish(room: Room, rooms: dict[str, Any]) -> None:
 
 def _settle(resident: Resident, rooms: dict[str, Any]) -> None:
     """Put a resident, who never speaks, into their room."""
-    from django.conf import settings  # noqa: PLC0415  (needs the game)
-    from evennia.utils.create import create_object  # noqa: PLC0415  (the same)
+    from django.conf import settings  # needs the game
+    from evennia.utils.create import create_object
 
     here = rooms[resident.room]
     made = create_object(settings.BASE_OBJECT_TYPECLASS, key=resident.principal.name, location=here, home=here)

@@ -17,11 +17,11 @@ def at_server_start() -> None:
     Raises nothing: an exception here would keep Evennia from starting the scripts of the game.
     """
     # Evennia loads this module before all of itself, so what needs the rest of Evennia is imported here.
-    from django.conf import settings  # noqa: PLC0415
+    from django.conf import settings
 
-    from assistant.worlds.evennia import server, stored  # noqa: PLC0415
-    from assistant.worlds.evennia.console import alerts, doctor  # noqa: PLC0415
-    from assistant.worlds.evennia.install import CMDSET  # noqa: PLC0415
+    from assistant.worlds.evennia import server, stored
+    from assistant.worlds.evennia.console import alerts, doctor
+    from assistant.worlds.evennia.install import CMDSET
 
     try:
         server.hide_keys()

@@ -34,8 +34,8 @@ class EvenniaService(Service):
 async def _close() -> None:
     """Stop commands, assistants, and the listening of their characters, and wait for all of them."""
     # Evennia's own API is still empty while it loads this module.
-    from assistant.worlds.evennia import runners  # noqa: PLC0415
-    from assistant.worlds.evennia.console.typed_command import WORK  # noqa: PLC0415
+    from assistant.worlds.evennia import runners
+    from assistant.worlds.evennia.console.typed_command import WORK
 
     if server.is_open():
         await within(server.service().clock, WORK_SECONDS, [WORK.stop()], "ending the commands that go on")

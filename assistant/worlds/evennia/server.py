@@ -75,7 +75,7 @@ def open_service() -> None:
 
     Raises nothing, so that the game starts in any case.
     """
-    from twisted.internet import reactor  # noqa: PLC0415, TID251  (the composition root; a test may have chosen it late)
+    from twisted.internet import reactor  # noqa: TID251  (the composition root; a test may have chosen it late)
 
     if _Running.service is not None:
         return
@@ -141,7 +141,7 @@ def read_service_config() -> ServiceConfig:
 
 def _web_of_the_game(config: Config) -> WebConfig | None:
     """Return the settings of the web with the changes made in the game. A clash is logged, and None returned."""
-    from assistant.worlds.evennia.stored import game_overrides  # noqa: PLC0415  (needs the game's database)
+    from assistant.worlds.evennia.stored import game_overrides  # needs the game's database
 
     changed = {"web": game_overrides().get("web", {})}
     try:

@@ -66,7 +66,7 @@ def visible_name(name: str) -> str:
 
 def without_markup(text: str) -> str:
     """Return `text` without Evennia's colours, links and raw escape sequences; a long text is cut first."""
-    from evennia.utils.ansi import strip_ansi, strip_mxp  # noqa: PLC0415  (only where Django is set up)
+    from evennia.utils.ansi import strip_ansi, strip_mxp  # only where Django is set up
 
     return str(strip_ansi(strip_mxp(text[:MAX_RAW])))
 
@@ -130,7 +130,7 @@ def escape(text: str, *, inline_functions: bool = False) -> str:
 
 def escape_for_game(text: str) -> str:
     """Escape `text` as this game's settings require."""
-    from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
+    from django.conf import settings  # only where Django is set up
 
     return escape(text, inline_functions=settings.FUNCPARSER_PARSE_OUTGOING_MESSAGES_ENABLED)
 

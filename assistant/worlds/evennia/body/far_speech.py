@@ -99,7 +99,7 @@ def _receiver(account: Any, target: str) -> Any:
 
 def _connected_accounts() -> list[Any]:
     """Return the accounts that are there: players with a connection, and other assistants."""
-    import evennia  # noqa: PLC0415  (its parts are filled in when the game starts)
+    import evennia  # its parts are filled in when the game starts
 
     players = {session.account for session in evennia.SESSION_HANDLER.get_sessions() if session.account}
     others = {one for one in AccountDB.objects.filter(db_tags__db_category=CATEGORY) if one.is_connected}

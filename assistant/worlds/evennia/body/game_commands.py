@@ -70,7 +70,7 @@ def _acceptable(line: str) -> str:
 
 async def _merged_cmdset(character: Any, typed: str) -> Any:
     """Return all commands the character has at its place, merged as the game does it."""
-    from evennia.commands.cmdhandler import (  # noqa: PLC0415  (only where Django is set up)
+    from evennia.commands.cmdhandler import (  # only where Django is set up
         generate_cmdset_providers,
         get_and_merge_cmdsets,
     )
@@ -97,8 +97,8 @@ async def _matches(character: Any, typed: str, cmdset: Any) -> Sequence[Any]:
 
 def _parser() -> Any:
     """Return the parser of this game."""
-    from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
-    from evennia.utils.utils import variable_from_module  # noqa: PLC0415
+    from django.conf import settings  # only where Django is set up
+    from evennia.utils.utils import variable_from_module
 
     module, name = settings.COMMAND_PARSER.rsplit(".", 1)
     return variable_from_module(module, name)

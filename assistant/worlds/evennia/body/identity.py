@@ -134,8 +134,8 @@ class Writers:
         return self._makers[kind, number]
 
     def _level_of_maker(self, kind: str, number: int) -> int | None:
-        from evennia.accounts.models import AccountDB  # noqa: PLC0415  (only where Django is set up)
-        from evennia.objects.models import ObjectDB  # noqa: PLC0415
+        from evennia.accounts.models import AccountDB  # only where Django is set up
+        from evennia.objects.models import ObjectDB
 
         model = AccountDB if kind == "account" else ObjectDB
         maker = model.get_cached_instance(number) or model.objects.filter(pk=number).first()
@@ -179,7 +179,7 @@ class Ladder:
     @classmethod
     def of_game(cls) -> Ladder:
         """Make the ladder of this game's settings."""
-        from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
+        from django.conf import settings  # only where Django is set up
 
         return cls.of(settings.PERMISSION_HIERARCHY, settings.PERMISSION_ACCOUNT_DEFAULT)
 

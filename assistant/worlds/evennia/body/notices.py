@@ -95,8 +95,8 @@ def tell(who: Principal, sentence: str) -> None:
 
 def _object_of(who: Principal) -> Any:
     """Return the character or the account that the principal is; None for anything else."""
-    from evennia.accounts.models import AccountDB  # noqa: PLC0415  (only where Django is set up)
-    from evennia.objects.models import ObjectDB  # noqa: PLC0415
+    from evennia.accounts.models import AccountDB  # only where Django is set up
+    from evennia.objects.models import ObjectDB
 
     kind, _, number = who.id.partition(":")
     model = {"character": ObjectDB, "account": AccountDB}.get(kind)

@@ -77,7 +77,7 @@ async def run(character: Any, command: EvenniaCommand) -> str:
 
 def _handle(character: Any, command: EvenniaCommand) -> Deferred[None]:
     """Run exactly this command in the game's command handler. Fires when the handler is done."""
-    from evennia.commands.cmdhandler import cmdhandler  # noqa: PLC0415  (only where Django is set up)
+    from evennia.commands.cmdhandler import cmdhandler  # only where Django is set up
 
     if hasattr(command.command, "_get_account_option"):
         # Without an account Evennia takes a whole entry of the defaults for a colour. Its tables then have borders of
@@ -105,7 +105,7 @@ def _handle(character: Any, command: EvenniaCommand) -> Deferred[None]:
 
 def _styled_as_new_accounts(option: str) -> Any:
     """Return the value that a new account has for this option, None for an unknown option."""
-    from django.conf import settings  # noqa: PLC0415  (only where Django is set up)
+    from django.conf import settings  # only where Django is set up
 
     entry = settings.OPTIONS_ACCOUNT_DEFAULT.get(option)
     return entry[2] if entry else None
@@ -123,7 +123,7 @@ def _stop_asking(character: Any) -> bool:
 
 def _broken_sentences() -> tuple[str, ...]:
     """Return what the command handler prints when a command breaks, in the language of the game."""
-    from evennia.commands import cmdhandler  # noqa: PLC0415  (only where Django is set up)
+    from evennia.commands import cmdhandler  # only where Django is set up
 
     pairs = (cmdhandler._ERROR_UNTRAPPED, cmdhandler._ERROR_CMDSETS, cmdhandler._ERROR_CMDHANDLER)  # noqa: SLF001
     return tuple(" ".join(str(sentence).split()) for pair in pairs for sentence in pair)
@@ -202,7 +202,7 @@ def _parts(character: Any, command: Any) -> Iterator[str]:
 
 def _here(character: Any, names: Sequence[str]) -> Iterator[Any]:
     """Yield what the game's own search finds for these names: here, carried, or by number."""
-    from evennia.objects.objects import DefaultObject  # noqa: PLC0415  (only where Django is set up)
+    from evennia.objects.objects import DefaultObject  # only where Django is set up
 
     likely: Iterable[str] = names
     if type(character).search is DefaultObject.search:  # each search asks the database, so it runs only if it may find
@@ -223,10 +223,10 @@ def _may_fit(name: str, known: Sequence[str]) -> bool:
 
 def _anywhere(names: Sequence[str]) -> Iterator[Any]:
     """Yield every object, account and channel in the game that has exactly one of these names."""
-    from django.db.models import Q  # noqa: PLC0415  (only where Django is set up)
-    from evennia.accounts.models import AccountDB  # noqa: PLC0415
-    from evennia.comms.models import ChannelDB  # noqa: PLC0415
-    from evennia.objects.models import ObjectDB  # noqa: PLC0415
+    from django.db.models import Q  # only where Django is set up
+    from evennia.accounts.models import AccountDB
+    from evennia.comms.models import ChannelDB
+    from evennia.objects.models import ObjectDB
 
     bare = [name.lstrip("*") for name in names]
     for model, key in ((ObjectDB, "db_key"), (AccountDB, "username"), (ChannelDB, "db_key")):

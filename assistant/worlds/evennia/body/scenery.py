@@ -124,7 +124,7 @@ def min_level_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
 
 
 def _others_in_game(character: Any, assistants: Sequence[Any]) -> list[Any]:
-    import evennia  # noqa: PLC0415  (only where Django is set up)
+    import evennia  # only where Django is set up
 
     puppets = {session.get_puppet(): None for session in evennia.SESSION_HANDLER.get_sessions()}
     others = [one for one in {**puppets, **dict.fromkeys(assistants)} if one is not None and one is not character]

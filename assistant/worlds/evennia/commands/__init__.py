@@ -7,7 +7,7 @@ from typing import Any
 
 def all_commands() -> list[type[Any]]:
     """Return the classes of all commands. Imports Evennia, so Django must be set up."""
-    from assistant.worlds.evennia.commands.assistant import CmdAssistant  # noqa: PLC0415
-    from assistant.worlds.evennia.commands.rights import PLAYER_COMMANDS  # noqa: PLC0415
+    from assistant.worlds.evennia.commands.assistant import CmdAssistant
+    from assistant.worlds.evennia.commands.rights import PLAYER_COMMANDS
 
     return [CmdAssistant, *PLAYER_COMMANDS]

@@ -80,7 +80,7 @@ def renamed() -> Iterable[Finding]:
 
 def reactor_in_use() -> Finding:
     """Check whether Evennia works on the reactor in use."""
-    from twisted.internet import reactor  # noqa: PLC0415, TID251  (only its class is looked at)
+    from twisted.internet import reactor  # noqa: TID251  (only its class is looked at)
 
     name = type(reactor).__name__
     if name == "AsyncioSelectorReactor":
