@@ -15,7 +15,7 @@ from resilience import Deadline, DeadlineExceeded
 #: After so many seconds a check is reported as still running, and again after as many.
 SLOW_SECONDS = 3.0
 
-#: A check returns one sentence when all is well. Raises Trouble, Unclear or Skipped.
+#: A check returns one sentence when all is well. Raises Problem, Unclear or Skipped.
 Check = Callable[[], Coroutine[Deferred[Any], Any, str]]
 
 

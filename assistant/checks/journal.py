@@ -24,7 +24,7 @@ _MIB = 1024 * 1024
 
 
 def sound(path: Path, now: float) -> str:
-    """Check that the whole journal can be read, without changing it. Raises Trouble. `now` is in seconds since 1970."""
+    """Check that the whole journal can be read, without changing it. Raises Problem. `now` is in seconds since 1970."""
     if not path.exists():
         return f"{path} is not there yet and will be made"
     try:
@@ -39,7 +39,7 @@ def sound(path: Path, now: float) -> str:
 
 
 def durable(path: Path) -> str:
-    """Check that a commit in this folder is on disk when SQLite reports it as done. Raises Trouble.
+    """Check that a commit in this folder is on disk when SQLite reports it as done. Raises Problem.
 
     The check uses a scratch database beside the journal, because network file systems support no write-ahead log.
     """
@@ -72,7 +72,7 @@ def _pragmas(path: Path) -> tuple[str, int]:
 
 
 def room(path: Path, config: JournalConfig) -> str:
-    """Check that the disk has room for the journal to grow to its limit. Raises Trouble."""
+    """Check that the disk has room for the journal to grow to its limit. Raises Problem."""
     folder = path.parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent

@@ -97,7 +97,7 @@ class ModelChecks:
         await check(f"{self.place} file", LOOK_SECONDS, file)
 
     async def _reference(self) -> str:
-        """Check that the reference leads to a key, and that this key may go to this server. Raises Trouble."""
+        """Check that the reference leads to a key, and that this key may go to this server. Raises Problem."""
         config = self.config
         if config.provider not in known_providers.known_names():
             raise Problem(known_providers.no_such_provider(config.provider))
@@ -117,7 +117,7 @@ class ModelChecks:
         return f"{config.key} leads to one"
 
     async def _server(self) -> str:
-        """Check that a server of this provider answers at the address. Raises Trouble, Unclear."""
+        """Check that a server of this provider answers at the address. Raises Problem, Unclear."""
         config = self.config
         if config.provider == known_providers.AUTO:
             return await self._any_server()
@@ -136,7 +136,7 @@ class ModelChecks:
             return f"{trouble}; so the embedded model is used"
 
     async def _at(self, name: str, seconds: float) -> str:
-        """Check that a provider's server answers, and list its models. Raises Trouble, Unclear."""
+        """Check that a provider's server answers, and list its models. Raises Problem, Unclear."""
         provider = provider_of(self.config, self._key, name)
         if not provider.api_url:
             raise Problem(
@@ -162,7 +162,7 @@ class ModelChecks:
         return f"{provider.api_url} answers"
 
     async def _accepted(self) -> str:
-        """Check that the server accepts the key. Raises Trouble."""
+        """Check that the server accepts the key. Raises Problem."""
         provider = self._asked
         if self._refused is None and self._key and provider.lists_without_key and await self._pick():
             answer = await self._ask()
@@ -177,7 +177,7 @@ class ModelChecks:
         return f"{provider.api_url} takes it" if self._key else "the server wants none"
 
     async def _named(self) -> str:
-        """Check that the model of the settings exists, or that one can be chosen. Raises Trouble."""
+        """Check that the model of the settings exists, or that one can be chosen. Raises Problem."""
         provider, model = self._asked, self.config.model
         names = [offered.name for offered in self._listed or ()]
         if not await self._pick():
@@ -195,7 +195,7 @@ class ModelChecks:
         return f"{provider.model} is there" if model else f"none is named, so it is {provider.model}"
 
     async def _options(self) -> str:
-        """Check that the server accepts the options that are added to its requests. Raises Trouble, Unclear."""
+        """Check that the server accepts the options that are added to its requests. Raises Problem, Unclear."""
         names = options_set(self.config)
         answer = await self._ask()
         if isinstance(answer, LLMError):
@@ -214,7 +214,7 @@ class ModelChecks:
         return await ask_to_greet(provider, config, self.exchange, self.runner.clock)
 
     async def _tools(self) -> str:
-        """Check that the model calls a tool when it is asked to. Raises Trouble."""
+        """Check that the model calls a tool when it is asked to. Raises Problem."""
         answer = await self._ask()
         name = self._asked.model
         match answer:
@@ -232,7 +232,7 @@ class ModelChecks:
         return f"{name} calls tools{' in its text' if answer.from_fallback else ''}"
 
     async def _context(self) -> str:
-        """Check that the model can hold `context_tokens`, and say how tokens are counted. Raises Trouble, Unclear."""
+        """Check that the model can hold `context_tokens`, and say how tokens are counted. Raises Problem, Unclear."""
         wanted = self.config.context_tokens
         most = await self._holds()
         if self._uncounted and self.config.token_table:

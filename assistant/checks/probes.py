@@ -79,7 +79,7 @@ async def refused_option(
 
 
 def runs_here() -> str:
-    """Check that the package that runs the embedded model is installed. Raises Trouble."""
+    """Check that the package that runs the embedded model is installed. Raises Problem."""
     if find_spec("xllamacpp") is None:
         raise Problem(
             "the embedded model needs a package that is not here: pip install 'mud-assistant[embedded]', "
@@ -91,7 +91,7 @@ def runs_here() -> str:
 def file_there(chosen: str, folder: Path) -> str:
     """Check that the model's file and enough memory are there. Blocks.
 
-    Raises Trouble, or Unclear when the first start would fetch the file.
+    Raises Problem, or Unclear when the first start would fetch the file.
     """
     if chosen and chosen not in MODELS:
         path = Path(chosen)

@@ -33,11 +33,11 @@ class TypedLines(Protocol):
     typed: bool
 
     async def line(self) -> str:
-        """Return the next line without its end. Raises Ended. May be cancelled."""
+        """Return the next line without its end. Raises InputEnded. May be cancelled."""
         ...
 
     def unseen(self) -> AbstractContextManager[None]:
-        """Hide what is typed within this context. Raises Ended where that is impossible."""
+        """Hide what is typed within this context. Raises InputEnded where that is impossible."""
         ...
 
 
@@ -147,7 +147,7 @@ class StandardInput:
         self.typed = os.isatty(descriptor)
 
     async def line(self) -> str:
-        """Return the next line without its end. Raises Ended."""
+        """Return the next line without its end. Raises InputEnded."""
         return await in_daemon_thread(self._reactor, PATIENCE_SECONDS, self._read)
 
     def unseen(self) -> AbstractContextManager[None]:
@@ -155,7 +155,7 @@ class StandardInput:
         return _unseen(self._descriptor) if self.typed else nullcontext()
 
     def _read(self) -> str:
-        """Read up to the next line's end. Raises Ended. Blocks."""
+        """Read up to the next line's end. Raises InputEnded. Blocks."""
         while b"\n" not in self._rest:
             piece = os.read(self._descriptor, _PIECE_BYTES)
             if not piece and not self._rest:
