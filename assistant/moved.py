@@ -20,7 +20,7 @@ MOVED: Mapping[str, str] = MappingProxyType(
         "assistant.bound_keys": "assistant.models.bound_keys",
         "assistant.build": "assistant.runtime.build",
         "assistant.choose_model": "assistant.models.choose",
-        "assistant.ears": "assistant.runtime.ears",
+        "assistant.ears": "assistant.runtime.listener",
         "assistant.redaction": "assistant.keys.redaction",
         "assistant.settings": "assistant.config.settings",
         "assistant.storage": "assistant.runtime.storage",

@@ -12,7 +12,7 @@ from assistant.keys.disguises import KeyPieces
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant, OnFailure
-from assistant.runtime.ears import AssistantListener
+from assistant.runtime.listener import AssistantListener
 from assistant.runtime.storage import Storage
 from assistant.worlds.embedded.hamlet import Place
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld

@@ -17,7 +17,7 @@ from assistant.journal import MemoryJournal, StreamEntry
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import AssistantListener
+from assistant.runtime.listener import AssistantListener
 from assistant.runtime.storage import JournalFile, Storage, in_memory
 from assistant.worlds.embedded.hamlet import Place, Room
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld

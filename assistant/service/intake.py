@@ -15,7 +15,7 @@ from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.runtime import inbox
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import MakeEvent
+from assistant.runtime.listener import MakeEvent
 from assistant.runtime.storage import Storage
 from resilience import Launcher
 from tools import Principal

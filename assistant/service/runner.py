@@ -23,7 +23,7 @@ from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import build_assistant, granted_tools, manners_of
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import MakeEvent
+from assistant.runtime.listener import MakeEvent
 from assistant.runtime.storage import Storage
 from assistant.service.host import Embodiment, Observers
 from assistant.service.intake import Intake, PendingInbox

@@ -21,7 +21,7 @@ from assistant.memory.rights import MemoryMutes
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import AssistantListener
+from assistant.runtime.listener import AssistantListener
 from assistant.runtime.storage import Storage
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider

@@ -87,7 +87,7 @@ def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
     """What is put off until an assistant is made would only look like a gain."""
     more = {name for name in loaded(READY) - loaded(CORE) if name.split(".")[0] in {"assistant", "tools", "llm"}}
     assert more == {
-        "assistant.runtime.ears",
+        "assistant.runtime.listener",
         "assistant.worlds",
         "assistant.worlds.embedded",
         "assistant.worlds.embedded.world",

@@ -13,7 +13,7 @@ from assistant.journal import SqliteJournal
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
-from assistant.runtime.ears import AssistantListener
+from assistant.runtime.listener import AssistantListener
 from assistant.runtime.storage import JournalFile, Storage
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider

@@ -14,14 +14,14 @@ from assistant.config.schema import Config
 from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.ears import BodyListener
+from assistant.runtime.listener import BodyListener
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.service.wording.showing import scene_text
 from assistant.surfaces.trial.piped import DiscreetScreen, PipeLines, PlainScreen, Screen
 from assistant.surfaces.trial.session import Session
-from assistant.surfaces.trial.watching import TrialObserver, VisitorEars
+from assistant.surfaces.trial.watching import TrialObserver, VisitorListener
 from assistant.worlds.embedded.hamlet import HAMLET, Place
 from assistant.worlds.embedded.world import EmbeddedWorld
 from tools import Kind, Principal
@@ -156,7 +156,9 @@ class Trial:
         self._screen, self._observer = screen, observer
         self._runner.observers.add(observer)
         visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
-        body = self._world.add(visitor, listener=VisitorEars(screen, visitor), description="A visitor from far away.")
+        body = self._world.add(
+            visitor, listener=VisitorListener(screen, visitor), description="A visitor from far away."
+        )
         session = Session(body, self._runner, self.assistant_name, observer, screen, service)
         service.troubles.watch(session.troubled)
         return session

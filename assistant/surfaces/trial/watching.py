@@ -13,8 +13,8 @@ from tools import Principal
 from tools.text.clean import one_line
 
 
-class VisitorEars:
-    """The visitor's ears and eyes: shows each event on the screen."""
+class VisitorListener:
+    """Shows the visitor each event on the screen."""
 
     def __init__(self, screen: Screen, me: Principal) -> None:
         self._screen = screen

@@ -17,7 +17,7 @@ from assistant.events.classify import Attention, Classification, Manners, classi
 from assistant.events.conversation import Conversations, is_farewell
 from assistant.events.events import ChannelSaid, Event, Left, Said
 from assistant.runtime import company
-from assistant.runtime.ears import AssistantListener
+from assistant.runtime.listener import AssistantListener
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve

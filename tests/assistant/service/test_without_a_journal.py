@@ -15,7 +15,7 @@ from assistant.config.settings import SettingsError
 from assistant.errors import NoModelError
 from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
-from assistant.runtime.ears import BodyListener
+from assistant.runtime.listener import BodyListener
 from assistant.service import runner as runners
 from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
 from assistant.service.runner import AssistantRunner, RunnerState
