@@ -228,8 +228,8 @@ warnings.simplefilter("ignore")
 import django, evennia
 django.setup()
 evennia._init()
-from assistant.worlds.evennia.commands.thinking import parsed
-change = parsed("exa sage env:EXAMPLE_API_KEY")
+from assistant.worlds.evennia.commands.thinking import parse_change
+change = parse_change("exa sage env:EXAMPLE_API_KEY")
 print(change.provider, change.model, change.key)
 """
     done = in_the_copy(copy, tmp_path, script)

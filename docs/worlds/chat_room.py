@@ -286,8 +286,9 @@ class Terminal(LineReceiver):
 
 def main(path: Path) -> None:
     """Talk until the input ends, with the settings of `path` (docs/settings.md)."""
-    from twisted.internet import reactor
+    from twisted.internet import reactor as the_reactor
 
+    reactor: Any = the_reactor
     StandardIO(Terminal(reactor, Visit(reactor, read_settings(path, {}), path.parent, print)))
     reactor.run()
 
