@@ -4,7 +4,6 @@ Knows nothing of language models or games. Read `pipeline.py` first; when a circ
 `admission/breaker.py`.
 """
 
-import warnings
 from typing import TYPE_CHECKING
 
 from resilience.admission.attempt import Attempt, Verdict
@@ -41,6 +40,7 @@ from resilience.errors import (
 from resilience.http.exchange import HttpExchange
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.pipeline import Pipeline
+from resilience.renamed import former_names
 from resilience.snapshot import Snapshot
 
 __all__ = [
@@ -94,22 +94,15 @@ __all__ = [
     "origin_of",
 ]
 
-#: The new name of each public thing that was renamed; its former name is understood for one release.
-_RENAMED = {
-    "Barred": "Revoked",
-    "Order": "Call",
-    "Passage": "Attempt",
-    "State": "CircuitState",
-    "Target": "CallTarget",
-    "Told": "RateLimitSnapshot",
-}
-
-if not TYPE_CHECKING:  # a type checker would take every name for a valid one
-
-    def __getattr__(name: str) -> object:
-        """Return what had this name, and warn the code that uses it."""
-        if name not in _RENAMED:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        new = _RENAMED[name]
-        warnings.warn(f"{__name__}.{name} is now called {__name__}.{new}", DeprecationWarning, stacklevel=2)
-        return globals()[new]
+if not TYPE_CHECKING:
+    __getattr__ = former_names(
+        __name__,
+        {
+            "Barred": "Revoked",
+            "Order": "Call",
+            "Passage": "Attempt",
+            "State": "CircuitState",
+            "Target": "CallTarget",
+            "Told": "RateLimitSnapshot",
+        },
+    )

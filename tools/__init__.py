@@ -3,8 +3,9 @@
 Read `execution/dispatch.py` first. Whether a call may happen is decided in `policy/decide.py`.
 """
 
-import warnings
+from typing import TYPE_CHECKING
 
+from resilience.renamed import former_names
 from tools.context import Pending, Requirement, ToolContext
 from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
 from tools.execution.dispatch import Dispatcher
@@ -82,19 +83,14 @@ __all__ = [
     "strip_speech_label",
 ]
 
-#: Public names of the version before, understood for one release, and what they are called now.
-_FORMER_NAMES = {
-    "Caps": "EffectLimits",
-    "Rules": "PolicyConfig",
-    "Sight": "ContextTrust",
-    "acted": "strip_actor_name",
-    "spoken": "strip_speech_label",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Return what has this former name. Warns with the present name. Raises AttributeError for any other name."""
-    if name not in _FORMER_NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(f"tools.{name} is now called tools.{_FORMER_NAMES[name]}", DeprecationWarning, stacklevel=2)
-    return globals()[_FORMER_NAMES[name]]
+if not TYPE_CHECKING:
+    __getattr__ = former_names(
+        __name__,
+        {
+            "Caps": "EffectLimits",
+            "Rules": "PolicyConfig",
+            "Sight": "ContextTrust",
+            "acted": "strip_actor_name",
+            "spoken": "strip_speech_label",
+        },
+    )

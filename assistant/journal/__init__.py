@@ -3,7 +3,7 @@
 `MemoryJournal` keeps it as long as the process lives. `SqliteJournal` keeps it on disk, in a `Store`.
 """
 
-import warnings
+from typing import TYPE_CHECKING
 
 from assistant.journal.errors import (
     AlreadyRecorded,
@@ -40,6 +40,7 @@ from assistant.journal.tables.notes import Muted, StoredMutes, StoredNotes
 from assistant.journal.tables.process_wide import StoredBindings, StoredUsage
 from assistant.journal.tables.removal import Pruned, next_prune_after
 from assistant.journal.tables.stream import LoadedStream, StoredStream
+from resilience.renamed import former_names
 
 __all__ = [
     "NO_CHANGE",
@@ -86,10 +87,5 @@ __all__ = [
     "next_prune_after",
 ]
 
-
-def __getattr__(name: str) -> type[OpeningRefused]:
-    """Return `OpeningRefused` for the name it had in the release before."""
-    if name != "Refused":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("assistant.journal.Refused is now called OpeningRefused", DeprecationWarning, stacklevel=2)
-    return OpeningRefused
+if not TYPE_CHECKING:
+    __getattr__ = former_names(__name__, {"Refused": "OpeningRefused"})
