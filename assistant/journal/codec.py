@@ -54,6 +54,13 @@ class Codec(Generic[T]):
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BrokenRecord(f"a record with something missing or wrong ({type(error).__name__}: {error})") from error
 
+    def find(self, record: object) -> T | None:
+        """Return the value of a record, None when it has none that this program can read."""
+        try:
+            return self.decode(record)
+        except (BrokenRecord, NewerRecord):
+            return None
+
 
 def seal(text: bytes) -> bytes:
     """Return the text with its checksum appended."""

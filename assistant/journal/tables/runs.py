@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from assistant.events.outcome import Cancelled, Failed, Outcome, settles
 from assistant.journal.codec import Codec
-from assistant.journal.errors import AlreadyRecorded, BrokenRecord, NewerRecord, UnknownRun
+from assistant.journal.errors import AlreadyRecorded, UnknownRun
 from assistant.journal.protocol import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
 from assistant.journal.records import CALL, EXECUTED, OUTCOME, RESPONSE
 from assistant.journal.tables import inbox
@@ -147,8 +147,7 @@ def unknown_effects(db: sqlite3.Connection, assistant: str) -> tuple[UnknownEffe
         (assistant,),
     )
     return tuple(
-        UnknownEffect(f"{PREFIX}{run}", step, index, _readable(CALL, record), at)
-        for run, step, index, record, at in rows
+        UnknownEffect(f"{PREFIX}{run}", step, index, CALL.find(record), at) for run, step, index, record, at in rows
     )
 
 
@@ -161,11 +160,4 @@ def steps(db: sqlite3.Connection, run: int) -> tuple[InterruptedStep, ...]:
 
 
 def _by_place(db: sqlite3.Connection, query: str, run: int, codec: Codec[T]) -> dict[At, T | None]:
-    return {(step, index): _readable(codec, record) for step, index, record in db.execute(query, (run,))}
-
-
-def _readable(codec: Codec[T], record: bytes) -> T | None:
-    try:
-        return codec.decode(record)
-    except (BrokenRecord, NewerRecord):
-        return None
+    return {(step, index): codec.find(record) for step, index, record in db.execute(query, (run,))}

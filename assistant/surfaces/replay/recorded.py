@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Outcome
-from assistant.journal import Accepted, BrokenRecord, NewerRecord
+from assistant.journal import Accepted
 from assistant.journal.codec import Codec
 from assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
 from assistant.journal.schema import columns_of
@@ -170,7 +170,7 @@ def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[Unknown
         (assistant,),
     )
     return [
-        UnknownCall(whose, f"{_PREFIX}{run}", step, index, _value(CALL, record), at, name_of(db, whose))
+        UnknownCall(whose, f"{_PREFIX}{run}", step, index, CALL.find(record), at, name_of(db, whose))
         for whose, run, step, index, record, at in rows.fetchall()
     ]
 
@@ -185,7 +185,7 @@ def _run(db: sqlite3.Connection, row: _Row) -> RecordedRun:
         (number,),
     )
     events = [_accepted(*values) for values in rows]
-    outcome: Outcome | None = None if record is None else _value(OUTCOME, record)
+    outcome: Outcome | None = None if record is None else OUTCOME.find(record)
     steps, unreadable = _steps(db, number)
     unreadable += events.count(None) + (outcome is None and record is not None)
     readable = tuple(event for event in events if event is not None)
@@ -215,22 +215,14 @@ def _steps(db: sqlite3.Connection, run: int) -> tuple[tuple[RecordedStep, ...], 
 
 
 def _by_place(rows: Iterable[tuple[int, int, bytes]], codec: Codec[T]) -> dict[tuple[int, int], T | None]:
-    return {(step, index): _value(codec, record) for step, index, record in rows}
+    return {(step, index): codec.find(record) for step, index, record in rows}
 
 
 def _accepted(record: bytes, verdict: str, importance: int, addressed: int) -> Accepted | None:
-    event = _value(EVENT, record)
+    event = EVENT.find(record)
     if event is None or verdict not in set(Classification):
         return None
     return Accepted(event, Attention(Classification(verdict), importance, bool(addressed)))
-
-
-def _value(codec: Codec[T], record: bytes) -> T | None:
-    """Return the value of a record, None when it cannot be read."""
-    try:
-        return codec.decode(record)
-    except (BrokenRecord, NewerRecord):
-        return None
 
 
 def in_whole_answers(run: RecordedRun) -> RecordedRun:
