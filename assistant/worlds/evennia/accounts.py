@@ -24,8 +24,9 @@ from assistant.errors import AssistantError
 from assistant.events.events import ChannelSaid, Event, Paged
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import server
-from assistant.worlds.evennia.body.far_speech import CATEGORY, PAGE_TAG, AccountChannel
+from assistant.worlds.evennia.body.far_speech import PAGE_TAG, AccountChannel
 from assistant.worlds.evennia.body.identity import Writers, principal_of
+from assistant.worlds.evennia.stored import CATEGORY
 from tools import Principal
 from tools.text.clean import one_line
 

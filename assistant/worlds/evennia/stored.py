@@ -28,6 +28,7 @@ KEPT_SEARCH = "mud_assistant_search_before"
 OVERRIDES = "overrides"
 #: The script's tag while the assistant is switched off, through any restart, until it is started again.
 OFF = "off"
+#: The category of our tags: of such a script, and of an account, whose tag names its character.
 CATEGORY = "mud_assistant"
 
 

@@ -12,11 +12,10 @@ from evennia.utils import create
 
 from assistant.worlds.evennia.body.border import MAX_NAME, border, escape_for_game
 from assistant.worlds.evennia.body.identity import Writers
+from assistant.worlds.evennia.stored import CATEGORY
 from tools import ToolFailed
 from tools.text.clean import one_line
 
-#: The category of the tag of such an account; the tag names the character.
-CATEGORY = "mud_assistant"
 #: The tag with which Evennia's own `page` command marks its messages.
 PAGE_TAG = ("page", "comms")
 #: The most characters that are said at once; the tools allow no more.
