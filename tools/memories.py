@@ -1,0 +1,161 @@
+"""The memory of a character: what it heard, saw, noted and concluded, each with who may be told of it.
+
+Four labels make a memory safe to show. `authority` is the lowest level of all it is made of, `sources` are all whose
+words are in it, `audience` is who may be told of it, `made_of` names the memories it was derived from. What is derived
+gets the lowest authority, all sources, and the audience that its parts have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from tools.text.clean import clean_heard, one_line
+from tools.trust import Audience
+
+#: How many memories are given back when nobody asks for more or fewer.
+RECALLED = 5
+#: The longest text of one memory, and the longest name, in characters.
+MAX_TEXT, MAX_NAME = 2000, 120
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+
+
+class MemoryKind(StrEnum):
+    """Where a memory is from."""
+
+    HEARD = "heard"  # words that somebody else spoke
+    SEEN = "seen"  # something that happened where the character was
+    NOTE = "note"  # a note of the version before
+    FACT = "fact"  # what the character chose to remember, in its own words
+    REFLECTION = "reflection"  # derived from other memories while nobody was there
+    LORE = "lore"  # what the owner wrote about the world
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing remembered. `at` is in seconds since 1970; `importance` is from 1 to 10.
+
+    `who` is the id of the principal whose words or deed it is, or for whom it was noted; `name` is the name they had
+    then; both are empty for nobody. `how` tells how it was heard ("whispered to you"), empty for what was not spoken.
+    `about` holds the ids of other principals that the words are about. `superseded_by` is the id of the newer memory
+    that holds in its place. `expires` is when it is of no use any more, None for never.
+    """
+
+    id: str
+    text: str
+    kind: MemoryKind
+    at: float
+    who: str = ""
+    name: str = ""
+    how: str = ""
+    place: str = ""
+    importance: int = 5
+    authority: int = 0
+    sources: frozenset[str] = frozenset()
+    audience: Audience = None
+    made_of: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    superseded_by: str = ""
+    expires: float | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """The room the memory takes in the store, in bytes of UTF-8: its text and the name."""
+        return len(self.text.encode(errors="replace")) + len(self.name.encode(errors="replace"))
+
+    def is_from(self, principal_id: str) -> bool:
+        """Tell whether it came from this principal, by their own words or through others'."""
+        return principal_id == self.who or principal_id in self.sources
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What fits a query, best first. `before` holds, for the id of a newer memory, the older ones it corrects.
+
+    `withheld` counts the memories that fit as well and that only the asker may hear. `unsure` holds the ids of those
+    that only mean something alike, and share no word with the query.
+    """
+
+    memories: tuple[Memory, ...] = ()
+    withheld: int = 0
+    before: tuple[tuple[str, str], ...] = ()
+    unsure: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A memory that was written down: as a `new` one, or as one that was known. `dropped` made room for it."""
+
+    memory: Memory
+    new: bool = True
+    dropped: tuple[Memory, ...] = field(default=())
+
+
+class Memories(Protocol):
+    """What one character remembers. Each method returns when what it wrote is safe."""
+
+    def keep(self, memory: Memory) -> Awaitable[Kept]:
+        """Write a memory down. The same words of the same person for the same audience are one memory, made newer.
+
+        Raises ToolFailed when it cannot fit.
+        """
+        ...
+
+    def recall(self, query: str, *, hearers: Audience, asker: str = "", limit: int = RECALLED) -> Awaitable[Recalled]:
+        """Return at most `limit` memories that fit `query` and that each of the `hearers` may be told.
+
+        None is everybody; with no hearers at all, as for the owner, everything is given. An empty query fits
+        everything, newest first. `asker` is the principal for whom the withheld ones are counted.
+        """
+        ...
+
+    def about(self, principal_id: str) -> Awaitable[Sequence[Memory]]:
+        """Return what came from this principal or is about them, newest first: what a player may see and delete."""
+        ...
+
+    def drop(self, memory_id: str) -> Awaitable[int]:
+        """Delete one memory and what was derived from it. Return how many there were."""
+        ...
+
+    def forget(self, principal_id: str) -> Awaitable[int]:
+        """Delete every memory that has this principal among its sources. Return how many there were."""
+        ...
+
+    def supersede(self, old_id: str, new: Memory) -> Awaitable[bool]:
+        """Keep `new` and mark the old one as superseded by it, both or neither.
+
+        Return False, and change nothing, when the old one is not there or is from somebody else: only who said it, or
+        the operator, may correct it.
+        """
+        ...
+
+
+def describe_age(seconds: float) -> str:
+    """Say in words how long ago something was."""
+    for size, one, many in ((_DAY, "yesterday", "{} days ago"), (_HOUR, "an hour ago", "{} hours ago")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return one if count == 1 else many.format(count)
+    count = int(seconds // _MINUTE)
+    if count < 1:
+        return "just now"
+    return "a minute ago" if count == 1 else f"{count} minutes ago"
+
+
+def describe_memory(memory: Memory, now: float) -> str:
+    """Return a memory as one line of data with its origin: `3 days ago, Ann told you: "..."`. `now` as `Memory.at`."""
+    text, name = clean_heard(memory.text, MAX_TEXT), one_line(memory.name, max_chars=MAX_NAME)
+    age = describe_age(now - memory.at)
+    match memory.kind:
+        case MemoryKind.HEARD:
+            return f'{age}, {name or "somebody"} {memory.how or "said"}: "{text}"'
+        case MemoryKind.SEEN:
+            return f"{age}, you saw: {text}"
+        case MemoryKind.LORE:
+            return f"you know: {text}"
+        case MemoryKind.REFLECTION:
+            return f"you concluded {age}: {text}"
+        case MemoryKind.FACT | MemoryKind.NOTE:
+            return f"{age}, you noted{f' for {name}' if name else ''}: {text}"
