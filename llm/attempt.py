@@ -103,11 +103,7 @@ class AttemptRunner:
             return await sink.result()
         except LLMError as error:
             error.partial = error.partial or sink.accumulator.text
-            if sink.status != HTTP_OK:
-                apply(error, sink.headers, self._moment())
-            if error.retry_at is None and error.wishes:
-                told = Headers({name: [value] for name, value in error.wishes.items()})
-                error.retry_at = retry_wish(told, self._moment())
+            set_retry_at(error, Headers() if sink.status == HTTP_OK else sink.headers, self._moment())
             raise
 
     def _report_limits(self, sink: AnswerSink, attempt: Attempt) -> RateLimitInfo | None:
@@ -158,12 +154,22 @@ class _HeardSink:
         return self._sink.data(piece)
 
 
-def map_failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerSink) -> LLMError:
-    """Turn a failed exchange into an error of this package. This is the only place that does."""
+def set_retry_at(error: LLMError, headers: Headers, moment: Moment) -> None:
+    """Note in an error when its server wants to be asked again: by the headers, else by what the body said."""
+    apply(error, headers, moment)
+    if error.retry_at is None and error.wishes:
+        error.retry_at = retry_wish(Headers({name: [value] for name, value in error.wishes.items()}), moment)
+
+
+def map_failed_exchange(error: ResilienceError, provider: LLMProvider, sink: AnswerSink | None = None) -> LLMError:
+    """Turn a failed exchange into an error of this package. This is the only place that does.
+
+    `sink` is the reader of an answer that was to be streamed.
+    """
     match error:
         case BodyTooLarge():
             return ProtocolError(error.message, provider.name, provider.model)
-        case ConnectionLost(began=True):
+        case ConnectionLost(began=True) if sink is not None:
             return sink.broken(error.message)
         case ConnectFailed(untrusted=True):
             return Unavailable(error.message, provider.name, provider.model, should_retry=False)

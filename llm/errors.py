@@ -18,6 +18,7 @@
     │   └── UnpairedServerTool a server tool's call in the history has no result; the client leaves it out
     ├── ProtocolError          it responded, but not with an answer
     │   └── SchemaMismatch     the text does not match the JSON Schema that was asked for
+    ├── BadVectors             it answered with vectors that cannot be used: NaN, zeros, another length
     ├── BudgetReached          our own budget for the day is used up; nothing was sent
     └── LLMDeadlineExceeded    our own time ran out
 
@@ -165,6 +166,11 @@ class SchemaMismatch(ProtocolError):
     """The answer is not JSON of the requested schema. `answer` keeps its text."""
 
     answer: str = field(default="", repr=False)
+
+
+@dataclass(eq=False)
+class BadVectors(LLMError):
+    """The vectors that came cannot be used: NaN, infinity, zeros, another length or number than was asked for."""
 
 
 @dataclass(eq=False)

@@ -17,6 +17,7 @@ from time import perf_counter
 from types import FrameType
 
 from llm.embedded.errors import SourceFailed
+from llm.embedded.fetching.convert import MINILM, MINILM_NAME
 from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, default_data_dir
 from llm.embedded.fetching.parts import fetch_parts
 from llm.embedded.fetching.store import ModelStore
@@ -48,6 +49,7 @@ def fetch(store: ModelStore, order: Sequence[str], environment: Mapping[str, str
         "upstream": partial(fetch_upstream, store, opener),
         "parts": partial(fetch_parts, store, environment),
     }
+    order = [name for name in order if name != "upstream" or store.model.upstream_url]
     reasons: list[str] = []
     announced = False
     with store.locked():
@@ -98,9 +100,11 @@ def main(arguments: Sequence[str]) -> int:
     """Fetch the model file. Return the exit status: 0 when the file is there, 1 when it could not be fetched."""
     parser = ArgumentParser(prog="python -m llm.embedded.fetch", description="Fetch the pinned local model.")
     parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="folder that holds model files")
-    parser.add_argument("--model-name", choices=MODELS, help="which model; small when it is not given")
+    known = {**MODELS, MINILM_NAME: MINILM}
+    parser.add_argument("--model-name", choices=known, help="which model; small when it is not given")
     parser.add_argument("--end-with-stdin", action="store_true", help="end when stdin is closed (set by a parent)")
     options = parser.parse_args(arguments)
+    model = known[options.model_name] if options.model_name else DEFAULT_MODEL
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     if options.end_with_stdin:
@@ -108,9 +112,7 @@ def main(arguments: Sequence[str]) -> int:
     report = Reporter(sys.stdout, perf_counter)
     try:
         order = source_order(os.environ.get(SOURCES_VARIABLE) or DEFAULT_SOURCES)
-        store = ModelStore(
-            options.data_dir, MODELS[options.model_name] if options.model_name else DEFAULT_MODEL, report
-        )
+        store = ModelStore(options.data_dir, model, report)
         report.model(str(fetch(store, order, os.environ, https_opener())))
     except (SourceFailed, OSError) as error:
         report.error(_reason(error))

@@ -35,6 +35,8 @@ LOOPBACK = "127.0.0.1"
 _CACHE_MIB = 256
 _HEALTH_SECONDS = 10.0
 _WARNINGS = 2
+#: The context of a model of sentence vectors, in tokens. It reads a text at once, so all its batches are as long.
+EMBEDDING_TOKENS = 512
 #: The game's own process has priority when both need the processor.
 _NICENESS = 5
 
@@ -90,6 +92,9 @@ def _start(library: Any, options: Namespace, key: str, template: str) -> Any:
     params.verbosity, params.cache_ram_mib = _WARNINGS, _CACHE_MIB
     if template:
         params.chat_template = template
+    if options.embeddings:
+        params.embedding, params.pooling_type = True, library.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+        params.n_ctx = params.n_batch = params.n_ubatch = EMBEDDING_TOKENS
     try:
         return library.Server(params)
     except (RuntimeError, MemoryError) as error:
@@ -139,6 +144,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", type=int, default=default_threads())
     parser.add_argument("--ctx", type=int, default=4096, help="context length in tokens")
     parser.add_argument("--port", type=int, default=0, help="port to use when it is free; 0 for any")
+    parser.add_argument("--embeddings", action="store_true", help="serve sentence vectors, in a context of its own")
     options = parser.parse_args(arguments)
     # The default action needs no interpreter, which loading holds for seconds. There is nothing to tidy up.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

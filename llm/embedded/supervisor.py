@@ -44,9 +44,10 @@ class Commands:
     server: tuple[str, ...]
 
     @classmethod
-    def of(cls, python: str) -> Commands:
-        """Return commands that run our own modules with the given Python."""
-        return cls(module_command(python, "llm.embedded.fetch"), module_command(python, "llm.embedded.server"))
+    def of(cls, python: str, *, embeddings: bool = False) -> Commands:
+        """Return commands that run our own modules with the given Python. `embeddings`: serve sentence vectors."""
+        server = module_command(python, "llm.embedded.server")
+        return cls(module_command(python, "llm.embedded.fetch"), (*server, "--embeddings") if embeddings else server)
 
 
 class _Restarts:

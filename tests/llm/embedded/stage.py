@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -90,3 +91,34 @@ def build_stage(root: Path) -> Stage:
     built = Stage(links, data_dir, model)
     built.with_parts(*(built.add_part(n, {f"part{n:02}.bin": piece}) for n, piece in enumerate(PIECES, 1)))
     return built
+
+
+def make_weights(width: int = 32, words: int = 6) -> tuple[bytes, dict[str, list[float]]]:
+    """A BERT model of one layer as safetensors, and the numbers of each tensor, which differ everywhere."""
+    layer, wide = "encoder.layer.0", 2 * width
+    square = ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense")
+    norms = (f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm", "embeddings.LayerNorm")
+    shapes = {
+        "embeddings.word_embeddings.weight": [words, width],
+        "embeddings.token_type_embeddings.weight": [2, width],
+        "embeddings.position_embeddings.weight": [8, width],
+        **{f"{layer}.{name}.weight": [width, width] for name in square},
+        **{f"{layer}.{name}.bias": [width] for name in square},
+        **{f"{name}.{kind}": [width] for name in norms for kind in ("weight", "bias")},
+        f"{layer}.intermediate.dense.weight": [wide, width],
+        f"{layer}.intermediate.dense.bias": [wide],
+        f"{layer}.output.dense.weight": [width, wide],
+        f"{layer}.output.dense.bias": [width],
+        "pooler.dense.bias": [width],
+    }
+    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
+    numbers: dict[str, list[float]] = {}
+    data = b""
+    for name, shape in shapes.items():
+        count = shape[0] * (shape[1] if shape[1:] else 1)
+        numbers[name] = [((at * 37 + len(name) * 11) % 201 - 100) / 64 for at in range(count)]
+        packed = struct.pack(f"<{count}f", *numbers[name])
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(packed)]}
+        data += packed
+    encoded = json.dumps(header).encode()
+    return struct.pack("<Q", len(encoded)) + encoded + data, numbers

@@ -19,6 +19,9 @@ import http.server, json, os, sys, threading
 from types import SimpleNamespace
 
 
+llama_pooling_type = SimpleNamespace(LLAMA_POOLING_TYPE_MEAN="mean")
+
+
 class CommonParams(SimpleNamespace):
     def __init__(self):
         super().__init__(model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace())
@@ -160,3 +163,14 @@ def test_keeps_the_wanted_port_only_when_it_is_free() -> None:
 
 def test_uses_some_but_not_all_of_a_large_machine() -> None:
     assert 1 <= default_threads() <= 4
+
+
+def test_serves_vectors_in_batches_as_long_as_the_context(model: Path, environment: dict[str, str]) -> None:
+    with serve(model, environment, "--embeddings", "--ctx", "4096") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        _, errors = process.communicate()
+
+    given = json.loads(errors)
+    assert (given["embedding"], given["pooling_type"]) == (True, "mean")
+    assert given["n_ctx"] == given["n_batch"] == given["n_ubatch"] == 512
