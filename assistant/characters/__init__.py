@@ -1,0 +1,37 @@
+"""Characters: who an assistant plays, how they talk and greet, and the lore they know, from files and from cards."""
+
+from assistant.characters.activation import Activated, LoreScanner
+from assistant.characters.added_lore import FoundCharacter, LorePiece, add_lore, delete_lore, read_with_sources
+from assistant.characters.card import CardPreview, preview_card
+from assistant.characters.character import CardRefused, Character, CharacterError, Lorebook, LoreEntry
+from assistant.characters.game_files import check_export_name, read_typed_card, write_typed_card
+from assistant.characters.importing import export_card, import_card, write_character
+from assistant.characters.reading import FOLDER, SHIPPED, character_folder, list_characters, read_character
+
+__all__ = [
+    "FOLDER",
+    "SHIPPED",
+    "Activated",
+    "CardPreview",
+    "CardRefused",
+    "Character",
+    "CharacterError",
+    "FoundCharacter",
+    "LoreEntry",
+    "LorePiece",
+    "LoreScanner",
+    "Lorebook",
+    "add_lore",
+    "character_folder",
+    "check_export_name",
+    "delete_lore",
+    "export_card",
+    "import_card",
+    "list_characters",
+    "preview_card",
+    "read_character",
+    "read_typed_card",
+    "read_with_sources",
+    "write_character",
+    "write_typed_card",
+]

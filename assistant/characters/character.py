@@ -1,0 +1,115 @@
+"""Defines a character: who they are, how they talk, how they greet, and the lore they know. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from assistant.errors import AssistantError
+
+#: The longest persona, greeting, line of an example, lore text, title and key, in characters.
+MAX_PERSONA, MAX_GREETING, MAX_EXAMPLE, MAX_LORE, MAX_TITLE, MAX_KEY = 8000, 1200, 300, 8000, 120, 120
+#: The most examples, greetings, lore entries, and keys of one entry.
+MAX_EXAMPLES, MAX_GREETINGS, MAX_ENTRIES, MAX_KEYS = 12, 20, 1000, 50
+#: How many lines are searched for the keys of a lorebook that does not say.
+SCAN_DEPTH = 4
+#: These stand in texts for the names of the character and of the player, until both are known.
+CHAR, USER = "{{char}}", "{{user}}"
+#: Bytes of UTF-8 in a token of English; low, so that the estimate errs towards too many tokens.
+_BYTES_PER_TOKEN = 3.8
+_NO_NAME = re.compile(r"[^\w' -]+")
+MAX_NAME = 40
+
+
+class CharacterError(AssistantError):
+    """A character cannot be read or written; the message names the file and the place, and says what to do."""
+
+
+class CardRefused(CharacterError):
+    """A card or lorebook that somebody else made cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """One thing a character knows, shown to the model when one of its keys is heard.
+
+    `constant` is always shown. `secondary` keys, where there are any, are judged by `logic`: "any" or "all" of them
+    must be heard as well, "not_any" or "not_all" must not. `priority` decides which entries stay when not all fit;
+    None: the `order` decides. Shown in `order`, the largest last. With `reached` an entry may be found by the text of
+    another one, with `reaches` its own text may find others.
+    """
+
+    title: str
+    text: str
+    keys: tuple[str, ...] = ()
+    secondary: tuple[str, ...] = ()
+    logic: str = "any"
+    constant: bool = False
+    priority: int | None = None
+    order: int = 100
+    case_sensitive: bool = False
+    reached: bool = True
+    reaches: bool = True
+
+    @property
+    def id(self) -> str:
+        """Return a short id that is the same as long as title and text are."""
+        return blake2b(f"{self.title}\0{self.text}".encode(errors="replace"), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Lorebook:
+    """What a character knows. `scan_depth` is in lines, `token_budget` in tokens; None: a share of the window.
+
+    With `recursive`, the texts of entries that were found may find others.
+    """
+
+    entries: tuple[LoreEntry, ...] = ()
+    scan_depth: int = SCAN_DEPTH
+    token_budget: int | None = None
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """A part that an assistant plays.
+
+    `examples` are lines heard, each with what the character says to it. Texts may hold `{{char}}`, and greetings
+    `{{user}}`: `named` replaces the first, the greeting the second. `original` is the file it was imported from, as
+    it was, for export; empty for none.
+    """
+
+    name: str
+    persona: str = ""
+    speech: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+    greetings: tuple[str, ...] = ()
+    lore: Lorebook = field(default_factory=Lorebook)
+    original: bytes = b""
+
+    @property
+    def front(self) -> str:
+        """Return what the model is told of the part: the persona, and how they talk."""
+        return "\n".join(filter(None, (self.persona, self.speech and f"How you talk: {self.speech}")))
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text, for any model."""
+    return -int(-len(text.encode(errors="replace")) // _BYTES_PER_TOKEN)
+
+
+def valid_name(text: str) -> str:
+    """Return the text as a name an assistant can have; empty when nothing of it can be one."""
+    return " ".join(_NO_NAME.sub(" ", text).split()).lstrip("' -")[:MAX_NAME].strip()
+
+
+def file_name(name: str) -> str:
+    """Return the name under which a character is kept: lower case letters, digits and hyphens; may be empty."""
+    return re.sub(r"[\W_]+", "-", name.casefold()).strip("-")[:MAX_NAME]
+
+
+def unique_titles(entries: Iterable[LoreEntry]) -> tuple[LoreEntry, ...]:
+    """Return the entries without those that have the title and text of an earlier one."""
+    return tuple({entry.id: entry for entry in reversed(list(entries))}.values())[::-1]

@@ -1,0 +1,84 @@
+"""Expands the macros of character cards, once and in one pass. Pure: chance is drawn from a seed.
+
+What is inserted is not expanded again, so that a player may be called `{{char}}`.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from assistant.characters.character import CHAR, USER
+
+#: Stands for the player in texts that every player is meant by.
+WHOEVER = "whoever speaks to you"
+_MACRO = re.compile(r"\{\{([^{}]*)\}\}|<(char|bot|user)>", re.IGNORECASE)
+_LEFT = re.compile(r"\{\{(?!(?:char|user)\}\})|(?<!\{\{char)(?<!\{\{user)\}\}")
+_NAMES = re.compile(r"\{\{(char|user)\}\}", re.IGNORECASE)
+_COMMA = re.compile(r"(?<!\\),")
+#: The most dice of one roll, and of all rolls of a card.
+_MAX_DICE, _MAX_ALL_DICE = 100, 2000
+
+
+class Macros:
+    """The macros of one card. `seed` names the card and the assistant: the same seed draws the same."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        #: The macros nothing is known of; they were taken out.
+        self.unknown: dict[str, None] = {}
+        self._dice_left = _MAX_ALL_DICE
+
+    def expand(self, text: str, field: str, user: str = WHOEVER) -> str:
+        """Return the text of this field with its macros replaced: `{{user}}` by `user`, `{{char}}` by itself."""
+        random = Random(f"{self._seed}\0{field}")  # noqa: S311  (a choice of words)
+        return _LEFT.sub("", _MACRO.sub(lambda found: self._replaced(found, random, user), text))
+
+    def _replaced(self, found: re.Match[str], random: Random, user: str) -> str:
+        inner = (found[1] if found[2] is None else found[2]).strip()
+        name, colon, rest = inner.partition(":")
+        match name.strip().casefold():
+            case "char" | "bot":
+                return CHAR
+            case "user":
+                return user
+            case "random" | "pick" if colon:
+                return random.choice(_choices(rest))
+            case "roll" if colon:
+                return self._rolled(rest.removeprefix(":"), random)
+            case "reverse" if colon:
+                return rest.removeprefix(":").strip()[::-1]
+            case "newline":
+                return "\n"
+            case "original" | "comment" | "hidden_key" | "noop" | "trim":
+                return ""
+        if not inner.startswith("//"):
+            self.unknown[f"{{{{{inner[:40]}}}}}"] = None
+        return ""
+
+    def _rolled(self, text: str, random: Random) -> str:
+        """Return the sum of dice such as `d6`, `2d6` or `20`; empty for no dice, and when too many were rolled."""
+        found = re.fullmatch(r"(?:(\d{0,3})d)?(\d{1,6})", text.strip(), re.IGNORECASE)
+        if found is None or not int(found[2]):
+            return ""
+        count = min(int(found[1] or 1), _MAX_DICE)
+        self._dice_left -= count
+        return str(sum(random.randint(1, int(found[2])) for _ in range(count))) if self._dice_left >= 0 else ""
+
+
+def insert_names(text: str, *, char: str, user: str | None = None) -> str:
+    """Return the text with these names for `{{char}}` and `{{user}}`; `{{user}}` stays without a `user`."""
+
+    def named(found: re.Match[str]) -> str:
+        if found[1].casefold() == "char":
+            return char
+        return USER if user is None else user
+
+    return _NAMES.sub(named, text)
+
+
+def _choices(text: str) -> list[str]:
+    r"""Return the choices of `a,b` or of `:a::b`; `\,` is a comma in a choice."""
+    if text.startswith(":"):
+        return [choice.strip() for choice in text[1:].split("::")]
+    return [choice.replace("\\,", ",").strip() for choice in _COMMA.split(text)]
