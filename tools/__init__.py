@@ -10,7 +10,8 @@ from tools.context import Pending, Requirement, ToolContext
 from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
 from tools.execution.dispatch import Dispatcher
 from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
-from tools.notes import Added, MemoryNotes, Note, Notes
+from tools.memories import KeptMemory, Memories, Memory, MemoryKind, Recalled
+from tools.notes import Note, Notes
 from tools.policy.approvals import Approvals, Declined, Denied, Given
 from tools.policy.config import EffectLimits, PolicyConfig
 from tools.policy.decide import Allowed, Authority, Decision, NeedsApproval, Refused, decide
@@ -24,7 +25,6 @@ from tools.trust import TOP, Audience, ContextTrust, Kind, Label, Principal, Sou
 __all__ = [
     "NOTHING_YET",
     "TOP",
-    "Added",
     "Allowed",
     "Answer",
     "Approvals",
@@ -43,10 +43,13 @@ __all__ = [
     "Executed",
     "GameCommand",
     "Given",
+    "KeptMemory",
     "Kind",
     "Label",
     "Labelled",
-    "MemoryNotes",
+    "Memories",
+    "Memory",
+    "MemoryKind",
     "NeedsApproval",
     "NoArguments",
     "Note",
@@ -57,6 +60,7 @@ __all__ = [
     "PolicyConfig",
     "Principal",
     "Reach",
+    "Recalled",
     "Refused",
     "Registry",
     "Repetition",

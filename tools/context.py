@@ -5,12 +5,14 @@ Whom a character follows is kept in memory only: after a restart it follows nobo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import warnings
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from llm.messages import JSONObject
 from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
+from tools.memories import Memories, Memory
 from tools.notes import Notes
 from tools.trust import ContextTrust, Kind, Principal
 
@@ -136,7 +138,7 @@ class ToolContext:
 
     actor: Principal
     world: World
-    notes: Notes
+    memories: Memories
     requester: Principal | None = None
     run_id: str = ""
     trust: ContextTrust = field(default_factory=ContextTrust)
@@ -155,6 +157,16 @@ class ToolContext:
     room_turn: Callable[[], Awaitable[None] | None] = field(default=lambda: None, compare=False, repr=False)
     #: The state of following a person, None where the character cannot follow.
     following: Following | None = None
+    #: Finds what the character knows of the world by the words of a line.
+    lore: Callable[[str], Sequence[Memory]] = field(default=lambda _: (), compare=False, repr=False)
+    #: Returns the time in seconds since 1970.
+    now: Callable[[], float] = field(default=lambda: 0.0, compare=False, repr=False)
+
+    @property
+    def notes(self) -> Notes:
+        """The memories by their name of the version before, with the methods that notes had."""
+        warnings.warn("ToolContext.notes is now called ToolContext.memories", DeprecationWarning, stacklevel=2)
+        return Notes(self.memories, self.now)
 
     def cite(self, words: str) -> str:
         """Return words for people's ears, with the sources that they name below them."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Protocol
 
 from tools.text.clean import clean_heard, one_line
@@ -40,7 +41,8 @@ class Memory:
     `who` is the id of the principal whose words or deed it is, or for whom it was noted; `name` is the name they had
     then; both are empty for nobody. `how` tells how it was heard ("whispered to you"), empty for what was not spoken.
     `about` holds the ids of other principals that the words are about. `superseded_by` is the id of the newer memory
-    that holds in its place. `expires` is when it is of no use any more, None for never.
+    that holds in its place. `expires` is when it is of no use any more, None for never. `event` is the id of the event
+    that told it last.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Memory:
     about: tuple[str, ...] = ()
     superseded_by: str = ""
     expires: float | None = None
+    event: str = ""
 
     @property
     def size_bytes(self) -> int:
@@ -74,18 +77,20 @@ class Memory:
 class Recalled:
     """What fits a query, best first. `before` holds, for the id of a newer memory, the older ones it corrects.
 
-    `withheld` counts the memories that fit as well and that only the asker may hear. `unsure` holds the ids of those
+    `withheld` counts the memories that fit as well and that only the asker may hear. `profile` is what the character
+    concluded about the asker. `unsure` holds the ids of those
     that only mean something alike, and share no word with the query.
     """
 
     memories: tuple[Memory, ...] = ()
     withheld: int = 0
+    profile: Memory | None = None
     before: tuple[tuple[str, str], ...] = ()
     unsure: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptMemory:
     """A memory that was written down: as a `new` one, or as one that was known. `dropped` made room for it."""
 
     memory: Memory
@@ -96,7 +101,7 @@ class Kept:
 class Memories(Protocol):
     """What one character remembers. Each method returns when what it wrote is safe."""
 
-    def keep(self, memory: Memory) -> Awaitable[Kept]:
+    def keep(self, memory: Memory) -> Awaitable[KeptMemory]:
         """Write a memory down. The same words of the same person for the same audience are one memory, made newer.
 
         Raises ToolFailed when it cannot fit.
@@ -130,6 +135,13 @@ class Memories(Protocol):
         the operator, may correct it.
         """
         ...
+
+
+def memory_id(kind: MemoryKind, who: str, text: str, audience: Audience = None) -> str:
+    """Return the id of a memory: the same words of the same person for the same audience have the same one."""
+    told = "" if audience is None else " ".join(sorted(audience)) or "-"
+    same = "\0".join((kind, who, " ".join(text.casefold().split()), told))
+    return f"{kind}:{blake2b(same.encode(errors='replace'), digest_size=10).hexdigest()}"
 
 
 def describe_age(seconds: float) -> str:

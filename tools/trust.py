@@ -127,6 +127,8 @@ class ContextTrust:
     audience: Audience = None
     sources_of: Callable[[str], frozenset[str]] = _nobody
     look_up: Callable[[int], str] | None = None
+    #: Finds the words of a text that are known from private talk alone, and not from what is answered now.
+    private_words: Callable[[str], frozenset[str]] = _nobody
     #: What lowered `min_level` to each level during the run itself.
     _why: dict[int, str] = field(default_factory=dict)
 

@@ -1,5 +1,8 @@
 """Tells whether a call would reveal private words to others. Pure, except that it asks the world who hears.
 
+A query to the web is read by strangers as well: it may have the words of the question, and none from private talk
+before.
+
 In a run that answers a person in private, the model has private words in view. Whatever it says then is said to that
 person alone, or not at all: this is never left to the model.
 """
@@ -13,8 +16,11 @@ from tools.context import ToolContext
 from tools.errors import NoAnswer, Status
 from tools.text.clean import one_line
 from tools.text.lenient import plain
-from tools.tool import Reach, Tool
+from tools.tool import Category, Reach, Tool
 from tools.trust import Principal, channel_id
+
+#: The longest list of private words that the model is shown, in characters.
+_MAX_LISTED = 200
 
 
 def keep_private(tool: Tool, call: ToolCall, context: ToolContext, *, changed: bool = False) -> NoAnswer | None:
@@ -26,6 +32,8 @@ def keep_private(tool: Tool, call: ToolCall, context: ToolContext, *, changed: b
     match tool.heard_by:
         case _ if audience is None:
             return None
+        case _ if tool.category is Category.ASYNC_REQUIRED:
+            return _keep_from_strangers(call, context)
         case Reach.NOBODY:
             return None
         case Reach.CHANNEL if channel_id(one_line(str(call.arguments.get("channel", "")))) in audience:
@@ -38,6 +46,15 @@ def keep_private(tool: Tool, call: ToolCall, context: ToolContext, *, changed: b
         case _:
             pass
     return _refuse(context, changed=changed or context.has_changed)
+
+
+def _keep_from_strangers(call: ToolCall, context: ToolContext) -> NoAnswer | None:
+    """Return the result of a query that would tell strangers private words, None for one that may go on."""
+    words = context.trust.private_words(" ".join(str(value) for value in call.arguments.values()))
+    if not words:
+        return None
+    listed = one_line(", ".join(sorted(words)), max_chars=_MAX_LISTED)
+    return NoAnswer(Status.FAILED, f"You know this in private: {listed}. Strangers would read it. Ask without it.")
 
 
 def _refuse(context: ToolContext, *, changed: bool) -> NoAnswer:

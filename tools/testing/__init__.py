@@ -13,8 +13,9 @@ from llm.messages import JSON, ToolCall
 from tools.context import ToolContext
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, World
-from tools.notes import MemoryNotes, Notes
+from tools.memories import Memories
 from tools.result import Executed
+from tools.testing.memories import ListedMemories
 from tools.text.lenient import pick
 from tools.tool import Arguments, Category, NoArguments, Tool
 from tools.trust import Kind, Principal
@@ -190,11 +191,11 @@ def _handed_over(scene: Scene, command: GameCommand) -> Scene:
 
 
 def tool_context(
-    world: World | None = None, notes: Notes | None = None, requester: Principal | None = ANNA
+    world: World | None = None, memories: Memories | None = None, requester: Principal | None = ANNA
 ) -> ToolContext:
-    """Return a context for Sage; by default in a recording world with only Anna, and with empty notes."""
+    """Return a context for Sage; by default in a recording world with only Anna, and with nothing remembered."""
     world = world or RecordingWorld(Scene("A bare room", "There is nothing here.", people=(Person(ANNA.name),)))
-    return ToolContext(SAGE, world, notes or MemoryNotes(lambda: 0.0), requester, "run-1")
+    return ToolContext(SAGE, world, memories or ListedMemories(), requester, "run-1")
 
 
 def tool_call(name: str, **arguments: JSON) -> ToolCall:

@@ -1,4 +1,4 @@
-"""The tools of a character's memory: `remember` makes a note for later, `recall` gives back notes made earlier."""
+"""The tools of a character's memory: `remember` writes a fact down for later, `recall` searches all it remembers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from pydantic import BaseModel, Field
 
 from tools.context import ToolContext
 from tools.errors import ToolRetry
-from tools.notes import MAX_NOTES, Note
+from tools.memories import MAX_NAME, Memory, MemoryKind, describe_memory, memory_id
 from tools.policy.decide import level_of
-from tools.text.clean import clean_heard, one_line
+from tools.text.clean import one_line
 from tools.tool import Arguments, Category, Labelled, Tool
 from tools.trust import TOP, Source
 
-MAX_RECALLED = 5
+#: How important a fact is that the model itself chose to remember.
+IMPORTANCE = 9
 
 
 class RememberArguments(Arguments):
@@ -22,7 +23,7 @@ class RememberArguments(Arguments):
 
 
 async def remember(arguments: RememberArguments, context: ToolContext) -> str:
-    """Store a note as learned from the requester, and confirm it. The confirmation says when old notes were dropped.
+    """Write a fact down as learned from the requester, and confirm it. Says when something old made room for it.
 
     It is trusted as little as the least trusted text in view, and never more than the requester. Its sources are all
     whose words it repeats, and its audience is only those who may be told of all that was in view.
@@ -30,13 +31,24 @@ async def remember(arguments: RememberArguments, context: ToolContext) -> str:
     text = one_line(arguments.text, max_chars=500)
     if not text:
         raise ToolRetry("There was no fact in 'text'. Write one sentence to remember.")
-    trust = context.trust
-    level = min(trust.min_level, level_of(context.requester))
-    added = await context.notes.add(
-        text, context.requester, level, sources=trust.sources_of(text), audience=trust.audience
+    trust, requester = context.trust, context.requester
+    who, name = (requester.id, one_line(requester.name, max_chars=MAX_NAME)) if requester else ("", "")
+    kept = await context.memories.keep(
+        Memory(
+            memory_id(MemoryKind.FACT, who, text, trust.audience),
+            text,
+            MemoryKind.FACT,
+            context.now(),
+            who,
+            name,
+            importance=IMPORTANCE,
+            authority=min(trust.min_level, level_of(requester)),
+            sources=trust.sources_of(text) | ({who} if who else frozenset()),
+            audience=trust.audience,
+        )
     )
-    if added.dropped:
-        return f"You will remember it. To make room you forgot your {len(added.dropped)} oldest note(s)."
+    if kept.dropped:
+        return f"You will remember it. To make room you forgot {len(kept.dropped)} old thing(s)."
     return "You will remember it."
 
 
@@ -56,49 +68,38 @@ class RecallArguments(Arguments):
     query: str = Field(default="", max_length=200, description="a few words to search for")
 
 
-class Recalled(BaseModel):
-    """One note; `heard_from` is who it was written down for, empty for nobody."""
+class RecallResult(BaseModel):
+    """What fits best, best first, each with its origin."""
 
-    note: str
-    heard_from: str
-
-
-class Memories(BaseModel):
-    """The notes that fit best, best first."""
-
-    notes: list[Recalled]
+    memories: list[str]
 
 
-class SomeMemories(Memories):
-    """The same when there are more, which somebody else would hear of."""
+class PartialRecall(RecallResult):
+    """The same when more fits that others here may not hear."""
 
     withheld: str
 
 
 async def recall(arguments: RecallArguments, context: ToolContext) -> Labelled:
-    """Return the notes that fit the query, the newest when it is empty; trusted as the least trusted of them.
+    """Return what fits the query, the newest when it is empty; trusted as the least trusted of it.
 
-    Only notes that came from the requester or from nobody: what Ann told is not for Bob. Notes that only Ann may hear
-    come back when she is answered in private; otherwise only their number is told.
+    Only what all who will hear the answer may be told. Of what only the requester may hear, the number is told.
     """
-    requester = context.requester
-    whose = requester.id if requester else ""
-    fitting = await context.notes.search(one_line(arguments.query), MAX_NOTES, about_id=whose)
-    found = [note for note in fitting if note.is_for(context.trust.audience)]
-    withheld = len(fitting) - len(found)
-    del found[MAX_RECALLED:]
-    notes = [Recalled(note=clean_heard(note.text), heard_from=_from(note)) for note in found]
-    memories = Memories(notes=notes)
-    if withheld and requester:
-        more = f"{withheld} more are private: {one_line(requester.name, max_chars=60)} must whisper to you to hear them"
-        memories = SomeMemories(notes=notes, withheld=more)
-    sources = frozenset(who for note in found for who in (*note.sources, note.about_id) if who)
-    return Labelled(memories, min((note.trust for note in found), default=TOP), sources)
+    requester, now = context.requester, context.now()
+    asker = requester.id if requester else ""
+    query = one_line(arguments.query)
+    found = await context.memories.recall(query, hearers=context.trust.audience, asker=asker)
+    shown = [describe_memory(memory, now) for memory in (*found.memories, *context.lore(query))]
+    result = RecallResult(memories=shown)
+    if found.withheld and requester:
+        result = PartialRecall(memories=shown, withheld=withheld_text(found.withheld, requester.name))
+    sources = frozenset(who for memory in found.memories for who in memory.sources)
+    return Labelled(result, min((memory.authority for memory in found.memories), default=TOP), sources)
 
 
-def _from(note: Note) -> str:
-    name = one_line(note.about_name)
-    return f"{name} and others" if note.sources and name else name
+def withheld_text(count: int, name: str) -> str:
+    """Say that more is remembered which only this person may hear, and how they can."""
+    return f"{count} more are private: {one_line(name, max_chars=60)} must whisper to you to hear them"
 
 
 RECALL = Tool(

@@ -11,11 +11,11 @@ from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tools.context import ToolContext
 from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
-from tools.notes import MemoryNotes
 from tools.policy.approvals import Approvals, Denied, Given
 from tools.policy.config import PolicyConfig
 from tools.result import Executed
 from tools.testing import now, tool_call
+from tools.testing.memories import ListedMemories
 from tools.tool import Registry
 from tools.trust import ContextTrust, Kind, Label, Principal, Source
 from tools.verbs import GAME_COMMAND_TOOLS
@@ -105,7 +105,7 @@ class Stage:
         trust.read(label)
         rules = PolicyConfig(frozenset({"execute_command"}), approvals=self.approvals)
         dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, trust=trust)
-        context = ToolContext(self.me, self.body, MemoryNotes(self.clock.seconds), asker)
+        context = ToolContext(self.me, self.body, ListedMemories(), asker)
         call = tool_call("execute_command", command=LINES[command])
         (executed,) = now(dispatcher.answer_all([call], context))
         return executed

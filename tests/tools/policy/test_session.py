@@ -12,18 +12,34 @@ from tools.context import ToolContext
 from tools.errors import Status, ToolFailed
 from tools.execution.dispatch import Dispatcher
 from tools.game import Person, Scene
-from tools.notes import MemoryNotes
+from tools.memories import Memory, MemoryKind, memory_id
 from tools.policy.approvals import Approvals
 from tools.policy.config import EffectLimits, PolicyConfig
 from tools.result import Executed
 from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
+from tools.testing.memories import ListedMemories
 from tools.tool import Category, Labelled, NoArguments, Registry, Tool
-from tools.trust import TOP, ContextTrust, Kind, Principal, Source
+from tools.trust import TOP, Audience, ContextTrust, Kind, Principal, Source
 from tools.verbs import MOVE, WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)
 HALL = Scene("Hall", "A hall.", ("north",), (Person("Anna"),))
 DONE, REFUSED = Status.DONE, Status.REFUSED
+
+
+def fact(text: str, who: Principal, level: int, audience: Audience = None) -> Memory:
+    about = memory_id(MemoryKind.FACT, who.id, text, audience)
+    return Memory(
+        about,
+        text,
+        MemoryKind.FACT,
+        0.0,
+        who.id,
+        who.name,
+        authority=level,
+        sources=frozenset({who.id}),
+        audience=audience,
+    )
 
 
 def rules(
@@ -213,37 +229,43 @@ def test_a_call_answered_before_the_run_was_taken_up_again_counts() -> None:
     assert len(world.acts) == 1
 
 
-def test_a_note_is_trusted_as_the_least_in_view_and_never_more_than_who_asked() -> None:
+def test_a_fact_is_trusted_as_the_least_in_view_and_never_more_than_who_asked() -> None:
     for trust, requester, trust in ((5, BEA, 3), (1, BEA, 1), (5, ANNA, 1), (5, SAGE, 0), (5, None, 0)):
-        notes = MemoryNotes(lambda: 0.0)
-        context = replace(tool_context(notes=notes, requester=requester), trust=ContextTrust(trust))
+        memories = ListedMemories()
+        context = replace(tool_context(memories=memories, requester=requester), trust=ContextTrust(trust))
         run([tool_call("remember", text="A fact.")], context=context)
-        assert [note.trust for note in now(notes.search(""))] == [trust]
+        assert [memory.authority for memory in memories.kept] == [trust]
 
 
-def test_recalling_lowers_the_sight_to_the_least_trusted_note_given() -> None:
-    notes = MemoryNotes(lambda: 0.0)
-    now(notes.add("The stone key.", BEA, 3))
-    now(notes.add("The glass key.", BEA, 2))
-    now(notes.add("Nonsense.", BEA, 0))
+def test_recalling_lowers_the_sight_to_the_least_trusted_memory_given() -> None:
+    memories = ListedMemories()
+    for text, level in (("The stone key.", 3), ("The glass key.", 2), ("Nonsense.", 0)):
+        now(memories.keep(fact(text, BEA, level)))
     for query, level in (("stone", 3), ("key", 2), ("", 0), ("dragon", TOP)):
-        context = tool_context(notes=notes, requester=BEA)
+        context = tool_context(memories=memories, requester=BEA)
         (executed,), dispatcher = run([tool_call("recall", query=query)], context=context)
         assert (executed.authority, dispatcher.session.trust.min_level) == (level, level)
 
 
-def test_what_one_player_told_never_comes_back_for_another() -> None:
-    notes = MemoryNotes(lambda: 0.0)
-    for text, about in (("Anna hid the key.", ANNA), ("Bea has a key.", BEA), ("A key opens a door.", None)):
-        now(notes.add(text, about, 1))
-    for requester, expected in (
-        (ANNA, {"Anna hid the key.", "A key opens a door."}),
-        (BEA, {"Bea has a key.", "A key opens a door."}),
+def test_what_was_told_in_private_comes_back_only_where_all_who_hear_may_know() -> None:
+    memories = ListedMemories()
+    told = (
+        ("Anna hid the key.", ANNA, frozenset({ANNA.id})),
+        ("Bea has a key.", BEA, frozenset({BEA.id})),
+        ("A key opens a door.", ANNA, None),
+    )
+    for text, who, audience in told:
+        now(memories.keep(fact(text, who, 1, audience)))
+    for hearers, expected in (
+        (frozenset({ANNA.id}), {"Anna hid the key.", "A key opens a door."}),
+        (frozenset({BEA.id}), {"Bea has a key.", "A key opens a door."}),
+        (frozenset({ANNA.id, BEA.id}), {"A key opens a door."}),
         (None, {"A key opens a door."}),
     ):
-        (executed,), _ = run([tool_call("recall", query="key")], context=tool_context(notes=notes, requester=requester))
-        texts = {"Anna hid the key.", "Bea has a key.", "A key opens a door."}
-        assert {text for text in texts if text in executed.result.text} == expected
+        context = replace(tool_context(memories=memories), trust=ContextTrust(TOP, audience=hearers))
+        (executed,), _ = run([tool_call("recall", query="key")], context=context)
+        assert {text for text, *_ in told if text in executed.result.text} == expected
+        assert ("1 more are private" in executed.result.text) == ("Anna hid the key." not in expected)
 
 
 def test_what_goes_on_counts_in_the_place_of_its_beginning() -> None:

@@ -9,10 +9,10 @@ from tools.context import ToolContext
 from tools.errors import Status
 from tools.execution.dispatch import Dispatcher
 from tools.game import Person, Scene, Thing
-from tools.notes import MemoryNotes
 from tools.policy.config import PolicyConfig
 from tools.result import Executed
 from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from tools.testing.memories import ListedMemories
 from tools.tool import Category, Registry
 from tools.trust import Kind, Principal
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
@@ -198,21 +198,23 @@ def test_what_is_remembered_can_be_recalled_with_its_origin() -> None:
     context = tool_context()
     assert use("remember", context=context, text="Anna lost\nher key.").result.text == "You will remember it."
     assert json.loads(use("recall", context=context, query="key").result.text) == {
-        "notes": [{"note": "Anna lost her key.", "heard_from": ANNA.name}]
+        "memories": [f"just now, you noted for {ANNA.name}: Anna lost her key."]
     }
-    assert json.loads(use("recall", context=context).result.text)["notes"]
+    assert json.loads(use("recall", context=context).result.text)["memories"]
+    assert json.loads(use("recall", context=context, query="dragon").result.text) == {"memories": []}
 
 
-def test_a_note_keeps_its_whole_length() -> None:
+def test_a_fact_keeps_its_whole_length() -> None:
     context = tool_context()
     use("remember", context=context, text="key " * 125)
-    assert len(json.loads(use("recall", context=context, query="key").result.text)["notes"][0]["note"]) == 499
+    (told,) = json.loads(use("recall", context=context, query="key").result.text)["memories"]
+    assert told.endswith(": " + "key " * 124 + "key")
 
 
 def test_forgetting_is_said() -> None:
-    context = tool_context(notes=MemoryNotes(lambda: 0.0, max_notes=1))
+    context = tool_context(memories=ListedMemories(most=1))
     use("remember", context=context, text="one")
-    assert use("remember", context=context, text="two").result.text.endswith("you forgot your 1 oldest note(s).")
+    assert use("remember", context=context, text="two").result.text.endswith("To make room you forgot 1 old thing(s).")
 
 
 def test_nothing_cannot_be_remembered() -> None:
