@@ -36,7 +36,7 @@ from assistant.journal.sqlite.opening import Incomplete, Opened, OpeningRefused,
 from assistant.journal.sqlite.store import Store
 from assistant.journal.sqlite_journal import SqliteJournal
 from assistant.journal.tables.lease import Lease
-from assistant.journal.tables.notes import Muted, StoredMutes, StoredNotes
+from assistant.journal.tables.mutes import Muted, StoredMutes
 from assistant.journal.tables.process_wide import StoredBindings, StoredUsage
 from assistant.journal.tables.removal import Pruned, next_prune_after
 from assistant.journal.tables.stream import LoadedStream, StoredStream
@@ -77,7 +77,6 @@ __all__ = [
     "Store",
     "StoredBindings",
     "StoredMutes",
-    "StoredNotes",
     "StoredStream",
     "StoredUsage",
     "StreamChange",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from assistant.events.classify import Attention, Classification
@@ -43,10 +43,14 @@ class RunRecord:
 
 
 class MemoryJournal:
-    """A journal of up to `inbox_limit` pending events and the last runs. It counts no crashes and keeps no stream."""
+    """A journal of up to `inbox_limit` pending events and the last runs. It counts no crashes and keeps no stream.
 
-    def __init__(self, inbox_limit: int = 500) -> None:
+    `remember` is called with each event that is taken, so that what is worth it can be remembered.
+    """
+
+    def __init__(self, inbox_limit: int = 500, remember: Callable[[Accepted], object] = lambda _: None) -> None:
         self._inbox_limit = inbox_limit
+        self._remember = remember
         self._inbox: dict[str, Accepted] = {}
         self._count = 0
         self._open: dict[str, RunRecord] = {}
@@ -61,7 +65,8 @@ class MemoryJournal:
             attention.verdict is Classification.TRIGGER and self._drop_overheard()
         ):
             raise InboxFullError(f"{len(self._inbox)} events are waiting")
-        self._inbox[event.id] = Accepted(event, attention)
+        self._inbox[event.id] = accepted = Accepted(event, attention)
+        self._remember(accepted)
 
     def _drop_overheard(self) -> bool:
         """Drop the oldest event that was only overheard. Return False when none waits outside of a run."""
@@ -147,13 +152,17 @@ class MemoryJournal:
     async def forget_player(self, principal_id: str) -> Forgotten:
         """Remove the finished runs over the player's events; return how many.
 
-        Notes and stream hold the player too, but are not kept here.
+        Memories and stream hold the player too, but are not kept here.
         """
         kept = [run for run in self.finished if principal_id not in {heard.event.who.id for heard in run.events}]
         removed = len(self.finished) - len(kept)
         waiting = sum(accepted.event.who.id == principal_id for accepted in self._inbox.values())
         self.finished = kept
         return Forgotten(0, removed, 0, 0, waiting, erased=True)
+
+    async def forget_event(self, event_id: str) -> None:
+        """Remove the finished runs over one event."""
+        self.finished = [run for run in self.finished if event_id not in {heard.event.id for heard in run.events}]
 
     async def interrupted(self) -> InterruptedRun | None:
         """Return the oldest open run, None when there is none."""

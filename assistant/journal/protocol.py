@@ -79,7 +79,7 @@ class Forgotten:
 
     events: int
     runs: int
-    notes: int
+    memories: int
     entries: int
     waiting: int = 0
     erased: bool = False
@@ -176,6 +176,13 @@ class Journal(Protocol):
 
     def forget_player(self, principal_id: str) -> Awaitable[Forgotten]:
         """Remove what is kept of a player; return how much was removed."""
+        ...
+
+    def forget_event(self, event_id: str) -> Awaitable[None]:
+        """Remove one event with the finished runs over it and its entries. One that waits, or whose run is open, stays.
+
+        The memory of it is removed by its own id.
+        """
         ...
 
     def parked(self) -> Awaitable[Sequence[Parked]]:

@@ -125,6 +125,43 @@ _VERSION_3 = (
     "ALTER TABLE notes ADD COLUMN origin BLOB NOT NULL DEFAULT X''",
 )
 
+#: Adds the memories, with all that were notes, and for each assistant how many of its memories were ever removed and
+#: how far its last sleep came (`tables/memories.py`).
+_VERSION_4 = (
+    """CREATE TABLE memories (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        assistant TEXT NOT NULL,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        text TEXT NOT NULL,
+        who TEXT NOT NULL,
+        name TEXT NOT NULL,
+        how TEXT NOT NULL,
+        place TEXT NOT NULL,
+        at REAL NOT NULL,
+        importance INTEGER NOT NULL,
+        authority INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        uses INTEGER NOT NULL,
+        used_at REAL NOT NULL,
+        superseded_by TEXT NOT NULL,
+        expires REAL,
+        event TEXT NOT NULL,
+        origin BLOB NOT NULL,
+        UNIQUE (assistant, id))""",
+    "CREATE INDEX memories_of ON memories (assistant, who, size)",
+    """CREATE TABLE memory_state (
+        assistant TEXT PRIMARY KEY NOT NULL,
+        removed INTEGER NOT NULL,
+        sleep BLOB NOT NULL)""",
+    """INSERT INTO memories (assistant, id, kind, text, who, name, how, place, at, importance, authority, size, uses,
+                             used_at, superseded_by, expires, event, origin)
+       SELECT assistant, 'note:' || lower(hex(randomblob(10))), 'note', text, about_id, about_name, '', '', at, 9,
+              trust, length(CAST(text AS BLOB)) + length(CAST(about_name AS BLOB)), 0, 0.0, '', NULL, '', origin
+       FROM notes ORDER BY seq""",
+    "DROP TABLE notes",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -170,7 +207,7 @@ class Schema:
             return sorted({name for name, _ in _objects(template) - _objects(db)})
 
 
-SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3))
+SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4))
 
 
 def version_of(db: sqlite3.Connection) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assistant.events.classify import Attention
@@ -21,12 +21,13 @@ from assistant.journal.protocol import (
 )
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.sqlite.store import Store
-from assistant.journal.tables import inbox, removal, runs, stream
+from assistant.journal.tables import inbox, memories, removal, runs, stream
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.removal import Pruned, prune
 from assistant.journal.tables.runs import RunPlace
 from llm.messages import ToolCall
 from llm.response import LLMResponse
+from tools.memories import Memory
 from tools.result import Executed
 
 
@@ -34,11 +35,20 @@ class SqliteJournal:
     """The journal of `assistant` in an open store. Call `start` before any write.
 
     Every write raises Fenced when another process has started the same assistant since, and JournalUnwritable when the
-    disk does not take it. Cancelling only drops the result: the write is done all the same.
+    disk does not take it. Cancelling only drops the result: the write is done all the same. `remember` says what of an
+    event is remembered; it is called on the store's thread, and what it returns is written with the event.
     """
 
-    def __init__(self, store: Store, assistant: str, inbox_limit: int = 500, name: str = "") -> None:
+    def __init__(
+        self,
+        store: Store,
+        assistant: str,
+        inbox_limit: int = 500,
+        name: str = "",
+        remember: Callable[[Accepted], Memory | None] = lambda _: None,
+    ) -> None:
         self._inbox_limit = inbox_limit
+        self._remember = remember
         self._wall = store.wall
         self.lease = Lease(store, assistant, name)
         #: How many times a run may have been left open, and the same count when no run was open. When both are equal,
@@ -68,9 +78,13 @@ class SqliteJournal:
     async def accept(self, event: Event, attention: Attention) -> None:
         """Take an event, unless it was ever accepted before. Raises InboxFullError."""
         record, now, accepted = EVENT.encode(event), self._wall(), Accepted(event, attention)
-        await self.lease.write(
-            lambda db: inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
-        )
+
+        def work(db: sqlite3.Connection) -> None:
+            is_new = inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
+            if is_new and (memory := self._remember(accepted)) is not None:
+                memories.keep(db, self.assistant, memory)
+
+        await self.lease.write(work)
 
     async def pending(self) -> Sequence[Accepted]:
         """Return the inbox, oldest first. Events that can no longer be read are parked."""
@@ -165,6 +179,11 @@ class SqliteJournal:
             return replace(done, erased=await self.lease.store.compact())
         except JournalUnwritable:  # no room to rewrite it: done at the next start
             return done
+
+    async def forget_event(self, event_id: str) -> None:
+        """Remove one settled event, the finished runs over it and its entries, to the last byte of the file."""
+        await self.lease.write(lambda db: removal.forget_event(db, self.assistant, event_id))
+        await self.lease.store.compact()
 
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
         """Return the effects of finished runs of which it is unknown whether they happened."""

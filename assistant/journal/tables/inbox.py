@@ -17,14 +17,14 @@ Row = tuple[str, bytes, str, int, int]
 _COLUMNS = "id, payload, verdict, importance, addressed"
 
 
-def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> None:
-    """Put an event into the inbox, unless it was taken before. Raises InboxFullError when `limit` are pending.
+def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> bool:
+    """Put an event into the inbox. Return False for one that was taken before. Raises InboxFullError at `limit`.
 
     In a full inbox, an event that asks for an answer takes the place of the oldest that was only overheard.
     """
     event_id, attention = accepted.event.id, accepted.attention
     if db.execute("SELECT 1 FROM events WHERE assistant = ? AND id = ?", (assistant, event_id)).fetchone():
-        return
+        return False
     waiting = db.execute(
         "SELECT count(*) FROM events WHERE assistant = ? AND state = 'pending'", (assistant,)
     ).fetchone()[0]
@@ -38,6 +38,7 @@ def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: byt
             *(now, accepted.event.who.id),
         ),
     )
+    return True
 
 
 def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:

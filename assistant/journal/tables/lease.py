@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from assistant.journal.errors import Fenced
+from assistant.journal.errors import Fenced, JournalUnwritable
 from assistant.journal.sqlite.store import Store
 
 T = TypeVar("T")
 
 #: Followed by the id of an assistant, the key in `meta` of the character's name.
 NAME_OF = "name of "
+
+
+class MemoryRows(Protocol):
+    """The rows of one assistant, as a lease of the journal gives them."""
+
+    @property
+    def assistant(self) -> str:
+        """The assistant's id."""
+        ...
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> Awaitable[T]:
+        """Return what `work` returns, once it is written."""
+        ...
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> Awaitable[T]:
+        """Return what `work` returns."""
+        ...
+
+    def compact(self) -> Awaitable[bool]:
+        """Leave no byte of what was removed. Return False when some is left, which the next start removes."""
+        ...
 
 
 class Lease:
@@ -65,3 +86,10 @@ class Lease:
     def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
         """Return what `work` returns. Reading needs no token."""
         return self.store.read(work)
+
+    async def compact(self) -> bool:
+        """Rewrite the file without what was removed. Return False when that must wait for the next start."""
+        try:
+            return await self.store.compact()
+        except JournalUnwritable:  # no room to rewrite it
+            return False

@@ -7,16 +7,18 @@ slices too small to delay other writes. SQL only.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from assistant.events.events import Event, spoken_text
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.files import owe
 from assistant.journal.protocol import Forgotten
-from assistant.journal.records import EVENT
+from assistant.journal.records import EVENT, MESSAGES
+from assistant.journal.tables import memories
 from assistant.journal.tables.lease import NAME_OF, Lease
-from assistant.journal.tables.notes import forget_notes
+from assistant.journal.tables.repeats import has_any, own_words
 from assistant.journal.tables.stream import names_in
 
 #: SQL: whether an event belongs to a run that is not over.
@@ -24,7 +26,9 @@ _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
                   WHERE event = events.seq AND closed_at IS NULL)"""
 #: The tables that hold an assistant's life; steps, calls and results are deleted with their runs. The lease stays, so
 #: that a process that still runs the assistant elsewhere stays shut out.
-_ITS_OWN = ("events", "runs", "stream", "notes", "muted")
+_ITS_OWN = ("events", "runs", "stream", "memories", "memory_state", "muted")
+#: Stands in the record of what the character did. Players' words cannot hold it: a mark in them is escaped.
+_ANSWER = b'"role":"assistant"'
 #: How many rows of a kind one write removes.
 SLICE = 200
 #: A prune that removes this many rows of a kind shows a backlog: the next prune comes soon.
@@ -46,13 +50,15 @@ class Pruned:
 
 
 def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgotten:
-    """Remove a player's settled and parked events, finished runs over them, notes about them, and their stream entries.
+    """Remove a player's settled and parked events, finished runs over them, what is remembered of them, their entries.
 
-    Events that wait, or whose run is open, stay and are counted.
+    Finished runs and answers in the stream that repeat them to others go too (`repeats.py`). Events that wait, or whose
+    run is open, stay and are counted.
     """
     owe(db)
     settled: dict[int, str] = {}
     waiting = 0
+    own = _own_words(db, assistant, lambda event: event.who.id == principal_id)
     for seq, event_id, is_waiting in _events_of(db, assistant, principal_id):
         if is_waiting:
             waiting += 1
@@ -60,11 +66,25 @@ def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgott
             settled[seq] = event_id
     one_each = [(seq,) for seq in settled]
     runs = db.executemany("DELETE FROM runs WHERE seq IN (SELECT run FROM run_events WHERE event = ?)", one_each)
-    removed = runs.rowcount if settled else 0
+    removed = (runs.rowcount if settled else 0) + _forget_repeats(db, assistant, own)
     db.executemany("DELETE FROM events WHERE seq = ?", one_each)
-    notes = forget_notes(db, assistant, principal_id)
-    entries = _forget_entries(db, assistant, {principal_id}, set(settled.values()))
-    return Forgotten(len(settled), removed, notes, entries, waiting)
+    remembered = memories.forget(db, assistant, principal_id)
+    entries = forget_entries(db, assistant, {principal_id}, set(settled.values()))
+    return Forgotten(len(settled), removed, len(remembered), entries, waiting)
+
+
+def forget_event(db: sqlite3.Connection, assistant: str, event_id: str) -> None:
+    """Remove one settled event, the finished runs over it, the stream entries that hold it, and what repeats it."""
+    owe(db)
+    _forget_repeats(db, assistant, _own_words(db, assistant, lambda event: event.id == event_id))
+    row = db.execute(
+        f"""SELECT seq FROM events WHERE assistant = ? AND id = ? AND state != 'pending' AND NOT {_IN_OPEN_RUN}""",
+        (assistant, event_id),
+    ).fetchone()
+    if row is not None:
+        db.execute("DELETE FROM runs WHERE seq IN (SELECT run FROM run_events WHERE event = ?)", row)
+        db.execute("DELETE FROM events WHERE seq = ?", row)
+    forget_entries(db, assistant, (), {event_id})
 
 
 def erase(db: sqlite3.Connection, assistant: str) -> int:
@@ -125,17 +145,61 @@ def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Ite
             yield seq, event_id, bool(is_waiting)
 
 
-def _forget_entries(db: sqlite3.Connection, assistant: str, who: set[str], event_ids: set[str]) -> int:
-    """Remove the stream entries that the player is a source of, and those whose sources cannot be read."""
-    rows = db.execute("SELECT seq, event_ids, sources FROM stream WHERE assistant = ?", (assistant,))
-    gone = [(seq,) for seq, ids, sources in rows if _names(sources, who) or _names(ids, event_ids)]
-    db.executemany("DELETE FROM stream WHERE seq = ?", gone)
+def forget_entries(db: sqlite3.Connection, assistant: str, who: Container[str], ids: Container[str]) -> int:
+    """Remove the stream entries of these principals and events, those that repeat them, and what cannot be read."""
+    rows = db.execute(
+        "SELECT seq, event_ids, sources, payload FROM stream WHERE assistant = ?", (assistant,)
+    ).fetchall()
+    gone = {row[0] for row in rows if _names(row[2], who) or _names(row[1], ids)}
+    answers = {row[0]: _text(row[3]) for row in rows if _ANSWER in row[3]}  # whole: the words stand in its calls
+    heard = [(row[0], _message_text(row[3])) for row in rows if row[0] not in answers]
+    theirs, others = ([text for seq, text in heard if (seq in gone) is goes] for goes in (True, False))
+    own = own_words(theirs, others)
+    gone.update(seq for seq, text in answers.items() if has_any(text, own))
+    db.executemany("DELETE FROM stream WHERE seq = ?", [(seq,) for seq in gone])
     return len(gone)
 
 
-def _names(record: bytes, wanted: set[str]) -> bool:
+def _own_words(db: sqlite3.Connection, assistant: str, goes: Callable[[Event], bool]) -> frozenset[str]:
+    """Return the words that only the events which go used."""
+    theirs: list[str] = []
+    others: list[str] = []
+    for (record,) in db.execute("SELECT payload FROM events WHERE assistant = ?", (assistant,)):
+        with suppress(BrokenRecord, NewerRecord):
+            event = EVENT.decode(record)
+            (theirs if goes(event) else others).append(spoken_text(event))
+    return own_words(theirs, others)
+
+
+def _forget_repeats(db: sqlite3.Connection, assistant: str, own: frozenset[str]) -> int:
+    """Remove the finished runs whose records hold one of these words. Return how many."""
+    gone: set[int] = set()
+    for table in ("responses", "intents", "results") if own else ():
+        found = db.execute(
+            f"""SELECT run, payload FROM {table} JOIN runs ON runs.seq = run
+                WHERE {table}.assistant = ? AND closed_at IS NOT NULL""",
+            (assistant,),
+        )
+        gone.update(run for run, record in found if run not in gone and has_any(_text(record), own))
+    db.executemany("DELETE FROM runs WHERE seq = ?", [(run,) for run in gone])
+    return len(gone)
+
+
+def _text(record: bytes) -> str:
+    return bytes(record).decode(errors="replace")
+
+
+def _message_text(record: bytes) -> str:
+    """Return the text of a stream entry without the words of its record's form; empty when it cannot be read."""
     try:
-        return not wanted.isdisjoint(names_in(record))
+        return "\n".join(message.text for message in MESSAGES.decode(record))
+    except (BrokenRecord, NewerRecord):
+        return ""
+
+
+def _names(record: bytes, wanted: Container[str]) -> bool:
+    try:
+        return any(name in wanted for name in names_in(record))
     except (BrokenRecord, TypeError):
         return True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,14 @@ from typing import Any
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.journal import SqliteJournal, Store
+from assistant.memory.recall.words import ENGLISH
+from assistant.memory.recall_file import RecallInMemory
+from assistant.memory.remembered import IndexedMemories
 from llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage
 from llm import assistant as said_by_model
 from tools import Category, Executed, Principal, Status
+from tools.memories import Memory, MemoryKind, memory_id
+from tools.trust import Audience
 
 ANNA = Principal("7", "Anna")
 TRIGGER = Attention(Classification.TRIGGER, 10, addressed=True)
@@ -56,6 +61,19 @@ async def started(path: Path, reactor: Any, limit: int = 500) -> AsyncIterator[S
         journal = SqliteJournal(store, "sage", limit)
         await journal.start()
         yield journal
+
+
+def memories_of(journal: SqliteJournal, now: Callable[[], float] = noon) -> IndexedMemories:
+    """The memories in the journal, with an index in memory."""
+    return IndexedMemories(journal.lease, RecallInMemory(ENGLISH), now)
+
+
+def fact(text: str, who: Principal | None = None, audience: Audience = None, **labels: Any) -> Memory:
+    """What somebody told, as the character noted it at noon."""
+    told = (who.id, who.name) if who else ("", "")
+    labels = {"at": NOON, "authority": 1, "sources": frozenset({who.id} if who else ()), **labels}
+    id_ = memory_id(MemoryKind.FACT, told[0], text, audience)
+    return Memory(id_, text, MemoryKind.FACT, who=told[0], name=told[1], audience=audience, **labels)
 
 
 def rows(path: Path, query: str) -> list[tuple[Any, ...]]:

@@ -28,7 +28,6 @@ from assistant.journal import (
     Store,
     StoredBindings,
     StoredMutes,
-    StoredNotes,
     StoredUsage,
     StreamChange,
     StreamEntry,
@@ -36,6 +35,7 @@ from assistant.journal import (
 from assistant.keys.binding import KeyBinding
 from llm import FinishReason, LLMResponse, RateLimitInfo, RawTurn, Reasoning, Text, ToolCall, ToolResult, Usage
 from llm.messages import Citation, Message, Role, ServerToolCall, ServerToolResult, tool_results, user
+from tests.assistant.journal.keeping import fact, memories_of
 from tools import Category, Executed, Kind, Pending, Principal, Status
 from tools.context import Target
 
@@ -144,20 +144,24 @@ OUTCOMES: Sequence[Outcome] = (
     Failed("the model is not there", 99.5, lasting=True),
     Cancelled(),
 )
+MEMORIES = (
+    fact("Anna likes tea", ANNA, frozenset({"player:7"}), at=5.0, sources=frozenset({"player:7", "player:8"})),
+    fact("The bridge is out", at=5.0, authority=0),
+)
 BINDINGS = frozenset({KeyBinding("env:KEY", "https://api.example.org"), KeyBinding("file:key", "http://127.0.0.1:1")})
 SPENT = {"all": {"calls": 3, "tokens": 700, "money": 0.25}, "player:7": {"calls": 1, "tokens": 200, "money": 0.0}}
 
 
 async def write_life(path: Path, reactor: Any) -> None:
-    """Write all of it into a new journal: answered, parked, undone and open runs, notes, mutes, sums and bindings."""
+    """Write all of it into a new journal: answered, parked, undone and open runs, memories, mutes, usage, bindings."""
     store = Store(path, reactor, lambda: NOON)
     await store.open()
     journal = SqliteJournal(store, "sage", name="Old Sage")
     await journal.start()
     await _runs(journal)
-    notes = StoredNotes(journal.lease, lambda: 5.0)
-    await notes.add("Anna likes tea", ANNA, 1, sources=["player:8"], audience=frozenset({"player:7"}))
-    await notes.add("The bridge is out")
+    memories = memories_of(journal)
+    for memory in MEMORIES:
+        await memories.keep(memory)
     await StoredMutes(journal.lease).mute(BEN)
     await StoredUsage(store).save_usage({"day": 20_000, "spent": SPENT})
     await StoredBindings(store).remember(BINDINGS)

@@ -12,7 +12,7 @@ from assistant.journal.sqlite.opening import OpeningRefused, Recovered, Sound, o
 NEXT = Schema(
     (
         *SCHEMA.steps,
-        ("ALTER TABLE notes ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'", "CREATE TABLE moods (mood TEXT)"),
+        ("ALTER TABLE muted ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'", "CREATE TABLE moods (mood TEXT)"),
     )
 )
 BROKEN = Schema((*SCHEMA.steps, ("CREATE TABLE moods (mood TEXT)", "INSERT INTO nowhere VALUES (1)")))
@@ -27,9 +27,9 @@ def opened(path: Path, schema: Schema) -> sqlite3.Connection:
 
 def test_an_older_file_becomes_one_of_this_version_with_all_it_held(tmp_path: Path) -> None:
     with closing(opened(tmp_path / "j", SCHEMA)) as db:
-        db.execute("INSERT INTO notes (assistant, text, about_id, about_name, at) VALUES ('sage', 'tea', '', '', 1)")
+        db.execute("INSERT INTO muted (assistant, principal, name, at) VALUES ('sage', '7', 'tea', 1)")
     with closing(opened(tmp_path / "j", NEXT)) as db:
-        assert db.execute("SELECT text, mood FROM notes").fetchall() == [("tea", "calm")]
+        assert db.execute("SELECT name, mood FROM muted").fetchall() == [("tea", "calm")]
         assert version_of(db) == SCHEMA.version + 1
     with closing(opened(tmp_path / "j", NEXT)) as db:
         assert version_of(db) == SCHEMA.version + 1
@@ -76,8 +76,8 @@ def test_what_is_asked_often_is_answered_from_an_index(tmp_path: Path, query: st
 def test_a_damaged_file_of_an_older_version_is_repaired_and_then_brought_up(tmp_path: Path) -> None:
     with closing(opened(tmp_path / "j", SCHEMA)) as db:
         for number in range(300):
-            values = ("sage", f"{number} {'tea ' * 50}")
-            db.execute("INSERT INTO notes (assistant, text, about_id, about_name, at) VALUES (?, ?, '', '', 1)", values)
+            values = ("sage", str(number), f"{number} {'tea ' * 50}")
+            db.execute("INSERT INTO muted (assistant, principal, name, at) VALUES (?, ?, ?, 1)", values)
     data = (tmp_path / "j").read_bytes()
     (tmp_path / "j").write_bytes(data[:-4096])
     repaired, state = open_file(tmp_path / "j", NEXT, 0.0)
@@ -85,6 +85,6 @@ def test_a_damaged_file_of_an_older_version_is_repaired_and_then_brought_up(tmp_
     assert repaired is not None
     with closing(repaired):
         assert version_of(repaired) == SCHEMA.version + 1
-        ((kept, mood),) = repaired.execute("SELECT count(*), min(mood) FROM notes").fetchall()
+        ((kept, mood),) = repaired.execute("SELECT count(*), min(mood) FROM muted").fetchall()
         assert 250 < kept < 300
         assert mood == "calm"

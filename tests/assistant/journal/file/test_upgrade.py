@@ -16,16 +16,17 @@ from assistant.journal import (
     Sound,
     StoredBindings,
     StoredMutes,
-    StoredNotes,
     StoredStream,
     StoredUsage,
     StreamChange,
     StreamEntry,
 )
+from assistant.journal.schema import SCHEMA
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm import user
 from tests.assistant.journal import life
-from tests.assistant.journal.keeping import opened, started
+from tests.assistant.journal.keeping import memories_of, opened, started
+from tools.memories import MemoryKind
 
 BEFORE = Path(__file__).with_name("version_before.sql").read_text(encoding="utf-8")
 
@@ -38,15 +39,24 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "j"
 
 
+def without_memories(dumped: str) -> list[str]:
+    """The lines of a dump, in order, but for the rows of the memories and how many tables count their rows."""
+    own = ('INSERT INTO "memories"', 'INSERT INTO "sqlite_sequence"')
+    return sorted(line for line in dumped.splitlines() if not line.startswith(own))
+
+
 def shown(capsys: pytest.CaptureFixture[str], path: Path, **wanted: bool) -> str:
     assert replay(ReplayOptions(path, **wanted), lambda: life.NOON) == 0  # type: ignore[arg-type]  # each names its own
     return capsys.readouterr().out
 
 
 async def test_the_program_of_today_writes_the_same_rows(tmp_path: Path, reactor: Any) -> None:
+    """Brought up to today, the old file has them too; only notes became memories, under ids of their own."""
+    with closing(sqlite3.connect(tmp_path / "old", isolation_level=None)) as db:
+        db.executescript(BEFORE)
+        SCHEMA.migrate(db)
     await life.write_life(tmp_path / "j", reactor)
-    _, *before = BEFORE.splitlines()
-    assert sorted(life.dump(tmp_path / "j").splitlines()) == sorted(before)
+    assert without_memories(life.dump(tmp_path / "j")) == without_memories(life.dump(tmp_path / "old"))
 
 
 async def test_what_was_to_be_done_is_there(path: Path, reactor: Any) -> None:
@@ -71,10 +81,10 @@ async def test_what_was_remembered_is_there(path: Path, reactor: Any) -> None:
     async with started(path, reactor) as journal:
         loaded = await StoredStream(journal.lease).load_stream()
         assert (loaded.unreadable, [replace(entry, seq=0) for entry in loaded.entries]) == (0, list(life.ENTRIES))
-        notes = await StoredNotes(journal.lease, lambda: 0.0).search("")
-        assert [(note.text, note.about_id, note.sources, note.audience) for note in notes] == [
-            ("The bridge is out", "", frozenset(), None),
-            ("Anna likes tea", life.ANNA.id, {life.BEN.id}, {life.ANNA.id}),
+        remembered = (await memories_of(journal).recall("", hearers=frozenset({life.ANNA.id}))).memories
+        assert {memory.kind for memory in remembered} == {MemoryKind.NOTE}
+        assert [replace(memory, id="", kind=MemoryKind.FACT) for memory in reversed(remembered)] == [
+            replace(memory, id="", importance=9) for memory in life.MEMORIES
         ]
         assert [muted.principal_id for muted in await StoredMutes(journal.lease).muted()] == [life.BEN.id]
         assert await StoredUsage(journal.lease.store).load_usage() == {"day": 20_000, "spent": life.SPENT}
@@ -108,4 +118,4 @@ async def test_it_goes_on(path: Path, reactor: Any) -> None:
         entries = (await StoredStream(journal.lease).load_stream()).entries
         assert [entry.messages for entry in entries] == [each.messages for each in (*life.ENTRIES[1:], new)]
         forgotten = await journal.forget_player(life.ANNA.id)
-        assert (forgotten.events, forgotten.notes, forgotten.entries, forgotten.waiting) == (5, 1, 2, 0)
+        assert (forgotten.events, forgotten.memories, forgotten.entries, forgotten.waiting) == (5, 1, 2, 0)

@@ -23,10 +23,10 @@ from assistant.journal.protocol import Accepted, StreamChange, StreamEntry
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.schema import SCHEMA
 from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, Recovered, Sound, open_file
-from assistant.journal.tables import inbox, runs, stream
+from assistant.journal.tables import inbox, memories, runs, stream
 from assistant.journal.tables.runs import RunPlace
 from llm import user
-from tests.assistant.journal.keeping import NOON, SAY, TRIGGER, event, executed, response
+from tests.assistant.journal.keeping import ANNA, NOON, SAY, TRIGGER, event, executed, fact, response
 
 EVENTS = 400
 #: The last events are in the write-ahead log only, in files that were not closed.
@@ -57,8 +57,8 @@ def remember(db: sqlite3.Connection, number: int) -> None:
     """A row in each table that is not of runs."""
     entry = StreamEntry((user(text(number)),), 3, (f"event-{number}",), 2, ("7", str(number)))
     stream.apply(db, "sage", stream.rows_of(StreamChange((entry,))), ())
-    note = ("sage", f"note {number}", "7", "Anna", NOON, 4)
-    db.execute("INSERT INTO notes (assistant, text, about_id, about_name, at, trust) VALUES (?, ?, ?, ?, ?, ?)", note)
+    memories.keep(db, "sage", fact(f"memory {number}", ANNA, expires=NOON + number if number % 40 else None))
+    memories.save_sleep(db, f"sage {number}", {"night": number})
     db.execute("INSERT INTO muted VALUES (?, ?, ?, ?)", ("sage", str(number), "Ben", NOON))
     db.execute("INSERT INTO key_bindings VALUES (?, ?, ?)", ("KEY", f"https://{number}.example", NOON))
     db.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?)", (number, "all", 1, 2, 0.5))
@@ -305,15 +305,27 @@ def test_what_is_not_ours_is_refused_and_left_alone(tmp_path: Path, make: Callab
 def test_a_missing_table_is_damage(tmp_path: Path, sample: Sample) -> None:
     (tmp_path / "j").write_bytes(sample.closed)
     with closing(sqlite3.connect(tmp_path / "j")) as db:
-        db.execute("DROP TABLE notes")
+        db.execute("DROP TABLE memories")
     state, found = start(tmp_path / "j")
     assert isinstance(state, Recovered)
-    assert "notes" in state.damage
+    assert "memories" in state.damage
     assert len(found) == EVENTS
 
 
 #: Every table but those that a start and a repair write themselves; a lost row of `runs` is made up.
-ALL = ("events", "run_events", "responses", "intents", "results", "stream", "notes", "muted", "key_bindings", "usage")
+ALL = (
+    "events",
+    "run_events",
+    "responses",
+    "intents",
+    "results",
+    "stream",
+    "memories",
+    "memory_state",
+    "muted",
+    "key_bindings",
+    "usage",
+)
 
 
 def all_rows(path: Path) -> dict[str, set[tuple[object, ...]]]:
@@ -334,7 +346,7 @@ def test_without_its_first_page_every_row_of_every_table_is_found(tmp_path: Path
         assert db.execute("SELECT count(*) FROM leases").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_no_two_tables_hold_values_of_the_same_types(version: int) -> None:
     """A row that is found without its table would go into both."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:

@@ -18,14 +18,24 @@ from assistant.journal import (
     Fenced,
     Forgotten,
     SqliteJournal,
-    StoredNotes,
     StoredStream,
     StreamChange,
     StreamEntry,
 )
 from assistant.journal.sqlite.writer import Job
 from llm import ToolCall, user
-from tests.assistant.journal.keeping import ANNA, SAY, TRIGGER, executed, opened, response, rows, started
+from tests.assistant.journal.keeping import (
+    ANNA,
+    SAY,
+    TRIGGER,
+    executed,
+    fact,
+    memories_of,
+    opened,
+    response,
+    rows,
+    started,
+)
 from tools import Principal
 
 BEN = Principal("8", "Ben")
@@ -58,19 +68,21 @@ async def run_over(journal: SqliteJournal, *sources: str) -> str:
 async def test_a_player_is_forgotten_and_the_others_are_not(tmp_path: Path, reactor: Any) -> None:
     path = tmp_path / "j"
     async with started(path, reactor) as journal:
-        notes, stream = StoredNotes(journal.lease, lambda: 0.0), StoredStream(journal.lease)
+        memories, stream = memories_of(journal), StoredStream(journal.lease)
         for number, (who, text) in enumerate([(ANNA, SECRET), (BEN, "walnut"), (ANNA, f"{SECRET} again")]):
             await journal.accept(said(number, who, text), TRIGGER)
             await run_over(journal, who.id)
-        await notes.add(f"likes {SECRET}", ANNA)
-        await notes.add("likes walnut", BEN)
-        await notes.add("The bridge is out")
+        for memory in (fact(f"likes {SECRET}", ANNA), fact("likes walnut", BEN), fact("The bridge is out")):
+            await memories.keep(memory)
         await stream.save_stream([StreamEntry((user(f"In short: {SECRET} and walnut."),), 8, (), 1, ("8", "7"))])
         assert times_found(path) > 10
         assert await journal.forget_player("7") == Forgotten(2, 2, 1, 3, waiting=0, erased=True)
         assert times_found(path) == 0
         assert times_found(path, "walnut") > 5
-        assert [note.text for note in await notes.search("")] == ["The bridge is out", "likes walnut"]
+        assert [memory.text for memory in (await memories.recall("", hearers=None)).memories] == [
+            "The bridge is out",
+            "likes walnut",
+        ]
         assert [entry.sources for entry in (await stream.load_stream()).entries] == [("8",)]
         assert await journal.forget_player("7") == Forgotten(0, 0, 0, 0, waiting=0, erased=True)
         await journal.accept(said(9, ANNA, "Hello?"), TRIGGER)
@@ -84,7 +96,7 @@ async def test_the_words_are_gone_from_a_large_file(tmp_path: Path, reactor: Any
     """Rows move from page to page as a file grows, and leave copies behind that no deletion overwrites."""
     path, chance = tmp_path / "j", random.Random(1)  # noqa: S311
     async with started(path, reactor, 10_000) as journal:
-        notes = StoredNotes(journal.lease, lambda: 0.0, max_notes=10_000, max_bytes=10**9)
+        memories = memories_of(journal)
         asked: list[Deferred[Any]] = []
         for number in range(600):
             who = chance.choice((ANNA, BEN))
@@ -92,7 +104,9 @@ async def test_the_words_are_gone_from_a_large_file(tmp_path: Path, reactor: Any
             event = said(number, who, f"{chance.random()} {word} " * chance.choice((1, 5, 50)))
             asked.append(Deferred.fromCoroutine(journal.accept(event, TRIGGER)))
             asked.append(
-                Deferred.fromCoroutine(notes.add(f"{chance.random()} {word} " * chance.choice((1, 5, 20)), who))
+                Deferred.fromCoroutine(
+                    memories.keep(fact(f"{chance.random()} {word} " * chance.choice((1, 5, 20)), who))
+                )
             )
             if number % 20 == 19:
                 await journal.close_run(await journal.open_run(await journal.pending()), NothingToDo())
@@ -142,7 +156,7 @@ async def test_another_assistant_keeps_what_it_knows(tmp_path: Path, reactor: An
             await journal.start()
             await journal.accept(said(1, ANNA, "Hello?"), TRIGGER)
             await run_over(journal, "7")
-            await StoredNotes(journal.lease, lambda: 0.0).add("likes tea", ANNA)
+            await memories_of(journal).keep(fact("likes tea", ANNA))
         assert await sage.forget_player("7") == Forgotten(1, 1, 1, 1, waiting=0, erased=True)
         assert await tom.forget_player("7") == Forgotten(1, 1, 1, 1, waiting=0, erased=True)
 

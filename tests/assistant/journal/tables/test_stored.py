@@ -1,4 +1,4 @@
-"""The stream, the notes and the day's usage on disk."""
+"""The stream, the mutes, the bindings and the day's usage on disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from assistant.journal import (
     SqliteJournal,
     StoredBindings,
     StoredMutes,
-    StoredNotes,
     StoredStream,
     StoredUsage,
     StreamEntry,
@@ -24,7 +23,7 @@ from llm import assistant as said_by_model
 from llm import tool_results, user
 from resilience import Account, Allowance, Amount, Ledger
 from tests.assistant.journal.keeping import ANNA, NOON, SAY, executed, noon, opened, rows, started
-from tools import Kind, MemoryNotes, Notes, Principal, ToolFailed
+from tools import Kind, Principal
 
 ENTRIES = [
     StreamEntry((user("Anna arrives."),), 3, ("event-1", "event-2"), 4, ("7", "9")),
@@ -63,44 +62,6 @@ async def test_an_entry_that_cannot_be_read_is_counted(tmp_path: Path, reactor: 
 
 
 BEN = Principal("8", "Ben", Kind.PLAYER)
-
-
-async def _tell_much(notes: Notes) -> list[object]:
-    told: list[object] = [
-        await notes.add(text, about, trust)
-        for text, about, trust in [
-            ("Anna likes tea", ANNA, 1),
-            ("The bridge is out", None, 2),
-            ("Anna likes tea", ANNA, 3),
-            ("Ben has a dog", BEN, 0),
-            ("Tea is in the kitchen", None, 5),
-            ("x" * 60, None, 0),
-        ]
-    ]
-    told += [
-        await notes.search(query, 3, about_id=who)
-        for query in ("", "tea", "TEA bridge", "no")
-        for who in (None, "7", "8")
-    ]
-    with pytest.raises(ToolFailed):
-        await notes.add("x" * 200)
-    told += [await notes.about(who) for who in ("7", "8", "9")]
-    told += [await notes.forget(who) for who in ("8", "8", "9")]
-    told += [await notes.search(""), await notes.about("8")]
-    return told
-
-
-async def test_notes_on_disk_behave_as_those_in_memory(tmp_path: Path, reactor: Any) -> None:
-    expected = await _tell_much(MemoryNotes(noon, max_notes=4, max_bytes=140))
-    async with started(tmp_path / "j", reactor) as journal:
-        notes = StoredNotes(journal.lease, noon, max_notes=4, max_bytes=140)
-        assert await _tell_much(notes) == expected
-        kept = await notes.search("")
-    async with started(tmp_path / "j", reactor) as journal:
-        assert await StoredNotes(journal.lease, noon).search("") == kept
-        await SqliteJournal(journal.lease.store, "sage").start()
-        with pytest.raises(Fenced):
-            await StoredNotes(journal.lease, noon).add("late")
 
 
 async def test_a_restart_does_not_give_the_budget_twice(tmp_path: Path, reactor: Any) -> None:

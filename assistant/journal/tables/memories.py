@@ -1,0 +1,300 @@
+"""Stores the memories of one assistant: what it heard, saw, noted and concluded, with who may be told. SQL only.
+
+Each person has room of their own, so that nobody's past is pushed out by another's. When it is full, what is worth
+least goes first. The index that finds memories is a file of its own, made from these rows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from assistant.journal.codec import exact_json, parse_json, seal, unseal
+from assistant.journal.errors import BrokenRecord
+from assistant.journal.tables.memory_row import (
+    COLUMNS,
+    SELECT,
+    is_readable,
+    memory_of_row,
+    origin_of,
+    rank_row,
+    storable,
+)
+from tools.memories import KeptMemory, Memory, MemoryKind
+from tools.trust import Audience
+
+#: The most memories of one person, and their most bytes of UTF-8; the most memories of all people together. Our choice:
+#: FTS5 takes 17 ms to search 100,000 lines, and 3 ms for 20,000.
+PERSON_ROWS, PERSON_BYTES, TOTAL_ROWS = 500, 65_536, 20_000
+#: The share of a full store that is removed at once, so that not every new memory costs a search for what to remove.
+_SPARE = 20
+#: How many rows are written between two counts of the whole store.
+_COUNTED_EVERY = 64
+#: How long one use keeps others from counting, in seconds.
+_USE_SECONDS = 3600.0
+
+#: SQLite takes this many parameters in any build.
+_AT_ONCE = 500
+
+
+def keep(db: sqlite3.Connection, assistant: str, memory: Memory) -> KeptMemory:
+    """Write a memory down; one of the same id is made newer, and keeps its importance if that was greater."""
+    known = find(db, assistant, [memory.id])
+    if known:
+        _, old = known[0]
+        memory = replace(
+            memory,
+            at=max(old.at, memory.at),
+            importance=max(old.importance, memory.importance),
+            authority=min(old.authority, memory.authority),
+            sources=old.sources | memory.sources,
+        )
+    uses = db.execute("SELECT uses, used_at FROM memories WHERE assistant = ? AND id = ?", (assistant, memory.id))
+    number = _insert(db, assistant, memory, uses.fetchone() or (0, 0.0))
+    return KeptMemory(memory, not known, tuple(_make_room(db, assistant, memory, number)))
+
+
+def find(db: sqlite3.Connection, assistant: str, ids: Iterable[str]) -> list[tuple[int, Memory]]:
+    """Return the memories with these ids, in the order of the ids, each with its row's number."""
+    wanted = list(dict.fromkeys(ids))
+    found: dict[str, tuple[int, Memory]] = {}
+    for first in range(0, len(wanted), _AT_ONCE):
+        part = wanted[first : first + _AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        for row in db.execute(f"{SELECT} AND id IN ({marks})", (assistant, *part)):
+            found[row[0]] = (row[14], memory_of_row(row))
+    return [found[each] for each in wanted if each in found]
+
+
+def since(db: sqlite3.Connection, assistant: str, seq: int, limit: int) -> list[tuple[int, Memory]]:
+    """Return the memories whose rows come after `seq`, in their order, each with its row's number."""
+    rows = db.execute(f"{SELECT} AND seq > ? ORDER BY seq LIMIT ?", (assistant, seq, limit))
+    return [(row[14], memory_of_row(row)) for row in rows]
+
+
+def newest(db: sqlite3.Connection, assistant: str, limit: int) -> list[Memory]:
+    """Return the newest memories that still hold, newest first."""
+    rows = db.execute(f"{SELECT} AND superseded_by = '' ORDER BY at DESC, seq DESC LIMIT ?", (assistant, limit))
+    return [memory_of_row(row) for row in rows]
+
+
+def heard_between(db: sqlite3.Connection, assistant: str, after: float, until: float, limit: int) -> list[Memory]:
+    """Return what was heard and seen after one time and up to another: the newest `limit`, newest first."""
+    rows = db.execute(
+        f"{SELECT} AND at > ? AND at <= ? AND kind IN ('heard', 'seen') ORDER BY at DESC, seq DESC LIMIT ?",
+        (assistant, after, until, limit),
+    )
+    return [memory_of_row(row) for row in rows]
+
+
+def told_by(db: sqlite3.Connection, assistant: str, who: str, audience: Audience, limit: int) -> list[Memory]:
+    """Return the newest lines of a person that exactly this audience heard, newest first."""
+    rows = db.execute(
+        f"{SELECT} AND who = ? AND kind IN ('heard', 'seen') ORDER BY at DESC, seq DESC", (assistant, who)
+    )
+    return [each for each in map(memory_of_row, rows) if each.audience == audience][:limit]
+
+
+def about(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Memory]:
+    """Return what came from a principal or is about them, newest first."""
+    rows = db.execute(f"{SELECT} ORDER BY at DESC, seq DESC", (assistant,))
+    memories = (memory_of_row(row) for row in rows)
+    return [each for each in memories if each.is_from(principal_id) or principal_id in each.about]
+
+
+def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Memory]:
+    """Remove what came, or may have come, from the principal, and what was concluded about them. Return it."""
+    rows = db.execute(SELECT, (assistant,)).fetchall()
+    gone = [
+        memory_of_row(row) for row in rows if not is_readable(row[13]) or _is_theirs(memory_of_row(row), principal_id)
+    ]
+    remove(db, assistant, [memory.id for memory in gone])
+    return gone
+
+
+def drop(db: sqlite3.Connection, assistant: str, memory_id: str) -> list[Memory]:
+    """Remove a memory and whatever was derived from it. Return them."""
+    everything = [memory_of_row(row) for row in db.execute(SELECT, (assistant,))]
+    gone = {memory_id}
+    while more := {each.id for each in everything if gone.intersection(each.made_of)} - gone:
+        gone |= more
+    removed = [each for each in everything if each.id in gone]
+    remove(db, assistant, [each.id for each in removed])
+    return removed
+
+
+def remove(db: sqlite3.Connection, assistant: str, ids: Collection[str]) -> None:
+    """Remove these memories, and count them, so that the index knows that it is behind."""
+    if not ids:
+        return
+    db.executemany("DELETE FROM memories WHERE assistant = ? AND id = ?", [(assistant, each) for each in ids])
+    for row in db.execute(f"{SELECT} AND superseded_by != ''", (assistant,)).fetchall():
+        if row[10] in ids:  # what it had corrected holds again
+            _insert(db, assistant, replace(memory_of_row(row), superseded_by=""), row[15:])
+    db.execute(
+        """INSERT INTO memory_state VALUES (?, ?, X'')
+           ON CONFLICT (assistant) DO UPDATE SET removed = removed + excluded.removed""",
+        (assistant, len(ids)),
+    )
+
+
+def supersede(db: sqlite3.Connection, assistant: str, old_id: str, new: Memory, *, may: bool) -> KeptMemory | None:
+    """Keep `new` and mark the old memory as superseded by it; None when it is not there or somebody else's.
+
+    `may` says that the new one is the operator's, who may correct everybody.
+    """
+    known = find(db, assistant, [old_id])
+    if not known or old_id == new.id or not (may or known[0][1].who == new.who):
+        return None
+    kept = keep(db, assistant, new)
+    _insert(db, assistant, replace(known[0][1], superseded_by=new.id), (0, 0.0))
+    return kept
+
+
+def derive(db: sqlite3.Connection, assistant: str, memory: Memory, needs: Collection[str]) -> bool:
+    """Write down what was derived, in place of what had its id. Return False when a memory of `needs` is gone."""
+    if len(find(db, assistant, needs)) < len(set(needs)):
+        return False
+    _insert(db, assistant, memory, (0, 0.0))
+    return True
+
+
+def settle(db: sqlite3.Connection, assistant: str, older_id: str, newer_id: str) -> bool:
+    """Mark the older memory as superseded by the newer one; False when one is gone or they are of two people."""
+    found = [memory for _, memory in find(db, assistant, (older_id, newer_id))]
+    if len(found) < 2 or found[0].who != found[1].who:  # noqa: PLR2004  (both)
+        return False
+    _insert(db, assistant, replace(found[0], superseded_by=newer_id), (0, 0.0))
+    return True
+
+
+def count_uses(db: sqlite3.Connection, assistant: str, ids: Iterable[str], now: float) -> None:
+    """Count one use of each of these memories that was not used in the last hour."""
+    db.executemany(
+        """UPDATE memories SET uses = uses + 1, used_at = ?
+           WHERE assistant = ? AND id = ? AND used_at < ?""",
+        [(now, assistant, each, now - _USE_SECONDS) for each in ids],
+    )
+
+
+def unused_lately(db: sqlite3.Connection, assistant: str, ids: Sequence[str], now: float) -> list[str]:
+    """Return those of these memories, at most 500, whose last use was an hour ago or longer."""
+    part = ids[:_AT_ONCE]
+    found = db.execute(
+        f"""SELECT id FROM memories WHERE assistant = ? AND used_at < ? AND id IN ({", ".join("?" * len(part))})""",
+        (assistant, now - _USE_SECONDS, *part),
+    )
+    return [each for (each,) in found]
+
+
+def all_ids(db: sqlite3.Connection, assistant: str) -> frozenset[str]:
+    """Return the ids of all memories of the assistant."""
+    return frozenset(each for (each,) in db.execute("SELECT id FROM memories WHERE assistant = ?", (assistant,)))
+
+
+def removed_count(db: sqlite3.Connection, assistant: str) -> int:
+    """Return how many memories of the assistant were ever removed."""
+    row = db.execute("SELECT removed FROM memory_state WHERE assistant = ?", (assistant,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def load_sleep(db: sqlite3.Connection, assistant: str) -> object:
+    """Return what `save_sleep` wrote last, None when there is nothing that can be read."""
+    row = db.execute("SELECT sleep FROM memory_state WHERE assistant = ?", (assistant,)).fetchone()
+    try:
+        return parse_json(unseal(row[0])) if row and row[0] else None
+    except BrokenRecord:
+        return None
+
+
+def save_sleep(db: sqlite3.Connection, assistant: str, state: object) -> None:
+    """Write down how far the assistant's sleep came; `state` is plain JSON."""
+    db.execute(
+        """INSERT INTO memory_state VALUES (?, 0, ?)
+           ON CONFLICT (assistant) DO UPDATE SET sleep = excluded.sleep""",
+        (assistant, seal(exact_json(state))),
+    )
+
+
+def _insert(db: sqlite3.Connection, assistant: str, memory: Memory, uses: Sequence[float]) -> int:
+    """Write the row anew and return its new number: the index finds what changed by the numbers."""
+    made = memory
+    row = db.execute(
+        f"""INSERT OR REPLACE INTO memories (assistant, size, {COLUMNS.replace("seq, ", "")})
+            VALUES (?, ?, {", ".join("?" * 16)})""",
+        (
+            *(assistant, made.size_bytes, made.id, made.kind.value, storable(made.text), made.who),
+            *(storable(made.name), made.how, storable(made.place), made.at, made.importance, made.authority),
+            *(made.superseded_by, made.expires, made.event, origin_of(made), *uses),
+        ),
+    )
+    return row.lastrowid or 0
+
+
+def _make_room(db: sqlite3.Connection, assistant: str, newest: Memory, number: int) -> list[Memory]:
+    """Remove what is worth least, of this person when they have too much, of whoever has most when all have.
+
+    The whole store is counted only at every so many rows, by the `number` of the new one.
+    """
+    now, dropped = newest.at, []
+    rows, size = _taken(db, assistant, newest.who)
+    if rows > PERSON_ROWS or size > PERSON_BYTES:
+        dropped += _remove_least(db, (assistant, newest.who), now, PERSON_ROWS)
+    if number % _COUNTED_EVERY:
+        return dropped
+    total = db.execute("SELECT count(*) FROM memories WHERE assistant = ?", (assistant,)).fetchone()[0]
+    while total > TOTAL_ROWS:
+        most, taken = db.execute(
+            "SELECT who, count(*) AS n FROM memories WHERE assistant = ? GROUP BY who ORDER BY n DESC LIMIT 1",
+            (assistant,),
+        ).fetchone()
+        if taken == 1:  # nobody has more than another
+            return dropped + _remove_least_of_all(db, assistant, now)
+        gone = _remove_least(db, (assistant, most), now, taken - 1)
+        total -= len(gone)
+        dropped += gone
+    return dropped
+
+
+def _taken(db: sqlite3.Connection, assistant: str, who: str) -> tuple[int, int]:
+    rows, size = db.execute(
+        "SELECT count(*), coalesce(sum(size), 0) FROM memories WHERE assistant = ? AND who = ?", (assistant, who)
+    ).fetchone()
+    return int(rows), int(size)
+
+
+def _remove_least(db: sqlite3.Connection, whose: tuple[str, str], now: float, most: int) -> list[Memory]:
+    """Remove what is worth least of one person, until a twentieth of their room is free, but never the last one.
+
+    `whose` is the assistant and the person, `most` the number of memories they have room for.
+    """
+    theirs = sorted(db.execute(f"{SELECT} AND who = ?", whose), key=partial(rank_row, now))
+    most_rows, most_bytes = most - most // _SPARE, PERSON_BYTES - PERSON_BYTES // _SPARE
+    left, left_bytes, gone = len(theirs), sum(memory_of_row(row).size_bytes for row in theirs), []
+    for row in theirs[:-1]:
+        if left <= most_rows and left_bytes <= most_bytes:
+            break
+        memory = memory_of_row(row)
+        gone.append(memory)
+        left, left_bytes = left - 1, left_bytes - memory.size_bytes
+    remove(db, whose[0], [memory.id for memory in gone])
+    return gone
+
+
+def _remove_least_of_all(db: sqlite3.Connection, assistant: str, now: float) -> list[Memory]:
+    """Remove what is worth least of all people, until a twentieth of the whole room is free."""
+    rows = sorted(db.execute(SELECT, (assistant,)), key=partial(rank_row, now))
+    gone = [memory_of_row(row) for row in rows[: len(rows) - (TOTAL_ROWS - TOTAL_ROWS // _SPARE)]]
+    remove(db, assistant, [memory.id for memory in gone])
+    return gone
+
+
+def _is_theirs(memory: Memory, principal_id: str) -> bool:
+    """Tell whether a memory goes when the principal is forgotten.
+
+    What others said about them stays: it is theirs who said it. What the character concluded about them goes.
+    """
+    concluded = memory.kind is MemoryKind.REFLECTION and principal_id in memory.about
+    return concluded or memory.is_from(principal_id)

@@ -1,0 +1,73 @@
+"""Reads and writes one memory as a row: the columns, and the sealed record of where it is from. Pure."""
+
+from __future__ import annotations
+
+import math
+
+from assistant.journal.codec import exact_json, parse_json, seal, unseal
+from assistant.journal.errors import BrokenRecord
+from tools.memories import Memory, MemoryKind
+from tools.trust import Audience
+
+COLUMNS = """id, kind, text, who, name, how, place, at, importance, authority, superseded_by, expires, event, origin,
+              seq, uses, used_at"""
+SELECT = f"SELECT {COLUMNS} FROM memories WHERE assistant = ?"
+#: What a day takes from the worth of a memory.
+_A_DAY_KEEPS, _DAY = 0.995, 86_400.0
+Row = tuple[str, str, str, str, str, str, str, float, int, int, str, float | None, str, bytes, int, int, float]
+
+
+def origin_of(memory: Memory) -> bytes:
+    """Return a record of whose words are in a memory, who may be told, and what it is made of and about."""
+    audience = None if memory.audience is None else sorted(memory.audience)
+    return seal(exact_json([sorted(memory.sources - {memory.who}), audience, memory.made_of, memory.about]))
+
+
+def memory_of_row(row: Row) -> Memory:
+    """Return the memory of a row of `_COLUMNS`.
+
+    One whose record of origin is missing, as in a note of an older version, or damaged, may be told only to the person
+    it came from.
+    """
+    id_, kind, text, who, name, how, place, at, importance, authority, superseded_by, expires, event, origin = row[:14]
+    sources, audience, made_of, about_ = _read(origin, who)
+    return Memory(
+        id_, text, MemoryKind(kind), at, who, name, how, place, importance, authority,
+        sources, audience, made_of, about_, superseded_by, expires, event,
+    )  # fmt: skip
+
+
+def _read(origin: bytes, who: str) -> tuple[frozenset[str], Audience, tuple[str, ...], tuple[str, ...]]:
+    theirs = frozenset({who} if who else ())
+    if not origin:
+        return theirs, theirs or None, (), ()
+    if not is_readable(origin):
+        return theirs, theirs, (), ()
+    sources, audience, *derived = parse_json(unseal(origin))
+    made_of, about_ = derived or ((), ())
+    told = None if audience is None else frozenset(audience)
+    return theirs.union(sources), told, tuple(made_of), tuple(about_)
+
+
+def is_readable(origin: bytes) -> bool:
+    """Tell whether the record can be read; notes of the version before have only their sources and audience in it."""
+    try:
+        return not origin or len(parse_json(unseal(origin))) in {2, 4}
+    except (BrokenRecord, TypeError):
+        return False
+
+
+def storable(text: str) -> str:
+    """Return the text with `?` for lone surrogates, which no encoding has."""
+    return text.encode(errors="replace").decode()
+
+
+def worth(importance: int, age_seconds: float, uses: int) -> float:
+    """Return what a memory is worth: less with every day, more with every use."""
+    days = max(0.0, age_seconds) / _DAY
+    return float(importance * _A_DAY_KEEPS**days * (1 + math.log1p(uses)))
+
+
+def rank_row(now: float, row: Row) -> tuple[float, int]:
+    """Return what a row is worth, and its number: of two that are worth the same, the older goes first."""
+    return worth(row[8], now - row[7], row[15]), row[14]

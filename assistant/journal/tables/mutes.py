@@ -1,0 +1,49 @@
+"""Stores the players that an assistant does not hear."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from assistant.journal.tables.lease import Lease
+from assistant.journal.tables.memory_row import storable
+from tools.trust import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Muted:
+    """A muted player, with the name they had when they were muted; `at` is in seconds since 1970."""
+
+    principal_id: str
+    name: str
+    at: float
+
+
+class StoredMutes:
+    """The mutes of one assistant on disk. Writes raise Fenced and JournalUnwritable."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    async def mute(self, who: Principal) -> bool:
+        """Mute a player. Return False, and change nothing, when they were already muted."""
+        row = (self._lease.assistant, who.id, storable(who.name), self._lease.store.wall())
+        return await self._lease.write(
+            lambda db: db.execute("INSERT OR IGNORE INTO muted VALUES (?, ?, ?, ?)", row).rowcount > 0
+        )
+
+    async def unmute(self, principal_id: str) -> bool:
+        """End the mute of a player. Return False when they were not muted."""
+        key = (self._lease.assistant, principal_id)
+        return await self._lease.write(
+            lambda db: db.execute("DELETE FROM muted WHERE assistant = ? AND principal = ?", key).rowcount > 0
+        )
+
+    async def muted(self) -> tuple[Muted, ...]:
+        """Return all muted players, the latest last."""
+
+        def work(db: sqlite3.Connection) -> tuple[Muted, ...]:
+            query = "SELECT principal, name, at FROM muted WHERE assistant = ? ORDER BY at, principal"
+            return tuple(Muted(*row) for row in db.execute(query, (self._lease.assistant,)))
+
+        return await self._lease.read(work)
