@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.journal import StreamEntry
+from assistant.journal.tables.repeats import has_any, own_words
 from llm.messages import Message, Role, ToolResult, tool_results, user
 from llm.packing.packed import Cut
 from tools.trust import TOP, Audience, clamp_level
@@ -86,8 +87,24 @@ class OldPart:
         )
 
 
-def old_part(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
-    """Return the part that these entries form, oldest first and of one audience. Its authority is their lowest."""
+def old_part(items: Iterable[tuple[int, Entry]], tokens: int) -> OldPart:
+    """Return the part that the first of these entries form which have one audience and so many tokens together.
+
+    `items` are entries by their keys, oldest first. The authority of the part is their lowest.
+    """
+    old: dict[Audience, dict[int, Entry]] = {None: {}}
+    sizes: dict[Audience, int] = {None: 0}
+    for key, entry in items:
+        if max(sizes.values()) >= tokens:
+            break
+        old.setdefault(entry.audience, {})[key] = entry
+        sizes[entry.audience] = sizes.get(entry.audience, 0) + entry.tokens
+    most = old[max(sizes, key=lambda audience: sizes[audience])]
+    return _part_of(tuple(most), tuple(most.values()))
+
+
+def _part_of(keys: Sequence[int], entries: Sequence[Entry]) -> OldPart:
+    """Return the part that these entries form, oldest first and of one audience."""
     sources: set[str] = set()
     first = len(entries)
     while first:
@@ -153,3 +170,13 @@ def _mask_results(message: Message) -> Message:
 
 def _is_long(result: ToolResult) -> bool:
     return len(result.text) > WORTH_MASKING
+
+
+def find_with_repeats(entries: Mapping[int, Entry], goes: Callable[[Entry], bool]) -> list[int]:
+    """Return the keys of the entries that go, and of answers that hold words of which no other heard entry has any."""
+    gone = {key for key, entry in entries.items() if goes(entry)}
+    texts = {key: str(tuple(entry.messages)) for key, entry in entries.items()}
+    answers = {key for key, entry in entries.items() if any(one.role is Role.ASSISTANT for one in entry.messages)}
+    heard = texts.keys() - answers
+    own = own_words((texts[key] for key in gone & heard), (texts[key] for key in heard - gone))
+    return [*gone, *(key for key in answers - gone if own and has_any(texts[key], own))]

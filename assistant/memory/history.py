@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 
 from assistant.journal import StreamChange, StreamEntry
-from assistant.memory.entries import Entry, OldPart, from_store, old_part
+from assistant.memory.entries import Entry, OldPart, find_with_repeats, from_store, old_part
 from assistant.memory.entry_table import KEPT_IDS, KnownEvents, Levels, PackedEntries, Unsaved
 from assistant.memory.trimming import KNOWN_BY, squeeze, trim
 from llm.messages import Message, user
@@ -53,9 +53,9 @@ class History:
         """Return how many entries are kept."""
         return len(self._packed)
 
-    def knows(self, event_id: str) -> bool:
-        """Tell whether the event is part of the stream, as after a failed run, or left it lately."""
-        return event_id in self._known
+    def knows(self, event_id: str, *, lately: bool = True) -> bool:
+        """Tell whether the event is part of the stream, as after a failed run, or left it `lately`."""
+        return event_id in self._known if lately else self._known.is_present(event_id)
 
     def find_lost(self, lines: Mapping[str, str]) -> set[str]:
         """Return those of the given events whose line, or its beginning, no entry holds."""
@@ -179,13 +179,23 @@ class History:
     def forget(self, principal_id: str) -> int:
         """Remove every entry that has this principal among its sources, whole, and return how many there were.
 
-        A summary that is being made of anything of theirs is void. Their events stay known, so they do not come again.
+        Answers that repeat them go too. A summary being made of it is void. Their events stay known, so they do not
+        come again.
         """
         if self._out is not None and principal_id in self._out.sources:
             self._out = None
-        if not self._packed.naming(principal_id):
-            return 0
-        keys = [key for key, entry in self._packed.unpack().items() if principal_id in entry.sources]
+        is_there = self.naming(principal_id) > 0
+        return self._remove_with_repeats(lambda entry: principal_id in entry.sources) if is_there else 0
+
+    def forget_event(self, event_id: str) -> None:
+        """Remove the entries that hold an event, and answers that repeat them; a summary being made of them is void."""
+        if self._out is not None and event_id in self._out.event_ids:
+            self._out = None
+        self._remove_with_repeats(lambda entry: event_id in entry.event_ids)
+
+    def _remove_with_repeats(self, goes: Callable[[Entry], bool]) -> int:
+        entries = self._packed.unpack()
+        keys = find_with_repeats(entries, goes)
         for key in keys:
             self.remove(key)
         self._packed.pack_open()
@@ -212,18 +222,9 @@ class History:
     def old_part(self, tokens: int) -> OldPart:
         """Return the oldest entries of one audience, none of the last ten, with at least this many tokens if there are.
 
-        They stay in the stream until `replace_by_summary`. Only one part is out at a time: taking another voids the one
-        before.
+        They stay in the stream until `replace_by_summary`. Taking another part voids this one.
         """
-        old: dict[Audience, dict[int, Entry]] = {None: {}}
-        sizes: dict[Audience, int] = {None: 0}
-        for key, entry in islice(self._packed.items(), self._how_many_old()):
-            if max(sizes.values()) >= tokens:
-                break
-            old.setdefault(entry.audience, {})[key] = entry
-            sizes[entry.audience] = sizes.get(entry.audience, 0) + entry.tokens
-        most = old[max(sizes, key=lambda audience: sizes[audience])]
-        self._out = old_part(tuple(most), tuple(most.values()))
+        self._out = old_part(islice(self._packed.items(), self._how_many_old()), tokens)
         return self._out
 
     def put_back(self, part: OldPart) -> None:

@@ -8,14 +8,19 @@ from typing import Protocol
 
 from assistant.journal import Forgotten, Muted
 from assistant.memory.history import History
-from tools import Note, Notes, Principal
+from assistant.memory.remembered import SHOWN
+from tools import Memories, Memory, Principal
+from tools.trust import may_hear
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """An assistant's memory of a player: its notes, and how many entries of its stream name them."""
+    """An assistant's memory of a player: what came from them or is about them, newest first.
 
-    notes: tuple[Note, ...]
+    `entries` is how many entries of its stream name them.
+    """
+
+    memories: tuple[Memory, ...]
     entries: int
 
 
@@ -62,19 +67,23 @@ class MemoryMutes:
 
 
 class Past(Protocol):
-    """The records about players."""
+    """The records about players and what they said."""
 
     def forget_player(self, who_id: str) -> Awaitable[Forgotten]:
         """Delete the records about a player, and return how much was deleted."""
+        ...
+
+    def forget_event(self, event_id: str) -> Awaitable[None]:
+        """Delete the records about one thing that was said or done."""
         ...
 
 
 class Rights:
     """The rights of players towards one assistant. The composition root calls these for a player's own command."""
 
-    def __init__(self, history: History, notes: Notes, mutes: Mutes, past: Past) -> None:
+    def __init__(self, history: History, memories: Memories, mutes: Mutes, past: Past) -> None:
         self._history = history
-        self._notes = notes
+        self._memories = memories
         self._mutes = mutes
         self._past = past
         #: The ids of the muted players. `load` fills it.
@@ -86,10 +95,27 @@ class Rights:
 
     async def see(self, who: Principal) -> Remembered:
         """Return what is remembered of a player, without what others told in private."""
-        notes = await self._notes.about(who.id)
+        told = frozenset({who.id})
+        known = await self._memories.about(who.id)
         return Remembered(
-            tuple(note for note in notes if note.is_for(frozenset({who.id}))), self._history.naming(who.id)
+            tuple(memory for memory in known if may_hear(memory.audience, told)), self._history.naming(who.id)
         )
+
+    async def drop(self, who: Principal, memory_id: str) -> int:
+        """Delete one memory that the player may see, with its line and what was derived from it. Return how many.
+
+        Do not call it during a run (`Assistant.drop` waits for its end).
+        """
+        meant = [memory for memory in (await self.see(who)).memories if memory.id == memory_id]
+        if not meant:
+            return 0
+        derived = [memory for memory in await self._memories.about(who.id) if memory_id in memory.made_of]
+        for memory in (*meant, *derived):
+            self._history.forget_event(SHOWN + memory.id)
+        if meant[0].event:
+            self._history.forget_event(meant[0].event)
+            await self._past.forget_event(meant[0].event)
+        return await self._memories.drop(memory_id)
 
     async def mute(self, who: Principal) -> None:
         """Stop hearing a player, and remember nothing they say from now on."""
@@ -104,6 +130,6 @@ class Rights:
     async def forget(self, who: Principal) -> Forgotten:
         """Delete what is remembered of a player. Do not call it during a run (`Assistant.forget` waits for its end)."""
         entries = self._history.forget(who.id)
-        notes = await self._notes.forget(who.id)
+        memories = await self._memories.forget(who.id)
         forgotten = await self._past.forget_player(who.id)
-        return replace(forgotten, notes=forgotten.notes + notes, entries=max(forgotten.entries, entries))
+        return replace(forgotten, memories=forgotten.memories + memories, entries=max(forgotten.entries, entries))

@@ -33,9 +33,12 @@ async def test_a_player_sees_what_is_remembered_of_him_and_only_of_him() -> None
         await bea.say("Sage, I like rain")
         await life.assistant.settled()
         seen = await life.assistant.rights.see(ANN)
-        assert [note.text for note in seen.notes] == ["Ann likes tea."]
+        assert [memory.text for memory in seen.memories] == ["Ann likes tea.", "Sage, I like tea"]
         assert seen.entries == 2
-        assert [note.text for note in (await life.assistant.rights.see(BEA)).notes] == ["Bea likes rain."]
+        assert [memory.text for memory in (await life.assistant.rights.see(BEA)).memories] == [
+            "Bea likes rain.",
+            "Sage, I like rain",
+        ]
 
 
 async def test_a_muted_player_is_neither_heard_nor_remembered_until_he_is_unmuted() -> None:
@@ -60,17 +63,17 @@ async def test_a_mute_outlives_the_process(tmp_path: Any) -> None:
             assert assistant.rights.muted == {ANN.id}
 
 
-async def test_who_is_forgotten_is_in_no_prompt_no_note_and_no_record() -> None:
+async def test_who_is_forgotten_is_in_no_prompt_no_memory_and_no_record() -> None:
     async with living([noting("Ann keeps bees."), HELLO]) as life:
         await life.say("Sage, I keep bees")
         forgotten = await life.assistant.forget(ANN)
-        assert (forgotten.notes, forgotten.entries, forgotten.runs) == (1, 2, 1)
+        assert (forgotten.memories, forgotten.entries, forgotten.runs) == (2, 2, 1)
         bea = life.world.add(BEA, listener=Witness())
         await bea.say("Sage, who keeps bees?")
         await life.assistant.settled()
         assert "I keep bees" not in str(life.fake.chats[1].messages)
         assert "I noted" not in str(life.fake.chats[1].messages)
-        assert (await life.assistant.rights.see(ANN)).notes == ()
+        assert (await life.assistant.rights.see(ANN)).memories == ()
 
 
 async def test_a_player_is_forgotten_on_disk_too(tmp_path: Any) -> None:
@@ -81,9 +84,10 @@ async def test_a_player_is_forgotten_on_disk_too(tmp_path: Any) -> None:
             await react(assistant.context)
         assert b"bees" in path.read_bytes()
         async with place.one() as (assistant, _):
-            assert [note.text for note in (await assistant.rights.see(ANN)).notes] == ["Ann keeps bees."]
+            remembered = (await assistant.rights.see(ANN)).memories
+            assert [memory.text for memory in remembered] == ["Ann keeps bees.", "Sage, I keep bees"]
             forgotten = await assistant.forget(ANN)
-            assert (forgotten.runs, forgotten.events, forgotten.notes, forgotten.erased) == (1, 1, 1, True)
+            assert (forgotten.runs, forgotten.events, forgotten.memories, forgotten.erased) == (1, 1, 2, True)
         assert b"bees" not in path.read_bytes()
 
 

@@ -1,0 +1,305 @@
+"""The lists of lines a query may mean: by their words, by those round them, by who speaks, by meaning.
+
+Every statement that reads lines has the condition of a `Scope`, so that no second way to them forgets who hears.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assistant.memory.recall.plain import MOST_LINES, rank_by_words
+from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine
+from assistant.memory.recall.tables import EVERYBODY, PASSAGE_BITS, AssistantTables, person_token
+from assistant.memory.recall.vectors import SignTable, Vector, compare_vectors, rank_by_meaning, read_vector
+from assistant.memory.recall.words import ENGLISH, collect_stems, match_expression, split_words
+from tools.trust import Audience
+
+#: So many lines of each list are joined.
+DEPTH = 100
+#: The words of a query may be in so many lines together, in a large memory; the most frequent words are left out.
+_MOST_MATCHES = 1_500
+#: Two lines are about the same thing from this cosine on.
+SAME_MEANING = 0.55
+#: So much of a line is read to put it in order, in characters.
+READ = 400
+#: So many people of one name are told apart.
+_MOST_NAMESAKES = 20
+#: With more hearers than this it counts as said to everybody.
+_MOST_HEARERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which lines a query may see at all. `audiences` are the keys of those allowed, None for all.
+
+    `without` is a principal whose lines are left out.
+    """
+
+    audiences: tuple[int, ...] | None
+    now: float
+    past: bool
+    without: str = ""
+
+    @property
+    def condition(self) -> str:
+        """Return the condition in SQL. It holds no text of players; the plus keeps SQLite from going by an index."""
+        parts = [f"(lines.expires IS NULL OR lines.expires > {float(self.now)!r})"]
+        if not self.past:
+            parts.append("lines.past = 0")
+        if self.audiences is not None:
+            parts.append(f"+lines.audience IN ({','.join(map(str, self.audiences))})")
+        if self.without:
+            parts.append(f"+lines.who != {_quote(self.without)}")
+        return " AND ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateLists:
+    """The lines of one assistant, as lists of rows, best first. Blocking; raises sqlite3.Error."""
+
+    tables: AssistantTables
+    language: str = ENGLISH
+    signs: SignTable | None = None
+
+    def scope_for(self, hearers: Audience, now: float, *, past: bool) -> Scope:
+        """Return what these hearers may be told. None is everybody, no hearers at all is the owner."""
+        if hearers is not None and not hearers:
+            return Scope(None, now, past)
+        if hearers is None or len(hearers) > _MOST_HEARERS:
+            return Scope((EVERYBODY,), now, past)
+        keys = self.tables.db.execute(
+            f"""SELECT audience FROM audience_members WHERE who IN ({_marks(hearers)})
+            GROUP BY audience HAVING COUNT(*) = ?""",
+            (*hearers, len(hearers)),
+        )
+        return Scope((EVERYBODY, *(key for (key,) in keys)), now, past)
+
+    def find_names(self, runs: Sequence[str], parts: Sequence[str] = ()) -> dict[str, set[str]]:
+        """Return those of `runs` that are names of people who said something, with the ids of those people.
+
+        Each of `parts` may be the first or the last word of such a name.
+        """
+        found = {name: self._step_through("name = ? AND who > ?", name) for name in runs}
+        for part in parts:
+            for column in ("given", "family"):
+                found[part] = found.get(part, set()) | self._step_through(f"{column} = ? AND who > ?", part)
+        return {name: people - {""} for name, people in found.items() if people - {""}}
+
+    def count_speakers(self, rows: Sequence[int]) -> Counter[str]:
+        """Count the lines of each speaker among these rows."""
+        return Counter(
+            dict(
+                self.tables.db.execute(
+                    f"SELECT who, COUNT(*) FROM {self.tables.lines} WHERE row IN ({_marks(rows)}) GROUP BY who",
+                    tuple(rows),
+                ).fetchall()
+            )
+        )
+
+    def count_lines(self, word: str, most: int) -> int:
+        """Count the lines that hold a word, up to `most`."""
+        table = self.tables.alone
+        found = self.tables.db.execute(
+            f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)",
+            (f"line : ({match_expression([word], self.language)})", most),
+        )
+        return int(found.fetchone()[0])
+
+    def said_later(self, scope: Scope, word: str, line: RankedLine) -> list[int]:
+        """Return the lines of the same person that hold a word, and that are newer than this one."""
+        table = self.tables.alone
+        found = self.tables.db.execute(
+            f"""SELECT lines.row FROM {table} JOIN {self.tables.lines} AS lines ON lines.row = {table}.rowid
+            WHERE {table} MATCH ? AND +lines.who = ? AND +lines.at > ? AND {scope.condition} LIMIT {DEPTH}""",
+            (f"line : ({match_expression([word], self.language)})", line.who, line.at),
+        )
+        return [row for (row,) in found]
+
+    def answers_to(self, scope: Scope, rows: Sequence[int]) -> list[int]:
+        """Return, for each of these rows, the line with which somebody else answered its question; 0 for none."""
+        found = self.tables.db.execute(
+            f"""SELECT question.row, lines.row FROM {self.tables.lines} AS question
+            JOIN {self.tables.lines} AS lines ON lines.first = question.row
+            WHERE question.row IN ({_marks(rows)}) AND question.line LIKE '%?' AND lines.who != question.who
+            AND {scope.condition}""",
+            tuple(rows),
+        )
+        answers = dict(found.fetchall())
+        return [answers.get(row, 0) for row in rows]
+
+    def is_crowd(self) -> bool:
+        """Tell whether the lines are of more than two people, so that most of them are strangers to one another."""
+        return len(self._step_through("? = '' AND who > ?", "", FEWEST_SPEAKERS)) >= FEWEST_SPEAKERS
+
+    def newest(self, scope: Scope) -> list[int]:
+        """Return the newest lines."""
+        found = self.tables.db.execute(
+            f"SELECT row FROM {self.tables.lines} AS lines WHERE {scope.condition} ORDER BY at DESC, row DESC LIMIT ?",
+            (DEPTH,),
+        )
+        return [row for (row,) in found]
+
+    def by_words(self, scope: Scope, terms: Sequence[str], since: int = 0) -> tuple[list[int], list[int]]:
+        """Return the lines that hold a term, and those that do so together with the lines before them.
+
+        `terms` and `since` are as `choose_terms` gives them.
+        """
+        if not self.tables.full_text:
+            return self._by_words_alone(scope, terms, "1"), []
+        words = match_expression(terms, self.language)
+        if not words:
+            return [], []
+        return (
+            self._match(f"line : ({words})", scope, since),
+            self._match_beside(words, scope, since),
+        )
+
+    def by_people(self, scope: Scope, terms: Sequence[str], named: Mapping[str, frozenset[str]]) -> list[int]:
+        """Return the lines that hold a term, and that are by or about one of the `named`, or hold that name."""
+        ids = sorted({who for some in named.values() for who in some})
+        if not self.tables.full_text:
+            return self._by_words_alone(scope, terms, f"who IN ({','.join(map(_quote, ids))})")
+        words = match_expression(terms, self.language)
+        if not words:
+            return []
+        people = " OR ".join(f'people : "{person_token(who)}"' for who in ids)
+        names = match_expression(list(named), self.language)
+        either = f"({people} OR line : ({names}))" if names else f"({people})"
+        return self._match(f"{either} AND line : ({words})", scope, 0)
+
+    def said_by(self, scope: Scope, named: Sequence[str]) -> list[int]:
+        """Return lines of these people, those first that say most: whose words are rare among the last of them."""
+        found = self.tables.db.execute(
+            f"""SELECT row, line FROM {self.tables.lines} AS lines WHERE who IN ({_marks(named)})
+            AND {scope.condition} ORDER BY row DESC LIMIT {2 * DEPTH}""",
+            tuple(named),
+        ).fetchall()
+        stems = {row: collect_stems(line, self.language) for row, line in found}
+        seen = Counter(stem for some in stems.values() for stem in some)
+        worth = {row: sum(seen[stem] == 1 for stem in some) for row, some in stems.items()}
+        return sorted(worth, key=lambda row: (-worth[row], -row))[:DEPTH]
+
+    def by_meaning(self, scope: Scope, vector: Vector) -> list[tuple[int, float]]:
+        """Return the lines nearest in meaning, each with the cosine. It is empty without vectors of the same model."""
+        if self.signs is None or self.signs.model != vector.model or self.signs.size != len(vector.numbers):
+            return []
+        rows = self.signs.nearest(vector.signs, scope.audiences)
+        return rank_by_meaning(vector, self._read_vectors(vector.model, rows))[:DEPTH]
+
+    def find_alike(self, rows: Sequence[int], like: Vector | None) -> Callable[[int, int], bool]:
+        """Return a test whether two of these rows mean nearly the same. It is never so without vectors of the model."""
+        vectors = {} if like is None else self._read_vectors(like.model, rows)
+
+        def is_alike(first: int, second: int) -> bool:
+            one, other = vectors.get(first), vectors.get(second)
+            return one is not None and other is not None and compare_vectors(one, other) >= SAME_MEANING
+
+        return is_alike
+
+    def read(self, scope: Scope, rows: Sequence[int], names: Mapping[str, frozenset[str]]) -> list[RankedLine]:
+        """Return these rows as far as they may be seen, in the order given. A line is about those it names.
+
+        Only the beginning of a long text is read.
+        """
+        found = self.tables.db.execute(
+            f"""SELECT row, id, at, who, substr(line, 1, {READ}), audience, about, length(line)
+            FROM {self.tables.lines} AS lines
+            WHERE row IN ({_marks(rows)}) AND {scope.condition}""",
+            tuple(rows),
+        )
+        lines = {}
+        for row, memory_id, at, who, text, audience, about, size in found:
+            ids = set(json.loads(about)) if about else set()
+            folded = text.casefold() if names else ""
+            inside = [name for name in names if name in folded]
+            for name in set(inside).intersection(split_words(text) if inside else ()):
+                ids |= names[name]
+            lines[row] = RankedLine(row, memory_id, at, who, text, audience, frozenset(ids), size)
+        return [lines[row] for row in rows if row in lines]
+
+    def _match(self, expression: str, scope: Scope, since: int) -> list[int]:
+        table = self.tables.alone
+        found = self.tables.db.execute(
+            f"""SELECT lines.row FROM {table} JOIN {self.tables.lines} AS lines ON lines.row = {table}.rowid
+            WHERE {table} MATCH ? AND {table}.rowid > {since} AND {scope.condition}
+            ORDER BY {table}.rank LIMIT {DEPTH}""",
+            (expression,),
+        )
+        return [row for (row,) in found]
+
+    def _match_beside(self, expression: str, scope: Scope, since: int) -> list[int]:
+        table = self.tables.beside
+        found = self.tables.db.execute(
+            f"""SELECT lines.row FROM {table}
+            JOIN {self.tables.lines} AS lines ON lines.row = {table}.rowid >> {PASSAGE_BITS}
+            WHERE {table} MATCH ? AND {table}.rowid >= {since + 1 << PASSAGE_BITS} AND {scope.condition}
+            ORDER BY {table}.rank LIMIT {2 * DEPTH}""",
+            (expression,),
+        )
+        return list(dict.fromkeys(row for (row,) in found))[:DEPTH]
+
+    def choose_terms(self, terms: Sequence[str]) -> tuple[list[str], int]:
+        """Return the terms to search for, and the row after which: a word in every line tells nothing, slowly."""
+        if not self.tables.full_text:
+            return list(terms), 0
+        pieces = {term: match_expression([term], self.language) for term in terms}
+        searched = [term for term in terms if pieces[term]]
+        last = self.tables.db.execute(f"SELECT MAX(row) FROM {self.tables.lines}").fetchone()[0] or 0
+        if last <= _MOST_MATCHES:
+            return searched, 0
+        table = self.tables.alone
+        counts = {
+            term: self.tables.db.execute(
+                f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT {_MOST_MATCHES + 1})",
+                (f"line : ({pieces[term]})",),
+            ).fetchone()[0]
+            for term in searched
+        }
+        chosen: list[str] = []
+        total = 0
+        for term in sorted(searched, key=counts.__getitem__):
+            if chosen and total + counts[term] > _MOST_MATCHES:
+                break
+            total += counts[term]
+            chosen += [term] if counts[term] else []
+        return chosen, last - _MOST_MATCHES if total > _MOST_MATCHES else 0
+
+    def _step_through(self, condition: str, value: str, most: int = _MOST_NAMESAKES) -> set[str]:
+        """Return the people of the lines for which a condition holds, without a look at each of their lines."""
+        people, last = set[str](), ""
+        while len(people) < most:
+            (last,) = self.tables.db.execute(
+                f"SELECT MIN(who) FROM {self.tables.lines} WHERE {condition}", (value, last)
+            ).fetchone()
+            if last is None:
+                break
+            people.add(last)
+        return people
+
+    def _read_vectors(self, model: str, rows: Sequence[int]) -> dict[int, Vector]:
+        stored = self.tables.db.execute(
+            f"SELECT row, numbers FROM {self.tables.vectors} WHERE model = ? AND row IN ({_marks(rows)})",
+            (model, *rows),
+        )
+        vectors = {row: read_vector(model, numbers) for row, numbers in stored}
+        return {row: one for row, one in vectors.items() if one is not None}
+
+    def _by_words_alone(self, scope: Scope, terms: Sequence[str], condition: str) -> list[int]:
+        newest = self.tables.db.execute(
+            f"""SELECT row, line FROM {self.tables.lines} AS lines WHERE {condition} AND {scope.condition}
+            ORDER BY row DESC LIMIT ?""",
+            (MOST_LINES,),
+        ).fetchall()
+        return rank_by_words(terms, newest, DEPTH)
+
+
+def _quote(text: str) -> str:
+    """Return a text as SQL that holds digits only."""
+    return f"CAST(x'{text.encode(errors='replace').hex()}' AS TEXT)"
+
+
+def _marks(values: Sequence[object] | frozenset[str]) -> str:
+    return ",".join("?" * len(values))

@@ -1,0 +1,223 @@
+"""A search in the lines of one assistant: lists of candidates, joined by rank, in an order that helps who asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
+from assistant.memory.recall.later import find_later
+from assistant.memory.recall.newer import COMPARED, put_changes_first, put_newer_first
+from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine, fuse_ranks, order_lines, spread_speakers
+from assistant.memory.recall.vectors import Vector
+from assistant.memory.recall.words import (
+    ENGLISH,
+    asks_for_past,
+    collect_stems,
+    find_capitalised,
+    find_time_span,
+    join_neighbours,
+    select_terms,
+    speaks_of_self,
+    split_words,
+    stem_word,
+)
+from tools.memories import RECALLED
+from tools.trust import Audience
+
+#: What a place in each list is worth: a line's own words, those round it, its meaning, its words among many speakers.
+_ALONE, _BESIDE, _MEANING, _SPEAKER = 2.0, 1.0, 1.5, 3.0
+#: The answers to so many of the best lines count as much as the questions they answer.
+_ASKED = 20
+#: A line that shares no word with the query is given from this cosine on.
+LEAST_ALIKE = 0.35
+#: The share of a whole list from which on one stranger floods it.
+_FLOOD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RecallQuery:
+    """What to search for, and for whom. `now` is in seconds as `Memory.at`.
+
+    Everybody of `hearers` must be allowed to hear what is found: None is everybody, no hearers at all is the owner.
+    `asker` is the principal who asks, for whom the withheld ones are counted. `names` are further names, in lower
+    case, with the ids of their principals; those of everybody who said something are known. `vector` is the meaning of
+    `text`, where there is a model for it.
+    """
+
+    text: str
+    hearers: Audience
+    asker: str = ""
+    limit: int = RECALLED
+    now: float = 0.0
+    names: Mapping[str, str] = field(default_factory=dict)
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallHits:
+    """The ids found, best first. `before` pairs a newer id with an older one about the same thing, both found.
+
+    `withheld` counts those among the best that only the asker may hear. `unsure` shares no word with the query.
+    """
+
+    ids: tuple[str, ...] = ()
+    before: tuple[tuple[str, str], ...] = ()
+    withheld: int = 0
+    unsure: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """Lines best first, pairs of ids (newer, older), and the ids that share no word with the query."""
+
+    lines: tuple[RankedLine, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    unsure: frozenset[str] = frozenset()
+
+
+def search_lines(lists: CandidateLists, query: RecallQuery) -> RecallHits:
+    """Return what fits the query and may be heard, best first. Blocking; raises sqlite3.Error."""
+    scope = lists.scope_for(query.hearers, query.now, past=asks_for_past(query.text))
+    ranking = _rank(lists, query, scope)
+    best = ranking.lines[: query.limit]
+    ids = {line.id for line in best}
+    return RecallHits(
+        tuple(line.id for line in best),
+        tuple(pair for pair in ranking.pairs if ids.issuperset(pair)),
+        _count_withheld(lists, query, scope),
+        ranking.unsure & ids,
+    )
+
+
+def _count_withheld(lists: CandidateLists, query: RecallQuery, scope: Scope) -> int:
+    """Count the best lines that the asker may hear, but not everybody who hears."""
+    if not query.asker or scope.audiences is None or query.hearers == frozenset({query.asker}):
+        return 0
+    alone = lists.scope_for(frozenset({query.asker}), query.now, past=scope.past)
+    if alone.audiences is None or set(alone.audiences) <= set(scope.audiences):
+        return 0
+    lines = _rank(lists, query, alone).lines[: query.limit]
+    return sum(line.audience not in scope.audiences for line in lines)
+
+
+def _rank(lists: CandidateLists, query: RecallQuery, scope: Scope) -> _Ranking:
+    names = _find_names(lists, query)
+    named = frozenset(who for ids in names.values() for who in ids)
+    terms = select_terms(query.text, lists.language, frozenset(names))
+    if not terms:
+        newest = lists.read(scope, lists.newest(scope), {})
+        scores = fuse_ranks([(1, [line.row for line in newest])])
+        return _Ranking(tuple(order_lines(newest, scores)))
+    scores, sure = _score(lists, query, scope, terms, names)
+    lines = order_lines(lists.read(scope, list(scores), names), scores, _list_favours(query, named))
+    asked = frozenset(stem_word(term) if lists.language == ENGLISH else term for term in terms)
+    later = find_later(lists, scope, lines, names)
+    lines = _insert_later(lines, lists.read(scope, [row for _, row in later], names), later)
+    compared = [_compare(line, asked, lists.language) for line in lines[: 2 * COMPARED]]
+    alike = lists.find_alike([line.row for line in compared[:COMPARED]], query.vector)
+    compared, pairs = put_newer_first(compared, asked, lambda newer, older: alike(newer.row, older.row))
+    known = named | {query.asker} | (query.hearers or frozenset())
+    compared, changes = put_changes_first(spread_speakers(compared, query.limit, known), asked, later)
+    ordered = [*compared, *lines[2 * COMPARED :]]
+    return _Ranking(
+        tuple(ordered),
+        tuple(dict.fromkeys(pairs + changes)),
+        frozenset(line.id for line in ordered if line.row not in sure),
+    )
+
+
+def _insert_later(
+    lines: Sequence[RankedLine], found: Sequence[RankedLine], pairs: Collection[tuple[int, int]]
+) -> list[RankedLine]:
+    """Put each of those found behind the line it follows, unless it stands before. `pairs` are rows (line, found)."""
+    ordered = list(lines)
+    for line in found:
+        place = next(place for place, other in enumerate(ordered, 1) if (other.row, line.row) in pairs)
+        if line not in ordered[:place]:
+            ordered = [*ordered[:place], line, *(other for other in ordered[place:] if other != line)]
+    return ordered
+
+
+def _list_favours(query: RecallQuery, named: frozenset[str]) -> list[Callable[[RankedLine], bool]]:
+    """Return what makes a line count more: whom the query is about, and the time it asks for.
+
+    Who says "I" means themselves. Where it is not known who that is, it is whoever said "I" before.
+    """
+    favours: list[Callable[[RankedLine], bool]] = []
+    close = named
+    if speaks_of_self(query.text):
+        if query.asker:
+            close |= {query.asker}
+        else:
+            favours.append(lambda line: speaks_of_self(line.text))
+    if close:
+        favours.append(lambda line: line.who in close or not close.isdisjoint(line.about))
+    span = find_time_span(query.text)
+    if span is not None:
+        since = query.now - span
+        favours.append(lambda line: line.at >= since)
+    return favours
+
+
+def _score(
+    lists: CandidateLists,
+    query: RecallQuery,
+    scope: Scope,
+    terms: Sequence[str],
+    names: Mapping[str, frozenset[str]],
+) -> tuple[dict[int, float], set[int]]:
+    """Return the rows with their scores, and those that share a word with the query or are whom it asks about."""
+    chosen, since = lists.choose_terms(terms)
+    alone, beside = lists.by_words(scope, chosen, since)
+    answers = lists.answers_to(scope, alone[:_ASKED])
+    ranks: list[tuple[float, Sequence[int]]] = [(_ALONE, alone), (_ALONE, answers), (_BESIDE, beside)]
+    sure = {*alone, *beside}
+    named = sorted({who for ids in names.values() for who in ids})
+    speakers = lists.count_speakers(alone)
+    flooding = _find_flood(speakers, {query.asker, *named})
+    if flooding and lists.is_crowd():
+        others, others_beside = lists.by_words(replace(scope, without=flooding), chosen)
+        ranks += [(_ALONE, others), (_BESIDE, others_beside)]
+        sure.update(others, others_beside)
+    if named and names.keys() >= set(terms):
+        said = lists.said_by(scope, named)
+        ranks.append((_SPEAKER, said))
+        sure.update(said)
+    elif named:
+        if len(speakers) >= FEWEST_SPEAKERS:
+            said = lists.by_people(scope, chosen, names)
+            ranks.append((_SPEAKER, said))
+            sure.update(said)
+        if not sure:
+            ranks.append((_SPEAKER, lists.said_by(scope, named)))
+    if query.vector is not None:
+        near = lists.by_meaning(scope, query.vector)
+        ranks.append((_MEANING, [row for row, cosine in near if cosine >= LEAST_ALIKE or row in sure]))
+    return fuse_ranks(ranks), sure
+
+
+def _find_flood(speakers: Counter[str], known: set[str]) -> str:
+    """Return the stranger whose lines fill most of a whole list, so that those of others are looked for apart."""
+    for who, count in speakers.most_common(1):
+        if who and who not in known and speakers.total() >= DEPTH and count > _FLOOD * DEPTH:
+            return who
+    return ""
+
+
+def _find_names(lists: CandidateLists, query: RecallQuery) -> dict[str, frozenset[str]]:
+    """Return the words of the query that are names of people, each with the ids of those people."""
+    runs = list(dict.fromkeys(join_neighbours(query.text)))
+    found = lists.find_names(runs, find_capitalised(query.text))
+    for run in runs:
+        if run in query.names:
+            found.setdefault(run, set()).add(query.names[run])
+    return {word: frozenset(ids) for name, ids in found.items() for word in split_words(name)}
+
+
+def _compare(line: RankedLine, asked: frozenset[str], language: str) -> RankedLine:
+    text = line.text
+    stems = collect_stems(text, language)
+    fits = asked & stems if language == ENGLISH else frozenset(term for term in asked if term in text.casefold())
+    return replace(line, fits=fits, stems=stems)

@@ -1,0 +1,135 @@
+"""Opens the index of memories when it is first needed, and works with it off the reactor's thread.
+
+One file beside the journal serves all assistants of a process. It is derived: whatever is wrong with it, it is deleted
+and filled anew from the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
+from assistant.memory.recall.vectors import Vector
+from resilience.background import DaemonThreads, FromThread, Launcher
+
+T = TypeVar("T")
+#: How many searches may wait for the index.
+_WAITING = 1000
+#: What stands behind the journal's name.
+ENDING = ".recall"
+
+_log = Logger()
+
+
+class QueryMeaning(Protocol):
+    """Makes sentence vectors, where the owner wants them (`assistant/memory/meaning.py`)."""
+
+    def of_query(self, text: str) -> Awaitable[Vector | None]:
+        """Return the vector of a query, None when it cannot be had soon."""
+        ...
+
+    def fill(self, worker: IndexWorker, assistant: str) -> Coroutine[Deferred[Any], Any, None]:
+        """Give every memory of the assistant that has none a vector."""
+        ...
+
+    def stop(self) -> Awaitable[None]:
+        """Stop what makes the vectors."""
+        ...
+
+
+class IndexWorker(Protocol):
+    """Works with the index on one thread."""
+
+    #: What makes sentence vectors; None where words alone find memories.
+    meaning: QueryMeaning | None
+    #: How often the index was begun anew since it was made: it is empty then, and must be filled again.
+    begun: int
+
+    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
+        """Return what `work` returns. Raises RecallIndexError, and Full when too much waits."""
+        ...
+
+    def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
+        """Run work that nobody waits for, and log its error as `what`."""
+        ...
+
+
+class RecallFile:
+    """The index in a file of its own, on a thread of its own. `path` is that of the index, `language` the owner's."""
+
+    def __init__(self, path: Path, reactor: FromThread, language: str) -> None:
+        self.path = path
+        self._index = RecallIndex(path, language)
+        self._threads: DaemonThreads[object] = DaemonThreads(reactor, "recall", size=1, waiting=_WAITING)
+        self._launcher = Launcher()
+        self.meaning: QueryMeaning | None = None
+        self.begun = 0
+        self._is_open = False
+        #: What is missing or was wrong with the index, as a sentence for the owner; empty when all is well.
+        self.problem = ""
+
+    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
+        """Return what `work` returns. Raises Full, and RecallIndexError for an index that fails: it is begun anew."""
+        return self._threads.run(lambda: self._work(work))  # type: ignore[return-value]  # its results are of all types
+
+    def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
+        """Run work that nobody waits for, and log its error as `what`."""
+        self._launcher.launch(work, what)
+
+    async def close(self) -> None:
+        """Close the file, after the work that goes on."""
+        await self._launcher.stop()
+        if self.meaning is not None:
+            await self.meaning.stop()
+        if self._is_open:
+            await self._threads.run(self._index.close)
+        self._threads.close()
+
+    def _work(self, work: Callable[[RecallIndex], T]) -> T:
+        if not self._is_open:
+            self._open()
+        try:
+            return work(self._index)
+        except RecallIndexError as broken:
+            _log.warn("the index of memories is begun anew: {why}", why=str(broken))
+            self._index.delete()
+            self._open()
+            self.begun += 1
+            raise
+
+    def _open(self) -> None:
+        self.problem = self._index.open()
+        self._is_open = True
+        if self.problem:
+            _log.warn("{problem}", problem=self.problem)
+
+
+class RecallInMemory:
+    """The index of assistants without a journal: in memory, and as small as what one trial says. Works at once."""
+
+    def __init__(self, language: str) -> None:
+        self._launcher = Launcher()
+        self.meaning: QueryMeaning | None = None
+        self.begun = 0
+        self._index = RecallIndex(None, language)
+        self.problem = self._index.open()
+
+    async def run(self, work: Callable[[RecallIndex], T]) -> T:
+        """Return what `work` returns."""
+        return work(self._index)
+
+    def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
+        """Run work that nobody waits for, and log its error as `what`."""
+        self._launcher.launch(work, what)
+
+    async def close(self) -> None:
+        """Close the index."""
+        await self._launcher.stop()
+        if self.meaning is not None:
+            await self.meaning.stop()
+        self._index.close()

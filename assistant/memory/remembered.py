@@ -1,0 +1,261 @@
+"""What one assistant remembers: rows in the journal, found by an index that is made from them.
+
+The journal is the truth. The index is brought up to date before each search, and what it finds is read from the
+journal, so what was forgotten there never comes back. Every way to a memory passes `may_hear`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+from typing import TypeVar
+
+from twisted.internet.defer import DeferredLock
+
+from assistant.journal.files import owe
+from assistant.journal.schema import SCHEMA
+from assistant.journal.tables import memories as rows
+from assistant.journal.tables.lease import MemoryRows
+from assistant.journal.tables.removal import forget_entries
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
+from assistant.memory.recall.search import RecallHits, RecallQuery
+from assistant.memory.recall_file import IndexWorker
+from assistant.memory.sleep.plan import profile_id
+from assistant.memory.sleep.stored import note_lost
+from tools.errors import ToolFailed
+from tools.memories import RECALLED, KeptMemory, Memory, Recalled
+from tools.trust import TOP, Audience, may_hear
+
+T = TypeVar("T")
+#: Begins the id under which the stream knows that a memory is shown.
+SHOWN = "recalled:"
+#: How many rows are indexed at once: 0.1 s of the index's thread.
+_AT_ONCE = 2000
+#: How many of the newest are looked through for an empty query.
+_NEWEST = 200
+
+
+def tables_in_memory() -> sqlite3.Connection:
+    """Return the tables of the journal, empty and in memory, for all assistants of a process without one."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    SCHEMA.migrate(db)
+    return db
+
+
+class RowsInMemory:
+    """The rows of an assistant without a journal, kept until the process ends. `tables` may be shared with others."""
+
+    __slots__ = ("_db", "assistant")
+
+    def __init__(self, assistant: str, tables: sqlite3.Connection | None = None) -> None:
+        self.assistant = assistant
+        self._db = tables_in_memory() if tables is None else tables
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what `work` returns."""
+        return work(self._db)
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what `work` returns."""
+        return work(self._db)
+
+    async def compact(self) -> bool:
+        """Return True: there is no file."""
+        return True
+
+    def keep(self, memory: Memory) -> KeptMemory:
+        """Write a memory down at once."""
+        return rows.keep(self._db, self.assistant, memory)
+
+
+class IndexedMemories:
+    """The memories of one assistant. `now` gives seconds since 1970. Writes raise Fenced and JournalUnwritable."""
+
+    __slots__ = ("_begun", "_erasing", "_index", "_is_checked", "_known", "_now", "_one_at_a_time", "_rows")
+
+    def __init__(self, stored: MemoryRows, index: IndexWorker, now: Callable[[], float]) -> None:
+        self._rows = stored
+        self._index = index
+        self._now = now
+        #: The last row that is indexed and how many removals the index has seen; None when that is not known.
+        self._known: tuple[int, int] | None = None
+        self._is_checked = False
+        #: How often the index had been begun anew when `_known` was read.
+        self._begun = 0
+        #: How many removals are under way that must leave no byte.
+        self._erasing = 0
+        #: Held while the index is brought up to date: rows that were read before a removal must not follow it. Made at
+        #: the first search: a waiting assistant is small.
+        self._one_at_a_time: DeferredLock | None = None
+
+    async def keep(self, memory: Memory) -> KeptMemory:
+        """Write a memory down; one that is known is made newer. Raises ToolFailed when it alone is too large."""
+        if memory.size_bytes > rows.PERSON_BYTES:
+            raise ToolFailed(f"That is too long to remember: at most {rows.PERSON_BYTES} bytes.")
+        whose = self._rows.assistant
+        return await self._rows.write(lambda db: rows.keep(db, whose, memory))
+
+    async def recall(self, query: str, *, hearers: Audience, asker: str = "", limit: int = RECALLED) -> Recalled:
+        """Return what fits `query` and may be told to the hearers, best first; the newest for an empty query.
+
+        Raises JournalUnreadable, and RecallIndexError when no index can be made.
+        """
+        whose = self._rows.assistant
+        if not query.strip():
+            found = await self._rows.read(lambda db: rows.newest(db, whose, _NEWEST))
+            return Recalled(tuple(memory for memory in found if may_hear(memory.audience, hearers))[:limit])
+        meaning = self._index.meaning
+        vector = await meaning.of_query(query) if meaning is not None else None
+        asked = RecallQuery(query, hearers, asker, limit, self._now(), vector=vector)
+        hits = await self._up_to_date(lambda index: index.search(whose, asked))
+        return await self._read(hits, hearers, asker)
+
+    async def about(self, principal_id: str) -> Sequence[Memory]:
+        """Return what came from this principal or is about them, newest first."""
+        whose = self._rows.assistant
+        return await self._rows.read(lambda db: rows.about(db, whose, principal_id))
+
+    async def drop(self, memory_id: str) -> int:
+        """Delete one memory and what was derived from it, to the last byte. Return how many there were."""
+        count = await self._remove(partial(_drop, self._rows.assistant, memory_id))
+        if count:
+            await self._rows.compact()
+        return count
+
+    async def forget(self, principal_id: str) -> int:
+        """Delete what has this principal among its sources, to the last byte of the index. Return how many.
+
+        The journal is rewritten when what else it holds of them is removed, at the next start at the latest.
+        """
+        return await self._remove(partial(_forget, self._rows.assistant, principal_id))
+
+    async def supersede(self, old_id: str, new: Memory) -> bool:
+        """Keep `new` in place of the old memory, which stays; False when the old one is not there or somebody else's.
+
+        An operator's word, which has the highest authority, corrects anybody's.
+        """
+        whose = self._rows.assistant
+        kept = await self._rows.write(lambda db: rows.supersede(db, whose, old_id, new, may=new.authority >= TOP))
+        return kept is not None
+
+    async def _remove(self, work: Callable[[sqlite3.Connection], Collection[Memory]]) -> int:
+        """Remove rows, and every byte of them from the index. Return how many there were.
+
+        A search meanwhile may be the first to see that they are gone: it erases them as well.
+        """
+        self._erasing += 1
+        try:
+            gone = await self._rows.write(work)
+            if gone:
+                await self._up_to_date(lambda _: None)
+        except BaseException:
+            self._is_checked = False  # the next one erases what this one may have left
+            raise
+        finally:
+            self._erasing -= 1
+        return len(gone)
+
+    async def _up_to_date(self, work: Callable[[RecallIndex], T]) -> T:
+        """Bring the index up to date with the rows, and return what `work` gives on it then.
+
+        At the first time, what a process that died removed from the rows alone is removed to the last byte.
+        """
+        lock = self._one_at_a_time = self._one_at_a_time or DeferredLock()
+        async with lock:
+            for is_last in (False, True):
+                try:
+                    result = await self._caught_up(work)
+                except RecallIndexError:  # it was begun anew, and is filled from the first row
+                    if is_last:
+                        raise
+                    continue
+                if self._begun == self._index.begun:  # else it broke meanwhile, and was empty
+                    return result
+            raise RecallIndexError("the index of memories breaks again and again")
+
+    async def _caught_up(self, work: Callable[[RecallIndex], T]) -> T:
+        """Index the new rows, the last of them in one go with `work`."""
+        whose = self._rows.assistant
+        if self._known is None or self._begun != self._index.begun:
+            self._begun = self._index.begun
+            self._known = await self._index.run(lambda index: index.state(whose))
+        seq, removed = self._known
+        more, count = await self._rows.read(partial(_changes, whose, seq))
+        while len(more) == _AT_ONCE:
+            await self._index.run(partial(_add, whose, more))
+            seq = more[-1][0]
+            more, count = await self._rows.read(partial(_changes, whose, seq))
+        if count != removed:
+            await self._remove_what_is_gone(count, erase=self._erasing > 0 or not self._is_checked)
+        result = await self._index.run(partial(_add_and, work, whose, more))
+        if (meaning := self._index.meaning) is not None and (seq != self._known[0] or more or not self._is_checked):
+            self._index.later(meaning.fill(self._index, whose), "giving memories their vectors")
+        self._known = (more[-1][0] if more else seq, count)
+        self._is_checked = True
+        return result
+
+    async def _remove_what_is_gone(self, count: int, *, erase: bool) -> None:
+        """Remove from the index what the rows have no more. It counts as done when its last byte is gone."""
+        whose = self._rows.assistant
+        there = await self._rows.read(lambda db: rows.all_ids(db, whose))
+
+        def work(index: RecallIndex) -> None:
+            index.remove(whose, index.ids(whose) - there)
+            if erase:
+                index.erase()
+            index.remove(whose, (), count)
+
+        await self._index.run(work)
+
+    async def _read(self, hits: RecallHits, hearers: Audience, asker: str) -> Recalled:
+        """Return the memories of the hits as the journal has them, without those that may not be told."""
+        whose = self._rows.assistant
+        profiles = [profile_id(asker, audience) for audience in (None, frozenset({asker}))] if asker else []
+        wanted = [*hits.ids, *(old for _, old in hits.before), *profiles]
+        now = self._now()
+        found, unused = await self._rows.read(
+            lambda db: (rows.find(db, whose, wanted), rows.unused_lately(db, whose, hits.ids, now))
+        )
+        if unused:
+            work = self._rows.write(lambda db: rows.count_uses(db, whose, unused, now))
+            self._index.later(_await(work), "counting what was recalled")
+        told = {memory.id: memory for _, memory in found if may_hear(memory.audience, hearers)}
+        memories = tuple(told[each] for each in hits.ids if each in told)
+        before = tuple(pair for pair in hits.before if told.keys() >= set(pair))
+        profile = next((told[each] for each in reversed(profiles) if each in told), None)
+        memories = tuple(memory for memory in memories if memory is not profile)
+        return Recalled(memories, hits.withheld, profile, before, hits.unsure & told.keys())
+
+
+def _changes(assistant: str, seq: int, db: sqlite3.Connection) -> tuple[list[tuple[int, Memory]], int]:
+    """Return the next rows after `seq`, and how many were ever removed."""
+    return rows.since(db, assistant, seq, _AT_ONCE), rows.removed_count(db, assistant)
+
+
+def _add(assistant: str, more: Sequence[tuple[int, Memory]], index: RecallIndex) -> None:
+    if more:
+        index.add(assistant, more)
+
+
+def _add_and(
+    work: Callable[[RecallIndex], T], assistant: str, more: Sequence[tuple[int, Memory]], index: RecallIndex
+) -> T:
+    _add(assistant, more, index)
+    return work(index)
+
+
+def _drop(assistant: str, memory_id: str, db: sqlite3.Connection) -> list[Memory]:
+    owe(db)
+    gone = rows.drop(db, assistant, memory_id)
+    forget_entries(db, assistant, (), {SHOWN + memory.id for memory in gone})
+    return note_lost(db, assistant, gone)
+
+
+def _forget(assistant: str, principal_id: str, db: sqlite3.Connection) -> list[Memory]:
+    owe(db)
+    return note_lost(db, assistant, rows.forget(db, assistant, principal_id))
+
+
+async def _await(work: Awaitable[None]) -> None:
+    await work

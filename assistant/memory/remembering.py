@@ -1,0 +1,133 @@
+"""Says by rule what of an event is remembered, and how important it is. Pure: no model is asked.
+
+A greeting, a line without content and a plain question are not remembered, nor who comes and goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from assistant.events.events import (
+    ChannelSaid,
+    Emoted,
+    Event,
+    Gave,
+    Noticed,
+    Paged,
+    Said,
+    Whispered,
+    audience_of,
+    quoted_in,
+)
+from assistant.journal import Accepted
+from assistant.language.words import content_words, is_question, sentences_of, words_of
+from tools.memories import MAX_NAME, MAX_TEXT, Memory, MemoryKind, memory_id
+from tools.text.clean import clean_heard, one_line
+from tools.trust import clamp_level, label_of
+
+#: How important things are, from 1 to 10: told in private or with the character's name; a gift, a promise, a number or
+#: a name; told to it; overheard; seen; noticed. `events/classify.py` gives a line with the name an attention of 10.
+PRIVATE, NOTABLE, TOLD, OVERHEARD, SEEN, AMBIENT = 8, 7, 6, 4, 3, 2
+_NAMED = 10
+#: The fewest words with content of a line that is remembered. One is enough where somebody tells of themselves.
+_LEAST_CONTENT = 2
+_OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
+_GREETINGS_TEXT = """
+    hello hi hey greeting morning evening afternoon night day bye goodbye farewell thank thanks please welcome
+    sorry ok okay yes no sure indeed well oh ah ha sir madam friend everyone everybody all there again later
+"""
+_GREETINGS = frozenset(_GREETINGS_TEXT.split())
+_PROMISE = re.compile(r"\b(?:promise|swear|vow|owe|secret|remember|don't tell|do not tell|never tell)\b", re.IGNORECASE)
+#: A number, or a word with a capital that does not begin a sentence and is no "I".
+_PROPER = re.compile(r"\d|(?<![.!?\"'\u201c] )(?<!^)\b(?!I\b)[A-Z][\w'-]+")
+
+#: What a game tells of people who come and go.
+_COMING = re.compile(r"\b(?:has|have) (?:entered|left|joined|connected|disconnected)\b", re.IGNORECASE)
+
+Remember = Callable[[Accepted], Memory | None]
+
+
+def remembering(names: Collection[str], world_text: int = 1) -> Remember:
+    """Return the rule of a character with these names; `world_text` is the level of the game's own texts."""
+    own = frozenset(word for name in names for word in words_of(name))
+
+    def remember(accepted: Accepted) -> Memory | None:
+        event, attention = accepted.event, accepted.attention
+        told = _what(event)
+        if told is None or event.by_rule is not None:
+            return None
+        kind, text, how = told
+        words = clean_heard(text, MAX_TEXT)
+        if not _is_worth_it(words, own, is_gift=isinstance(event, Gave)):
+            return None
+        who, audience = event.who, audience_of(event)
+        authority = label_of(who, world_text).authority
+        if isinstance(event, Gave) and event.authority is not None:
+            authority = min(authority, clamp_level(event.authority))
+        return Memory(
+            memory_id(kind, who.id, words, audience),
+            words,
+            kind,
+            event.at,
+            who.id,
+            one_line(who.name, max_chars=MAX_NAME),
+            how,
+            importance=_importance(event, words, is_named=attention.importance >= _NAMED, told=attention.addressed),
+            authority=authority,
+            sources=frozenset({who.id}),
+            audience=audience,
+            event=event.id,
+        )
+
+    return remember
+
+
+def _what(event: Event) -> tuple[MemoryKind, str, str] | None:
+    """Return the kind of memory that an event makes, its words and how they were heard; None for no memory."""
+    name = one_line(event.who.name, max_chars=MAX_NAME)
+    match event:
+        case Said():
+            return MemoryKind.HEARD, event.text, "told you" if event.to_me or event.alone else "said"
+        case Whispered():
+            return MemoryKind.HEARD, event.text, "whispered to you"
+        case Paged():
+            return MemoryKind.HEARD, event.text, "paged you"
+        case ChannelSaid():
+            return MemoryKind.HEARD, event.text, f"said on {one_line(event.channel, max_chars=MAX_NAME)}"
+        case Emoted():
+            said = quoted_in(event.text)
+            return (MemoryKind.HEARD, said, "said") if said else (MemoryKind.SEEN, f"{name} {event.text}", "")
+        case Gave():
+            return MemoryKind.SEEN, f"{name} gave you the {one_line(event.thing, max_chars=MAX_NAME)}.", ""
+        case Noticed() if event.granted is None and not _COMING.search(event.text):
+            return MemoryKind.SEEN, event.text, ""
+        case _:
+            return None
+
+
+def _is_worth_it(text: str, own: frozenset[str], *, is_gift: bool) -> bool:
+    """Tell whether a line says something. A question alone does so only with a number or a name in it."""
+    if is_gift:
+        return True
+    content = content_words(text) - _GREETINGS - own
+    if len(content) < (1 if _OF_ONESELF.intersection(words_of(text)) else _LEAST_CONTENT):
+        return False
+    asks = all(is_question(sentence) for sentence in sentences_of(text))
+    return not asks or _has_proper(text, own)
+
+
+def _importance(event: Event, text: str, *, is_named: bool, told: bool) -> int:
+    if isinstance(event, Whispered | Paged) or is_named:
+        return PRIVATE
+    if isinstance(event, Noticed):
+        return AMBIENT
+    if isinstance(event, Gave) or _PROMISE.search(text) or _has_proper(text, frozenset()):
+        return NOTABLE
+    if told:
+        return TOLD
+    return SEEN if isinstance(event, Emoted) else OVERHEARD
+
+
+def _has_proper(text: str, own: frozenset[str]) -> bool:
+    return any(found.group().casefold().strip("'-") not in own for found in _PROPER.finditer(text))

@@ -1,0 +1,1 @@
+"""Sleep: while nobody is there, a model draws profiles and insights from what was remembered. Read `night.py` first."""
