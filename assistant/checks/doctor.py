@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Show
-from assistant.checks.journal import bindings, durable, room, sound
+from assistant.checks.journal import bindings, durable, room, searchable, sound
 from assistant.checks.model import ModelChecks
 from assistant.checks.web import PAGE, WebChecks
 from assistant.config.schema import Config
@@ -20,7 +21,7 @@ from assistant.keys.reference import key_sources
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS
 from llm.embedded.fetching.models import default_data_dir
-from resilience import DeadlineExceeded, HttpExchange
+from resilience import DeadlineExceeded, HttpExchange, Pipeline
 from resilience.background import in_daemon_thread
 
 #: Seconds in which a journal of the largest usual size can be read, on a slow disk too.
@@ -70,6 +71,7 @@ class _Checks:
         for number, model in enumerate((config.model, *config.fallback)):
             place = f"fallback[{number - 1}]" if number else "model"
             await ModelChecks(place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner).run()
+        await self._vectors(bound)
         await self._journal()
         if self._request.web:
             from assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
@@ -77,6 +79,17 @@ class _Checks:
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._runner, self._request.page, make).run()
         return 0 if self._runner.all_is_well else SOMETHING_WRONG
+
+    async def _vectors(self, bound: BoundKeys) -> None:
+        if (memory := self._request.config.memory).vectors == "off":
+            return
+        from assistant.checks.memory import VectorChecks  # noqa: PLC0415  (only where vectors are used)
+        from assistant.models.embedding import EmbedderParts, vector_server  # noqa: PLC0415  (the same)
+
+        server = vector_server(self._reactor, self._request.environment)
+        pipeline = Pipeline(self._reactor, Random())  # noqa: S311  (jitter is no secret)
+        parts = EmbedderParts(self._exchange, pipeline, self._keys, server, bound)
+        await VectorChecks(memory, parts, default_data_dir(), self._runner).run()
 
     async def _bindings(self) -> Collection[KeyBinding]:
         """Return which key the journal remembers for which server."""
@@ -103,6 +116,7 @@ class _Checks:
             ("journal", partial(sound, path, self._request.wall())),
             ("journal durable", partial(durable, path)),
             ("journal room", partial(room, path, config)),
+            ("memory search", partial(searchable, path)),
         ):
             await self._runner.check(name, JOURNAL_SECONDS, partial(self._off, work))
 

@@ -10,11 +10,14 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.checks.finding import Problem
+from assistant.checks.finding import Problem, Unclear
 from assistant.config.schema import JournalConfig
 from assistant.journal.files import connect, make_durable
 from assistant.journal.sqlite.reading import CannotRead, open_for_reading
 from assistant.keys.binding import KeyBinding
+from assistant.memory.recall import RecallIndex
+from assistant.memory.recall.files import damage_of
+from assistant.memory.recall_file import ENDING
 
 #: The value of `PRAGMA synchronous` for FULL.
 _FULL = 2
@@ -97,3 +100,16 @@ def bindings(path: Path, now: float) -> Collection[KeyBinding]:
     except (CannotRead, sqlite3.Error):
         return ()
     return frozenset(KeyBinding(*row) for row in rows)
+
+
+def searchable(path: Path) -> str:
+    """Say how memories are found. Blocks. Raises Unclear when full-text search is missing, or the index is damaged."""
+    index = RecallIndex(None)
+    missing = index.open()
+    index.close()
+    if missing:
+        raise Unclear(missing)
+    file = path.with_name(path.name + ENDING)
+    if file.exists() and (damage := damage_of(file)):
+        raise Unclear(f"the index of memories is damaged ({damage}): it is made anew at the next start")
+    return "memories are found by their words"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from assistant.config.playing import OF_A_CHARACTER
 from assistant.config.schema import AssistantConfig, Config, ModelConfig
 from assistant.config.sections import WebConfig
 from assistant.config.settings import FORMER_NAMES, SettingsError, is_now_called, with_new_names
@@ -32,6 +33,7 @@ _EXAMPLES = {
     "prices": "input 0.8, output 4",
     "aliases": "old one, wizard",
     "persona": "You are a grumpy cook.",
+    "character": "sage",
     "tools": "say, look, move",
     "fallback_line": "scratches their head and says nothing.",
     "budget_line": "yawns and turns away.",
@@ -81,7 +83,11 @@ def merged(base: Mapping[str, Any], *overrides: Mapping[str, Any]) -> Config:
     """
     whole: dict[str, Any] = {}
     for layer in (base, *overrides):
-        _lay(whole, with_new_names(layer))
+        own = with_new_names(layer)
+        if isinstance(table := own.get("assistant"), Mapping) and table.get("character"):
+            for field in OF_A_CHARACTER:  # a character chosen here comes before what was set further out
+                whole.get("assistant", {}).pop(field, None)
+        _lay(whole, own)
     try:
         return Config.model_validate(whole)
     except ValidationError as error:

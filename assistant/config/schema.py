@@ -18,7 +18,15 @@ from assistant.config.model_options import (
     SpecialText,
     ThinkingTokens,
 )
-from assistant.config.sections import Address, KeyReference, MannerConfig, Seconds, Settings, WebConfig
+from assistant.config.sections import (
+    Address,
+    KeyReference,
+    MannerConfig,
+    MemoryConfig,
+    Seconds,
+    Settings,
+    WebConfig,
+)
 from assistant.events.classify import Classification
 
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
@@ -122,6 +130,14 @@ class AssistantConfig(MannerConfig):
         max_length=40,
         pattern=r"^\w[\w' -]*$",
         description="letters, digits, spaces, hyphens and apostrophes, at most 40, the first a letter or a digit",
+    )
+    #: Whom it plays: the name of a file or folder in `characters`, beside these settings or in the game's folder. What
+    #: is set here of name, persona, voice and greeting comes before what the character's file says.
+    character: str = Field(
+        default="",
+        max_length=60,
+        pattern=r"^(\w[\w' -]*)?$",
+        description="the name of a file or folder in `characters`, without its ending; empty for none",
     )
     #: Other names it answers to.
     aliases: tuple[str, ...] = ()
@@ -242,6 +258,7 @@ class Config(Settings):
     assistant: AssistantConfig = AssistantConfig()
     budget: BudgetConfig = BudgetConfig()
     journal: JournalConfig = JournalConfig()
+    memory: MemoryConfig = MemoryConfig()
     web: WebConfig = WebConfig()
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
-"""The tables of the settings for the web and for company, and what the fields of every table have in common.
+"""The tables of the settings for web, memory and company, and what the fields of every table have in common.
 
-The web: whether and how assistants search and read it. Company: conversations, manners, and what wakes an assistant
-besides speech. Common are bounds, addresses, and references to keys.
+The web: whether and how assistants search and read it. Memory: how they find what they know. Company: conversations,
+manners, and what wakes an assistant besides speech. Common are bounds, addresses, and references to keys.
 """
 
 from __future__ import annotations
@@ -131,6 +131,38 @@ class WebConfig(Settings):
         return self
 
 
+class MemoryConfig(Settings):
+    """How memories are found: by their words, and as an option by their meaning."""
+
+    #: The language of the game, in English: "english" knows endings of words ("walks" finds "walked"); any other
+    #: language finds parts of words.
+    language: str = Field(default="english", pattern=r"^[a-z]+$", max_length=40)
+    #: What finds memories that mean something alike in other words: "off"; "embedded", a small model for English,
+    #: fetched once; the "ollama" or the "openai" server at `vectors_url`, with any that speaks OpenAI's API.
+    vectors: Literal["off", "embedded", "ollama", "openai"] = "off"
+    #: Base URL of that server; empty for its usual place.
+    vectors_url: Address = ""
+    #: The model that is asked there, such as "all-minilm" or "text-embedding-3-small".
+    vectors_model: str = Field(default="", max_length=200)
+    #: A reference to the key for it, never the key itself: env:NAME, file:PATH or keyring:NAME.
+    vectors_key: KeyReference = ""
+
+    #: Whether it draws conclusions while nobody is there, with calls of its own model.
+    sleep: bool = True
+    #: The hour of the day, 0 to 24, at which it sleeps even with players there; unset: only when none is there.
+    sleep_hour: float | None = Field(default=None, ge=0, lt=24)
+    #: The most calls of its model in a night, of about 4,000 tokens each.
+    sleep_calls: int = Field(default=3, ge=1, le=50)
+
+    @model_validator(mode="after")
+    def _has_model(self) -> MemoryConfig:
+        """Require the model's name where a server is asked: vectors of different models cannot be compared."""
+        example = {"ollama": "all-minilm", "openai": "text-embedding-3-small"}.get(self.vectors)
+        if example and not self.vectors_model:
+            raise ValueError(f'vectors = "{self.vectors}" needs vectors_model, such as "{example}"')
+        return self
+
+
 class MannerConfig(Settings):
     """The settings that say how an assistant behaves in company."""
 
@@ -150,6 +182,10 @@ class MannerConfig(Settings):
     room_pause_seconds: Annotated[float, Field(ge=0, le=5)] = 1.5
     #: Said to a player who comes in, without asking the model; {name} stands for theirs. Empty: it greets nobody.
     greeting: str = Field(default="", max_length=300, examples=["Welcome, {name}."])
+    #: Further greetings; they take turns with the first.
+    more_greetings: tuple[Annotated[str, Field(min_length=1, max_length=300)], ...] = Field(
+        default=(), max_length=20, examples=[("Mind the step, {name}.",)]
+    )
     #: How many hours lie between two greetings of the same player at least.
     greet_hours: Annotated[float, Field(ge=0, le=8760)] = 12.0
     #: What wakes it besides speech: a pose that names it or that nobody else sees, a gift to it, the arrival of a

@@ -8,7 +8,7 @@ from pathlib import Path
 from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.config.model_options import token_references
 from assistant.config.schema import Config, ModelConfig
-from assistant.config.sections import WebProviderConfig
+from assistant.config.sections import MemoryConfig, WebProviderConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, rebind
 from assistant.keys.reference import anchor
@@ -89,7 +89,7 @@ def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
     """Return each key of the settings with the server it would go to."""
     found = [binding for model in (config.model, *config.fallback) for binding in bindings_of_model(model, folder)]
     web = (binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items())
-    return [*found, *filter(None, web)]
+    return [*found, *filter(None, web), *filter(None, [binding_of_vectors(config.memory, folder)])]
 
 
 def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:
@@ -98,6 +98,14 @@ def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Pat
         return None
     url = config.url or usual_url(name)
     return KeyBinding.of(anchor(config.key, folder), url) if url else None
+
+
+def binding_of_vectors(config: MemoryConfig, folder: Path = Path()) -> KeyBinding | None:
+    """Return the key for sentence vectors and the server it would go to, None when no key goes anywhere."""
+    if not config.vectors_key or config.vectors not in {"ollama", "openai"}:
+        return None
+    url = config.vectors_url or get_provider(config.vectors).api_url
+    return KeyBinding.of(anchor(config.vectors_key, folder), url)
 
 
 def usual_url(name: str) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
 
-from assistant.checks.finding import Problem
-from assistant.checks.journal import bindings, durable, room, sound
+from assistant.checks.finding import Problem, Unclear
+from assistant.checks.journal import bindings, durable, room, searchable, sound
 from assistant.config.schema import JournalConfig
 from assistant.journal.files import create
 from assistant.journal.schema import SCHEMA
 from assistant.keys.binding import KeyBinding
+from assistant.memory.recall import RecallIndex
+from assistant.memory.recall_file import ENDING
 
 
 @pytest.fixture
@@ -80,3 +83,17 @@ def test_which_key_went_where_is_read(journal: Path, tmp_path: Path) -> None:
     assert bindings(tmp_path / "none", 0.0) == ()
     (tmp_path / "diary").write_text("Dear diary")
     assert bindings(tmp_path / "diary", 0.0) == ()
+
+
+def test_the_index_of_memories_is_looked_at_and_left_as_it_is(journal: Path) -> None:
+    assert searchable(journal) == "memories are found by their words"
+    index = journal.with_name(journal.name + ENDING)
+    opened = RecallIndex(index)
+    assert opened.open() == ""
+    opened.close()
+    assert stat.S_IMODE(index.stat().st_mode) == 0o600
+    assert searchable(journal) == "memories are found by their words"
+    index.write_bytes(b"no database" * 1000)
+    with pytest.raises(Unclear, match="made anew at the next start"):
+        searchable(journal)
+    assert index.read_bytes() == b"no database" * 1000

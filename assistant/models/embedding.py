@@ -1,0 +1,130 @@
+"""Makes what turns sentences into vectors, as the settings of the memory say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from twisted.logger import Logger
+
+from assistant.config.schema import ModelConfig
+from assistant.config.sections import MemoryConfig
+from assistant.errors import KeyReferenceError
+from assistant.keys.reference import KeySources, resolve_key
+from assistant.models.bound_keys import BoundKeys, binding_of_vectors
+from assistant.models.chosen import ChosenModel, limits_of
+from llm import LLMProvider, get_provider
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.fetching.convert import MINILM, MINILM_NAME
+from llm.embedded.fetching.models import default_data_dir
+from llm.embedded.progress import Endpoint, FetchProgress, Phase
+from llm.embedded.supervisor import Commands, EmbeddedModel
+from llm.embeddings.embedder import Embedder
+from llm.embeddings.ollama import OllamaEmbeddings
+from llm.embeddings.openai import OpenAIEmbeddings
+from llm.embeddings.remote import RemoteEmbedder
+from llm.embeddings.served import MINILM_TOKENS, EmbeddedEmbedder, ServerProcess
+from resilience import HttpExchange, Pipeline
+
+_log = Logger()
+#: Makes the process that serves the embedded model. The callbacks get its address after a restart, and its end.
+MakeVectorServer = Callable[[Callable[[Endpoint], None], Callable[[EmbeddedUnavailable], None]], ServerProcess]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderParts:
+    """What embedders are made of: the network of all model calls, the keys, and the process of the embedded model."""
+
+    exchange: HttpExchange
+    pipeline: Pipeline
+    keys: KeySources
+    make_server: MakeVectorServer
+    bound: BoundKeys = field(default_factory=BoundKeys)
+
+
+async def embedder_of(config: MemoryConfig, parts: EmbedderParts) -> Embedder | None:
+    """Return what makes vectors, None when they are off. It opens nothing and starts nothing until it is asked.
+
+    The caller stops it. Raises KeyReferenceError when its key cannot be had, or was given for another server.
+    """
+    match config.vectors:
+        case "off":
+            return None
+        case "embedded":
+            return _embedded(parts)
+        case _:
+            return await _of_server(config, parts)
+
+
+async def _of_server(config: MemoryConfig, parts: EmbedderParts) -> RemoteEmbedder:
+    """Return an embedder that asks the server of the settings."""
+    binding = binding_of_vectors(config, parts.keys.folder)
+
+    async def read_key() -> str:
+        parts.bound.check_binding(binding)
+        return await resolve_key(config.vectors_key, parts.keys)
+
+    async def reread_key() -> str:
+        try:
+            return await read_key()
+        except KeyReferenceError:
+            return ""
+
+    key = await read_key()
+    if config.vectors == "ollama":
+        provider = get_provider("ollama", config.vectors_url, config.vectors_model, key=key)
+        return _remote(parts, OllamaEmbeddings(provider), reread_key=reread_key)
+    name = "local" if config.vectors_url else "openai"
+    provider = get_provider(name, config.vectors_url, config.vectors_model, key=key)
+    return _remote(parts, OpenAIEmbeddings(provider), reread_key=reread_key)
+
+
+def _embedded(parts: EmbedderParts) -> EmbeddedEmbedder:
+    provider = get_provider("local", "http://127.0.0.1/v1", MINILM.name)
+    remote = _remote(parts, OpenAIEmbeddings(provider), context_tokens=MINILM_TOKENS)
+    return EmbeddedEmbedder(remote, parts.pipeline.clock, parts.make_server, hide=parts.keys.secrets.add)
+
+
+# Any: the other arguments of RemoteEmbedder, each of its own type.
+def _remote(parts: EmbedderParts, dialect: OllamaEmbeddings | OpenAIEmbeddings, **options: Any) -> RemoteEmbedder:
+    """Return an embedder that treats its server as a model that talks would."""
+    provider: LLMProvider = dialect.provider
+    as_model = ModelConfig(provider=provider.name, model=provider.model)
+    return RemoteEmbedder(
+        dialect,
+        parts.exchange,
+        parts.pipeline,
+        limits=limits_of(as_model, provider),
+        upstream=ChosenModel(provider, "", as_model).upstream,
+        **options,
+    )
+
+
+# Any: the reactor as clock and as maker of processes.
+def vector_server(reactor: Any, environment: Mapping[str, str], data_dir: Path | None = None) -> MakeVectorServer:
+    """Return a function that makes the real process of the embedded model, not started. It reports to the log."""
+    told: list[Phase] = []
+
+    def show(step: FetchProgress) -> None:
+        if step.phase not in told:  # a download reports every piece
+            told.append(step.phase)
+            _log.info("the model of sentence vectors: {phase} {note}", phase=step.phase, note=step.note)
+
+    def make(moved: Callable[[Endpoint], None], lost: Callable[[EmbeddedUnavailable], None]) -> ServerProcess:
+        return EmbeddedModel(
+            reactor,
+            reactor,
+            environment=environment,
+            data_dir=data_dir or default_data_dir(),
+            model_name=MINILM_NAME,
+            threads=1,  # a line takes 12 ms of one processor; the others are for the model that talks
+            on_progress=show,
+            on_restart=moved,
+            on_lost=lost,
+            commands=Commands.of(sys.executable, embeddings=True),
+        )
+
+    return make
