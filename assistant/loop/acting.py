@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome
+from assistant.loop.recollecting import known_lore
 from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import answer_by, call_for_text, in_manner
@@ -176,7 +177,7 @@ def _context(context: RunContext, run: Run) -> ToolContext:
     return ToolContext(
         context.me,
         context.world,
-        context.notes,
+        context.memories,
         run.requester,
         run.id,
         run.trust,
@@ -186,6 +187,8 @@ def _context(context: RunContext, run: Run) -> ToolContext:
         granted=run.granted if run.making_granted else None,
         room_turn=context.room_turn,
         following=context.following,
+        lore=lambda query: known_lore(context, (query,)),
+        now=context.clock.seconds,
     )
 
 

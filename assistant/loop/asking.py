@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 from twisted.logger import Logger
 
 from assistant.events.outcome import Limit, LimitReached
-from assistant.loop.early import complete_with_speech, first_sentence_listener
+from assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
 from assistant.loop.recovery import Early
 from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.screening import SPEECH, make_discreet, words_of_answer
+from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
 from assistant.loop.spending import A_MINUTE
 from assistant.loop.talk.answer import words_for_nothing
 from assistant.loop.talk.ask import ask_plainly, speech_call
 from llm import BudgetReached, LLMResponse, Message, user
 from llm import assistant as assistant_message
+from llm.messages import JSONObject
 from llm.packing.packed import Joined, parts_of
+from resilience import Deadline
 
 #: Added to the prompt, not to the stream, after an answer with neither text nor a call.
 NUDGE = "(You answered nothing. Call one of your tools.)"
@@ -67,24 +69,27 @@ def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
 async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     """Ask once, and once more when the answer only repeats. A second repetition is not said.
 
-    The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that.
+    The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that. When
+    the rest turns out to be an example, it is left out.
     """
     asked = await _answer(context, run)
-    heard, did = run.texts, bool(run.executed)
     said = words_of_answer(asked.response)
     if context.settings.may_repeat or not said:
         return asked
-    if run.early.state is Early.NOTHING and (repeat := context.repeats.found_in(said, heard, did=did)) is not None:
+    repeat, begun = repeated_in(context, run, said), run.early.said
+    if repeat is not None and run.early.state is Early.NOTHING:
         _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
         again = await _answer(context, run, AGAIN.format(what=repeat.value))
-        usage = asked.response.usage + again.response.usage
-        response = replace(again.response, usage=usage)
+        response = replace(again.response, usage=asked.response.usage + again.response.usage)
         said = words_of_answer(response)
-        if context.repeats.found_in(said, heard, did=did) is not None:
-            said = words_for_nothing(" ".join(heard), run.written)
+        if repeated_in(context, run, said) is not None:
+            said = words_for_nothing(" ".join(run.texts), run.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)
-    context.repeats.add(said, heard)
+    elif repeat is Repeat.EXAMPLE and begun is not None:
+        said = begun.sentence  # what came after it is the example
+        asked = replace(asked, response=_saying(context, run, asked.response, said))
+    context.repeats.add(said, run.texts)
     return asked
 
 
@@ -114,6 +119,30 @@ async def _answer(context: RunContext, run: Run, again: str = "") -> Completion:
     response = await (answer if listener is None else complete_with_speech(listener, answer))
     context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
     return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, discreet(context, response))
+
+
+async def ask_for_itself(
+    context: RunContext,
+    messages: Sequence[Message],
+    *,
+    max_tokens: int,
+    seconds: float,
+    schema: JSONObject | None = None,
+) -> str:
+    """Return what the assistant's own model answers to its own question, at its own expense. Every player comes first.
+
+    `seconds` is the most time it may take. Raises LLMError. Cancelling closes the connection.
+    """
+    response = await context.client.chat_completion(
+        messages,
+        tool_choice="auto",
+        server_tools=(),
+        max_tokens=max_tokens,
+        deadline=Deadline.after(context.clock, seconds),
+        caller=context.billing.caller(context.me, None),
+        schema=schema,
+    )
+    return context.scrub(response.content)
 
 
 def count_asker(context: RunContext, run: Run) -> None:

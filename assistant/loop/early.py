@@ -8,7 +8,7 @@ for the whole answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -18,9 +18,12 @@ from assistant.loop.acting import carry_out
 from assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import call_for_text
+from assistant.loop.speech.screening import Repeat
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
-from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
+from llm import ActingListener, FinishReason, LLMResponse, Message, StreamEvent, ToolCall, Usage
 from llm import assistant as assistant_message
+from llm.messages import Role
+from llm.packing.packed import Joined
 from llm.response import CallDelta, ServerBlockSeen, TextDelta
 from llm.wire.accumulate import Accumulator
 from tools import NOTHING_YET, Kind
@@ -193,11 +196,24 @@ async def _say(context: RunContext, run: Run, sentence: str) -> bool:
 
 def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
-    if not context.settings.may_repeat and context.repeats.found_in(sentence, run.texts, did=bool(run.executed)):
+    if not context.settings.may_repeat and repeated_in(context, run, sentence):
         return False
     own_name = re.match(rf"{re.escape(context.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
     return not own_name and not marked and sentence.isprintable() and _holds_no_key(context, sentence)
+
+
+def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:
+    """Return what `said`, an answer of this run, only repeats; None when it has words of its own."""
+    shown = (text for message in Joined(context.history.parts(run.hearers)) for text in _shown_texts(message))
+    return context.repeats.found_in(said, run.texts, did=bool(run.executed), shown=shown)
+
+
+def _shown_texts(message: Message) -> Sequence[str]:
+    """Return what a message tells the model; empty for what the model said itself."""
+    if message.role is Role.ASSISTANT:
+        return ()
+    return (message.text, *(result.text for result in message.tool_results))
 
 
 def _holds_no_key(context: RunContext, sentence: str) -> bool:

@@ -14,9 +14,10 @@ from assistant.events.classify import Classification
 from assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
 from assistant.journal import Accepted
 from assistant.loop.prompt import scene_labels, scene_line
+from assistant.loop.recollecting import recollect
 from assistant.loop.run import Run, RunContext
 from assistant.memory.entries import Entry
-from assistant.memory.origins import sources_of
+from assistant.memory.origins import private_words_in, sources_of, words_of
 from assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
 from llm import user
 from tools import Kind, Label, ToolFailed, label_of
@@ -40,6 +41,7 @@ async def perceive(context: RunContext, run: Run) -> None:
     groups = _groups(run, fresh)
     if scene and None not in groups:
         context.history.perceive([], [], 1, scene, labels=labels)
+    await recollect(context, run, scene)
     lengths = [sum(len(format_event(heard.event)) for heard in group) for group in groups.values()]
     for (audience, group), length in zip(groups.items(), lengths, strict=True):
         shown = scene if audience is None else ""
@@ -130,7 +132,7 @@ def _look(context: RunContext, run: Run) -> None:
     trust.narrow(run.hearers)
 
     def sources(text: str) -> frozenset[str]:
-        seen_events = [one.event for one in run.events if _is_seen(run, one)]
+        seen_events = [one.event for one in run.known_events]
         heard = [(event.who.id, format_event(event)) for event in seen_events if spoken_text(event)]
         run_ids = {one.event.id for one in run.events}
         return sources_of(text, run.requester, heard, [entry for entry in history.entries() if seen(entry, run_ids)])
@@ -139,8 +141,11 @@ def _look(context: RunContext, run: Run) -> None:
         is_heard = bool(entry.event_ids) and run_ids.issuperset(entry.event_ids)
         return not is_heard and may_hear(entry.audience, run.hearers)
 
+    def private_words(text: str) -> frozenset[str]:
+        seen_now = [entry for entry in history.entries() if may_hear(entry.audience, run.hearers)]
+        remembered = frozenset[str]().union(*(words_of(memory.text) for memory in run.recalled if memory.audience))
+        asked = frozenset[str]().union(*map(words_of, run.asked_texts))
+        return private_words_in(text, run.asked_texts, seen_now) | (words_of(text) & remembered - asked)
+
     trust.sources_of = sources
-
-
-def _is_seen(run: Run, heard: Accepted) -> bool:
-    return may_hear(audience_of(heard.event), run.hearers)
+    trust.private_words = private_words

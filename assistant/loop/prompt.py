@@ -48,6 +48,10 @@ class Example:
     acts: tuple[Act, ...]
 
 
+#: From so many lines on the owner's voice shows how to talk; the built-in examples then only show how to act.
+ENOUGH_VOICE = 3
+#: The things that only the examples name. An answer must not name one of them where there is none.
+EXAMPLE_THINGS: frozenset[str] = frozenset({"samovar", "sextant", "newt"})
 _SAID = "You said it. Everybody in the room heard you."
 #: Weak models choose well with these examples and badly without: greet, look round, find out and then tell, whisper
 #: back. Hardly any world has their nouns, and an answer that repeats one is refused (`speech/screening.py`).
@@ -128,11 +132,15 @@ def system_message(name: str, persona: str, tool_names: Collection[str]) -> Mess
 def example_messages(name: str, tool_names: Collection[str], voice: Mapping[str, str]) -> list[Message]:
     """Return past turns that show how to act and, from the owner's `voice`, how to talk.
 
-    Examples with a tool that is not in `tool_names` are left out.
+    Examples with a tool that is not in `tool_names` are left out, and so are those that only talk when the voice has
+    enough of its own.
     """
     messages: list[Message] = []
+    shown = _shown_examples(tool_names)
+    if len(voice) >= ENOUGH_VOICE:
+        shown = [one for one in shown if any(act.tool != "say" for act in one.acts)]
     spoken = [Example(f'Ann says: "{line}"', (Act("say", {"text": said}, _SAID),)) for line, said in voice.items()]
-    for number, example in enumerate((*_shown_examples(tool_names), *spoken)):
+    for number, example in enumerate((*shown, *spoken)):
         messages.append(user(example.heard))
         for place, act in enumerate(example.acts):
             messages += _shown(act, f"example_{number}_{place}", name)

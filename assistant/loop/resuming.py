@@ -11,8 +11,9 @@ from assistant.events.outcome import Failed, Outcome
 from assistant.journal import InterruptedRun, InterruptedStep
 from assistant.loop.acting import act, carry_out, outcome_of
 from assistant.loop.asking import discreet
+from assistant.loop.choosing import of_one_run
 from assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
-from assistant.loop.run import Run, RunContext, of_one_run
+from assistant.loop.run import Run, RunContext
 from assistant.loop.spending import Meter, RunLimits
 from assistant.loop.unasked import act_by_rule, act_on_granted, is_granted_step, look_up_first, make_granted
 from resilience import Deadline

@@ -1,24 +1,22 @@
-"""What every part of a run is given: what it works with (`RunContext`), and how far it is (`Run`).
-
-`of_one_run` chooses the events that a run deals with.
-"""
+"""What every part of a run is given: what it works with (`RunContext`), and how far it is (`Run`)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.characters import Lorebook, LoreScanner
 from assistant.config.schema import AssistantConfig, ModelConfig
-from assistant.events.classify import Attention, Classification
 from assistant.events.conversation import Conversations, Floor
-from assistant.events.events import ByRule, Noticed, format_event, hearers_of, spoken_text
+from assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.journal import Accepted, Journal
 from assistant.keys.disguises import KeyPieces
+from assistant.loop.choosing import approved_call, triggers_in
 from assistant.loop.recovery import EarlySpeech
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.screening import Repeats
@@ -34,7 +32,7 @@ from tools import (
     Dispatcher,
     Executed,
     Kind,
-    Notes,
+    Memories,
     Pending,
     PolicyConfig,
     Principal,
@@ -43,10 +41,13 @@ from tools import (
     World,
 )
 from tools.context import Following
-from tools.trust import Audience
+from tools.memories import Memory
+from tools.trust import Audience, may_hear
 from tools.web.cite import WebTurn
 from tools.web.fetch.seen import SeenUrls
 
+#: The scanner of a character without lore.
+NO_LORE = LoreScanner(Lorebook())
 #: The kinds of principal that have a right to be forgotten.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
@@ -57,7 +58,7 @@ class RunContext:
 
     me: Principal
     world: World
-    notes: Notes
+    memories: Memories
     client: ModelChain
     registry: Registry
     #: What the assistant may do, and on whose word.
@@ -107,6 +108,8 @@ class RunContext:
     floor: Floor | None = None
     #: The identity of the room it is in, empty when that is not known.
     where: Callable[[], str] = str
+    #: Finds what its character knows of the world by the words it hears.
+    lore: LoreScanner = NO_LORE
 
     @property
     def is_asked_plainly(self) -> bool:
@@ -147,6 +150,10 @@ class Run:
     trigger: Accepted | None = field(init=False)
     #: The approved call that the run is there to make, None for any other run.
     granted: Pending | None = field(init=False)
+    #: What the character remembers of what it is asked.
+    recalled: tuple[Memory, ...] = ()
+    #: What the character knows of the world that the lines bring up.
+    lore: tuple[Memory, ...] = ()
     #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
     written: int = 0
     #: What the assistant saw round it when the run began, None when it could not see.
@@ -206,7 +213,7 @@ class Run:
         self.trigger = _most_important([heard for heard in self._woken_by if heard.event.who.id not in self.broke])
 
     def _triggers(self) -> list[Accepted]:
-        return [heard for heard in _triggers_in(self.events) if hearers_of(heard.event) == self.hearers]
+        return [heard for heard in triggers_in(self.events) if hearers_of(heard.event) == self.hearers]
 
     @property
     def lines_to_answer(self) -> list[str]:
@@ -215,9 +222,19 @@ class Run:
         return [*others, format_event(self.trigger.event)] if self.trigger else others
 
     @property
+    def asked_texts(self) -> list[str]:
+        """The words that the run is to answer, without their speakers."""
+        return _texts(self._woken_by)
+
+    @property
+    def known_events(self) -> list[Accepted]:
+        """The events of the run that those who hear its answer may be told of."""
+        return [heard for heard in self.events if may_hear(audience_of(heard.event), self.hearers)]
+
+    @property
     def texts(self) -> list[str]:
-        """The words that were heard before the run, without their speakers."""
-        return [text for heard in self.events if (text := spoken_text(heard.event))]
+        """The words of these events, without their speakers."""
+        return _texts(self.known_events)
 
     @property
     def ids_to_answer(self) -> list[str]:
@@ -225,72 +242,17 @@ class Run:
         return [heard.event.id for heard in self._woken_by]
 
 
-def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
-    """Return the events of one run, which answers one person before one audience. The others wait for their own runs.
-
-    The first asker comes first, with all they said to that audience. What other askers want waits, together with what
-    they said since. What the first asker said to another audience, in private or aloud, waits for a run of its own
-    too, so that it is answered there.
-    """
-    triggers = _triggers_in(events)
-    if not triggers:
-        return events
-    asker, hearers = triggers[0].event.who.id, hearers_of(triggers[0].event)
-    theirs = [heard for heard in triggers if heard.event.who.id == asker]
-    ends = (place for place, heard in enumerate(theirs) if hearers_of(heard.event) != hearers)
-    elsewhere = {heard.event.id for heard in theirs[next(ends, len(theirs)) :]}
-    waiting: set[str] = set()
-    kept = []
-    for heard in events:
-        who, is_trigger = heard.event.who, heard.attention.verdict is Classification.TRIGGER
-        if is_trigger and who.id != asker:
-            waiting.add(who.id)
-        elif heard.event.id not in elsewhere and (who.id not in waiting or not spoken_text(heard.event)):
-            kept.append(heard)
-    return kept
-
-
-def _triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
-    return [heard for heard in events if heard.attention.verdict is Classification.TRIGGER]
+def _texts(heard: Sequence[Accepted]) -> list[str]:
+    return [text for one in heard if (text := spoken_text(one.event))]
 
 
 def _hearers(events: Sequence[Accepted]) -> Audience:
     """Return those who hear the answer, None for everybody.
 
-    A run that an older version began may have triggers for several audiences. When one of them is everybody, the answer
-    is for everybody.
+    A run that an older version began may have several audiences: if one is everybody, the answer is for everybody.
     """
-    heard_by = [hearers_of(heard.event) for heard in _triggers_in(events)]
+    heard_by = [hearers_of(heard.event) for heard in triggers_in(events)]
     return heard_by[0] if heard_by and None not in heard_by else None
-
-
-def approved_call(heard: Accepted) -> Pending | None:
-    """Return the call that this event approves, None for any other event."""
-    return heard.event.granted if isinstance(heard.event, Noticed) else None
-
-
-def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> Sequence[Accepted]:
-    """Return the events that one run deals with. An approved call has a run of its own, and so has each asker.
-
-    A line to everybody waits until it is known which assistant answers it. A line that another assistant answers is
-    only overheard. A call by rule has a run of its own too: it comes after the questions before it, and takes in what
-    was overheard until then.
-    """
-    if talk is not None:
-        heard = [
-            _overheard(one) if talk.is_left(one.event.id) else one for one in heard if one.event.id not in talk.held
-        ]
-    approved = [one for one in heard if approved_call(one) is not None]
-    if approved:
-        return approved[:1]
-    first = next((place for place, one in enumerate(heard) if one.attention.verdict is Classification.TRIGGER), None)
-    if first is not None and heard[first].event.by_rule is not None:
-        return heard[: first + 1]
-    return _for_one_asker([one for one in heard if one.event.by_rule is None])
-
-
-def _overheard(heard: Accepted) -> Accepted:
-    return replace(heard, attention=Attention(Classification.CONTEXT, heard.attention.importance))
 
 
 def _most_important(heard: list[Accepted]) -> Accepted | None:

@@ -151,7 +151,7 @@ def why_void(context: RunContext, given: Pending) -> str:
     if tool is None:
         return "there is no such tool any more"
     call = ToolCall("", given.tool, given.arguments)
-    around = ToolContext(context.me, context.world, context.notes, given.requester)
+    around = ToolContext(context.me, context.world, context.memories, given.requester)
     looking = Deferred.fromCoroutine(find_requirement(tool, call, around))
     found: list[Requirement | Failure] = []
     looking.addBoth(found.append)

@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.characters import Lorebook, LoreScanner
 from assistant.config.schema import AssistantConfig, BudgetConfig
+from assistant.config.sections import MemoryConfig
 from assistant.config.settings import SettingsError
 from assistant.events.classify import Manners
 from assistant.events.conversation import Conversations, Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
-from assistant.journal.records import MESSAGE
 from assistant.keys.disguises import KeyPieces
-from assistant.loop.prompt import example_messages, example_sayings, system_message
-from assistant.loop.run import RunContext
+from assistant.language.things import known_words
+from assistant.loop.asking import ask_for_itself
+from assistant.loop.prompt import EXAMPLE_THINGS, example_sayings
+from assistant.loop.run import NO_LORE, RunContext
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.screening import Repeats
 from assistant.loop.spending import Billing, MinuteCounts
@@ -27,24 +30,23 @@ from assistant.memory.rights import Rights
 from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from assistant.models.chosen import ChosenModel, call_options
 from assistant.runtime.character import Assistant, OnFailure
+from assistant.runtime.fronts import fronts_of
+from assistant.runtime.sleeping import Sleep
 from assistant.runtime.storage import Storage
 from assistant.runtime.warming import Warmer
-from llm import CallOptions, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
-from llm.packing.pack import pack
-from llm.packing.packed import Joined, Part
+from llm import Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.response import Prices
-from resilience import Deadline, HttpExchange, Pipeline, RetryConfig
+from resilience import HttpExchange, Launcher, Pipeline, RetryConfig
 from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
 from tools.context import Following
-from tools.verbs import ACT_TOOLS, MOVE
 from tools.web.fetch.seen import SeenUrls
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
 #: For how many prompts of a full window the tokens of one run must suffice, and the smallest window that may result.
 PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
-#: Tools that a model with a small window is not offered.
-_SPARED = frozenset(tool.name for tool in ACT_TOOLS) - {MOVE.name}
+#: The memory of an owner who sets nothing.
+USUAL_MEMORY = MemoryConfig()
 #: An empty set, shared by all assistants that are denied no command.
 _NOTHING: frozenset[str] = frozenset()
 
@@ -85,6 +87,10 @@ class Dependencies:
     floor: Floor | None = None
     #: Returns the identity of the room its body is in, empty when that is not known.
     where: Callable[[], str] = str
+    #: What its character knows of the world.
+    lore: Lorebook = field(default_factory=Lorebook)
+    #: The owner's limits on its sleep.
+    memory: MemoryConfig = USUAL_MEMORY
 
 
 def build_assistant(
@@ -97,8 +103,12 @@ def build_assistant(
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
     grant = around.registry.same(granted_tools(settings, around.registry) - withheld)
     context = _context(settings, models, around, grant)
-    rights = Rights(context.history, context.notes, around.storage.mutes, context.journal)
-    return Assistant(context, manners_of(settings, around.me), rights, _compactor(context), on_failure)
+    rights = Rights(context.history, context.memories, around.storage.mutes, context.journal)
+    utc_offset = around.budget.utc_offset_hours * 3600.0
+    sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
+    return Assistant(
+        context, manners_of(settings, around.me), rights, _compactor(context), sleep, on_failure=on_failure
+    )
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
@@ -128,14 +138,11 @@ def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[st
 def _context(
     settings: AssistantConfig, models: Sequence[ChosenModel], around: Dependencies, grant: frozenset[str]
 ) -> RunContext:
-    """Return what the runs think with.
-
-    The fixed front of their prompts is measured against the first model's window.
-    """
+    """Return what the runs think with. The front of their prompts is measured against the first model's window."""
     provider, model = models[0].provider, models[0].config
     history = History(provider.count_tokens, MIN_STREAM_TOKENS)
     client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
-    fronts = _fronts(settings, models[0], around.registry, grant)
+    fronts = fronts_of(settings, models[0], around.registry, grant)
     window = _window(settings, models, fronts, client, history)
     now = around.clock.seconds
     approvals = Approvals(now) if around.approvals is None else around.approvals
@@ -144,7 +151,7 @@ def _context(
     return RunContext(
         me=around.me,
         world=around.world,
-        notes=around.storage.notes,
+        memories=around.storage.memories,
         client=client,
         registry=around.registry,
         rules=_rules(settings, grant, approvals, around),
@@ -172,9 +179,16 @@ def _context(
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
         where=around.where,
-        repeats=Repeats(example_sayings(grant) if model.examples else ()),
+        lore=LoreScanner(around.lore, window=model.context_tokens) if around.lore.entries else NO_LORE,
+        repeats=_repeats(settings, grant) if model.examples else Repeats(),
         following=Following(now, settings.follow_minutes),
     )
+
+
+def _repeats(settings: AssistantConfig, grant: frozenset[str]) -> Repeats:
+    """Return what tells whether an answer only repeats. The character may own what an example names."""
+    own = known_words(settings.name, settings.persona, *settings.voice.values())
+    return Repeats(example_sayings(grant), EXAMPLE_THINGS - own)
 
 
 def _waking(settings: AssistantConfig, chosen: ChosenModel, around: Dependencies) -> Waking:
@@ -197,38 +211,6 @@ def _window(
     # A run of a few steps must not use up its tokens before it has answered, however large the window is.
     wanted = max(MIN_WINDOW, min(least.context_tokens, settings.max_run_tokens // PROMPTS_A_RUN))
     return Window(fronts, client, history, min(wanted, least.context_tokens), least.max_answer_tokens)
-
-
-def _fronts(settings: AssistantConfig, chosen: ChosenModel, registry: Registry, grant: frozenset[str]) -> list[Front]:
-    """Return what may stand before the stream: with examples when wanted, without them, and with the fewest tools.
-
-    Tools that the owner lists are always offered.
-    """
-    bare = [system_message(settings.name, settings.persona, grant)]
-    usual = [*bare, *example_messages(settings.name, grant, settings.voice)] if chosen.config.examples else bare
-
-    fewest = registry.same(grant - _SPARED) if settings.tools is None else grant
-
-    def measure(front: list[Message], tools: frozenset[str]) -> Front:
-        size = len(chosen.provider.build_request(front, registry.specs(tools), None, CallOptions()))
-        return Front(_pack_front(front), size, tools)  # what was encoded can be packed
-
-    fronts = [measure(usual, grant)]
-    if usual is not bare:
-        fronts.append(measure(bare, grant))
-    if fewest != grant:  # the same words before fewer tools
-        size = len(chosen.provider.build_request(bare, registry.specs(fewest), None, CallOptions()))
-        fronts.append(Front(fronts[-1].messages, size, fewest))
-    return fronts
-
-
-def _pack_front(front: Sequence[Message]) -> Joined:
-    """Pack the front as bytes. Its first message is packed alone: a model that calls in text gets one made from it."""
-    first: list[Part] = []
-    rest: list[Part] = []
-    pack([front[:1]], first, MESSAGE)
-    pack([front[1:]], rest, MESSAGE)
-    return Joined([*first, *rest])
 
 
 def _rules(
@@ -256,21 +238,11 @@ def _rules(
 
 
 def _compactor(context: RunContext) -> Compactor:
-    """Return a compactor that summarises old memories with the assistant's own model.
-
-    The assistant pays for it, and every waiting player comes first.
-    """
+    """Return a compactor that summarises old memories with the assistant's own model."""
 
     async def ask(messages: Sequence[Message]) -> str:
-        response = await context.client.chat_completion(
-            messages,
-            tool_choice="auto",
-            server_tools=(),
-            max_tokens=2 * summary_tokens(context.history.budget),
-            deadline=Deadline.after(context.clock, SUMMARY_SECONDS),
-            caller=context.billing.caller(context.me, None),
-        )
-        return context.scrub(response.content)
+        most = 2 * summary_tokens(context.history.budget)
+        return await ask_for_itself(context, messages, max_tokens=most, seconds=SUMMARY_SECONDS)
 
     return Compactor(context.history, ask, context.clock.seconds, context.me.name)
 

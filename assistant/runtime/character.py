@@ -11,7 +11,7 @@ from twisted.logger import Logger
 from assistant.events.classify import Attention, Classification, Manners
 from assistant.events.conversation import Cooldown
 from assistant.events.events import Event, Noticed
-from assistant.events.outcome import Failed, Limit, LimitReached, Outcome
+from assistant.events.outcome import Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.tick import Tick, TickPace
 from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
 from assistant.loop.react import react
@@ -21,7 +21,7 @@ from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime import inbox
 from assistant.runtime.company import Company
-from resilience import Launcher
+from assistant.runtime.sleeping import Sleep
 from tools import Declined, Denied, Given, Kind, Pending, Principal
 from tools.policy.approvals import ENDS
 
@@ -43,12 +43,15 @@ class Assistant:
         manners: Manners,
         rights: Rights,
         compactor: Compactor,
+        sleep: Sleep,
+        *,
         on_failure: OnFailure | None = None,
     ) -> None:
         settings = context.settings
         self.context = context
         self.rights = rights
         self._compactor = compactor
+        self._sleep = sleep
         self._homing = Homing(context)
         self._manners = manners
         self._on_failure = on_failure
@@ -58,7 +61,7 @@ class Assistant:
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
-        self._launcher = Launcher()
+        self._launcher = sleep.launcher
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
         pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
@@ -100,6 +103,7 @@ class Assistant:
         talk.heard(event, attention)
         self._cooldown.heard(event, attention)
         self._company.heard(event, attention)
+        self._sleep.heard(event)
         self._on_the_way_in += 1
         try:
             return await self._take_in(event, attention)
@@ -166,7 +170,17 @@ class Assistant:
     async def forget(self, who: Principal) -> Forgotten:
         """Delete what is kept of a player, after the current run, and return what was deleted. Raises JournalError."""
         async with self._alone:
-            return await self.rights.forget(who)
+            await self._sleep.forgotten(who.id)  # before the file is rewritten: it holds what a model said of them
+            forgotten = await self.rights.forget(who)
+            await self._sleep.forgotten(who.id)
+            return forgotten
+
+    async def drop(self, who: Principal, memory_id: str) -> int:
+        """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""
+        async with self._alone:
+            dropped = await self.rights.drop(who, memory_id)
+            await self._sleep.forgotten(who.id)
+            return dropped
 
     def approve(self, number: int, who: Principal) -> Given | Denied:
         """Allow the exact call of this number once. The assistant is woken and makes it.
@@ -229,6 +243,8 @@ class Assistant:
         else:
             if self._is_summary_due:
                 self._launcher.launch(self._summarise(), "a summary of old memories")
+            elif isinstance(outcome, NothingToDo):
+                self._sleep.offer()
         return await self._after(outcome)
 
     @property

@@ -42,6 +42,8 @@ class Company:
         self._last = ("", 0)
         #: When each player may be greeted again, by their id, in clock seconds.
         self._greeted: dict[str, float] = {}
+        #: How many greetings were said: several take turns.
+        self._greetings = 0
         self._launcher = Launcher()
 
     async def stop(self) -> None:
@@ -96,8 +98,11 @@ class Company:
             await turn
         if not context.world.hears(event.who):
             return
+        greetings = (context.settings.greeting, *context.settings.more_greetings)
+        greeting = greetings[self._greetings % len(greetings)]
+        self._greetings += 1
         try:
-            await context.world.say(context.settings.greeting.replace("{name}", one_line(event.who.name)))
+            await context.world.say(greeting.replace("{name}", one_line(event.who.name)))
         except ToolFailed as failed:
             _log.info("{name} could not greet: {why}", name=context.me.name, why=str(failed))
 

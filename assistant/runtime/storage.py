@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from twisted.logger import Logger
 
 from assistant.config.schema import JournalConfig
 from assistant.journal import (
+    Accepted,
     Journal,
     JournalError,
     MemoryJournal,
@@ -21,7 +23,6 @@ from assistant.journal import (
     Store,
     StoredBindings,
     StoredMutes,
-    StoredNotes,
     StoredStream,
     StoredUsage,
     StreamEntry,
@@ -29,9 +30,15 @@ from assistant.journal import (
 )
 from assistant.journal.tables.removal import erase
 from assistant.keys.binding import KeyBinding
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
+from assistant.memory.recall.words import ENGLISH
+from assistant.memory.recall_file import ENDING, IndexWorker, RecallFile, RecallInMemory
+from assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
+from assistant.memory.remembering import Remember, remembering
 from assistant.memory.rights import MemoryMutes, Mutes
+from assistant.memory.sleep.stored import StoredSleep
 from resilience import Launcher
-from tools import MemoryNotes, Notes
+from tools import Memories
 
 _log = Logger()
 
@@ -41,17 +48,36 @@ class Storage:
     """The storage of one assistant."""
 
     journal: Journal
-    notes: Notes
+    memories: Memories
     mutes: Mutes
+    sleep: StoredSleep
     #: The stream as the last process left it.
     stream: tuple[StreamEntry, ...] = ()
     #: Grows with every start of this assistant. It is part of the ids of its events.
     life: int = 0
 
 
-def in_memory(now: Callable[[], float], inbox_limit: int) -> Storage:
-    """Return storage that is lost when the process ends. `now` gives clock seconds."""
-    return Storage(MemoryJournal(inbox_limit), MemoryNotes(now), MemoryMutes(now))
+def in_memory(
+    now: Callable[[], float],
+    inbox_limit: int,
+    remember: Remember | None = None,
+    kept: RowsInMemory | None = None,
+    index: IndexWorker | None = None,
+) -> Storage:
+    """Return storage that is lost when the process ends. `now` gives clock seconds.
+
+    `remember` says what of an event is remembered. `kept` are the assistant's memories, with their `index`; None makes
+    new ones.
+    """
+    kept = kept or RowsInMemory("assistant")
+    rule = remember or remembering(())
+
+    def note(accepted: Accepted) -> None:
+        if (memory := rule(accepted)) is not None:
+            kept.keep(memory)
+
+    memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
+    return Storage(MemoryJournal(inbox_limit, note), memories, MemoryMutes(now), StoredSleep(kept))
 
 
 class NothingStored:
@@ -78,17 +104,22 @@ class NothingStored:
 class MemoryFile:
     """The storage of all assistants of a process without a journal, with the interface of `JournalFile`."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], language: str = ENGLISH) -> None:
         """Take `now`, which gives clock seconds."""
         self.bindings = self.usage = NothingStored()
+        self.recall = RecallInMemory(language)
+        self._tables = tables_in_memory()
         self._now = now
 
     async def open(self) -> None:
         """Return None: there is no file."""
 
-    async def storage_of(self, assistant: str, inbox_limit: int, name: str = "") -> Storage:
+    async def storage_of(
+        self, assistant: str, inbox_limit: int, name: str = "", remember: Remember | None = None
+    ) -> Storage:
         """Return new storage for this assistant."""
-        return in_memory(self._now, inbox_limit)
+        kept = RowsInMemory(assistant, self._tables)
+        return in_memory(self._now, inbox_limit, remember, kept, self.recall)
 
     def release(self, assistant: str) -> None:
         """Do nothing: memory goes with the assistant."""
@@ -98,7 +129,8 @@ class MemoryFile:
         return 0
 
     async def close(self) -> None:
-        """Do nothing: there is no file."""
+        """Close the index of memories: there is no file."""
+        await self.recall.close()
 
 
 class JournalFile:
@@ -115,10 +147,13 @@ class JournalFile:
         wall: Callable[[], float],
         config: JournalConfig,
         on_trouble: Callable[[str], None] = lambda _: None,
+        *,
+        language: str = ENGLISH,
     ) -> None:
         self.store = Store(path, reactor, wall, on_trouble=on_trouble)
         self.bindings = StoredBindings(self.store)
         self.usage = StoredUsage(self.store)
+        self.recall = RecallFile(path.with_name(path.name + ENDING), reactor, language)
         self._reactor = reactor
         self._wall = wall
         self._config = config
@@ -131,13 +166,16 @@ class JournalFile:
         """Open the file and return the state in which it was found. A damaged or missing file raises no error."""
         return self.store.open()
 
-    async def storage_of(self, assistant: str, inbox_limit: int, name: str = "") -> Storage:
+    async def storage_of(
+        self, assistant: str, inbox_limit: int, name: str = "", remember: Remember | None = None
+    ) -> Storage:
         """Return the storage of this assistant. Any other process that runs the same assistant is shut out from now on.
 
-        The character's `name` is stored too, for people who read the file. Raises JournalError when the file cannot be
+        The character's `name` is stored too, for people who read the file. `remember` says what of an event is
+        remembered. Raises JournalError when the file cannot be
         read or written.
         """
-        journal = SqliteJournal(self.store, assistant, inbox_limit, name)
+        journal = SqliteJournal(self.store, assistant, inbox_limit, name, remember or remembering((name,)))
         life = await journal.start()
         loaded = await StoredStream(journal.lease).load_stream()
         if loaded.unreadable:
@@ -145,8 +183,9 @@ class JournalFile:
         self._journals[assistant] = journal
         if self._next is None:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
-        notes = StoredNotes(journal.lease, self._wall)
-        return Storage(journal, notes, StoredMutes(journal.lease), loaded.entries, life)
+        memories = IndexedMemories(journal.lease, self.recall, self._wall)
+        sleep = StoredSleep(journal.lease)
+        return Storage(journal, memories, StoredMutes(journal.lease), sleep, loaded.entries, life)
 
     def release(self, assistant: str) -> None:
         """Stop pruning the journal of an assistant that no longer runs here."""
@@ -159,6 +198,13 @@ class JournalFile:
         """
         removed = await self.store.write(lambda db: erase(db, assistant))
         await self.store.compact()
+
+        def work(index: RecallIndex) -> None:
+            index.clear(assistant)
+            index.erase()
+
+        with suppress(RecallIndexError):  # one that breaks is deleted
+            await self.recall.run(work)
         return removed
 
     async def close(self) -> None:
@@ -166,6 +212,7 @@ class JournalFile:
         if self._next is not None and self._next.active():
             self._next.cancel()
         await self._launcher.stop()
+        await self.recall.close()
         await self.store.close()
 
     def _tidy(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from twisted.logger import Logger
 
+from assistant.characters import FOLDER
 from assistant.config.schema import Config
 from assistant.config.sections import WebConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
@@ -39,6 +40,13 @@ class ServiceConfig:
     journal: Path | None
     #: The settings of the web as the owner has changed them since; None when those of `settings` apply.
     web: WebConfig | None = None
+    #: The folder of characters; None for the one beside the settings.
+    characters: Path | None = None
+
+    @property
+    def character_folder(self) -> Path:
+        """The folder in which the characters of assistants are looked for."""
+        return self.characters or self.folder / FOLDER
 
 
 def _log_left_out(why: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -10,15 +11,21 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.config.schema import Config
+from assistant.characters import CharacterError, Lorebook, read_character
+from assistant.config.playing import with_character
+from assistant.config.schema import AssistantConfig, Config
+from assistant.errors import KeyReferenceError
 from assistant.events.conversation import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, Sound
 from assistant.keys.reference import anchor, key_sources
 from assistant.loop.spending import MinuteCounts
+from assistant.memory.meaning import Meaning
+from assistant.memory.remembering import Remember
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel
+from assistant.models.embedding import EmbedderParts, embedder_of, vector_server
 from assistant.runtime.build import Dependencies
 from assistant.runtime.storage import JournalFile, MemoryFile, Storage
 from assistant.runtime.warming import Warmer
@@ -28,10 +35,13 @@ from assistant.service.troubles import Lookout, Troubles
 from assistant.service.usage_store import UsageStore
 from assistant.web.shared import SharedWeb
 from llm import Capabilities
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from resilience import DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
+from resilience.background import in_daemon_thread
 from tools import Approvals, Registry
 from tools.verbs import ALL_WORLD_TOOLS
 
+#: The longest time that reading a character may take, in seconds.
+CHARACTER_SECONDS = 20.0
 _log = Logger()
 
 
@@ -54,10 +64,15 @@ class SharedParts:
         self.trouble = ""
         self.reactor = reactor
         self.exchange = HttpExchange(reactor)
-        self.journal: JournalFile | MemoryFile = MemoryFile(reactor.seconds)
-        if config.journal is not None:
+        language = config.settings.memory.language
+        self.journal: JournalFile | MemoryFile
+        if config.journal is None:
+            self.journal = MemoryFile(reactor.seconds, language)
+        else:
             on_trouble = self.troubles.of_journal
-            self.journal = JournalFile(config.journal, reactor, config.wall, config.settings.journal, on_trouble)
+            self.journal = JournalFile(
+                config.journal, reactor, config.wall, config.settings.journal, on_trouble, language=language
+            )
         self.ledger = Ledger(reactor.seconds, config.wall, config.settings.budget.utc_offset_hours * 3600)
         self._spending = UsageStore(self.ledger, self.journal.usage)
         self.pipeline = Pipeline(reactor, random, self.ledger, self._spending.keep if config.journal else None)
@@ -77,6 +92,7 @@ class SharedParts:
         self._warmer = Warmer()
         self._floor = Floor(reactor)
         self._is_open = False
+        self._has_meaning = False
         self._opened: Opened | None = None
         #: Why it is not known which key goes to which server; None when it is.
         self._unread: JournalError | None = None
@@ -113,12 +129,12 @@ class SharedParts:
             raise self._unread
         return self._opened
 
-    async def storage_of(self, assistant: str, inbox_limit: int, name: str) -> Storage:
-        """Return the storage of this assistant. Raises JournalError."""
+    async def storage_of(self, assistant: str, inbox_limit: int, name: str, remember: Remember) -> Storage:
+        """Return the storage of this assistant, which remembers by this rule. Raises JournalError."""
         await self.ready()
         if self.trouble:
             raise JournalRefused(self.trouble)
-        return await self.journal.storage_of(assistant, inbox_limit, name)
+        return await self.journal.storage_of(assistant, inbox_limit, name, remember)
 
     async def admit(self, config: Config, entered: str) -> None:
         """Allow new keys to go where the settings say, and remember it. Raises JournalError.
@@ -140,6 +156,27 @@ class SharedParts:
         bound = BoundKeys(self._bound.remembered, self.config.folder, self._hooks.key_again)
         bound.admit(bindings_of(config, self.config.folder), self._anchored(entered))
         return bound
+
+    async def give_meaning(self) -> None:
+        """Let memories be found by their meaning as well, where the settings say so. Once; keys must be admitted.
+
+        Without it words find them: what stands in the way is logged.
+        """
+        wanted, recall = self.config.settings.memory, self.journal.recall
+        if wanted.vectors == "off" or self._has_meaning:
+            return
+        self._has_meaning = True
+        make_server = vector_server(self.reactor, self.config.environment)
+        try:
+            embedder = await embedder_of(
+                wanted, EmbedderParts(self.exchange, self.pipeline, self.keys, make_server, self._bound)
+            )
+        except KeyReferenceError as error:
+            _log.error("sentence vectors cannot be made, so words find memories: {why}", why=str(error))
+            return
+        if embedder is not None:
+            recall.meaning = meaning = Meaning(embedder, self.clock)
+            recall.later(meaning.warm(), "starting what makes sentence vectors")
 
     async def choose(self, config: Config) -> list[ChosenModel]:
         """Return the models an assistant thinks with. Raises NoModelError."""
@@ -177,6 +214,7 @@ class SharedParts:
             clock=self.clock,
             observer=watch,
             budget=config.budget,
+            memory=config.memory,
             scrub=self.scrub,
             pieces=self.config.secrets.pieces(),
             wall=self.config.wall,
@@ -188,6 +226,20 @@ class SharedParts:
             floor=self._floor,
             where=embodiment.where,
         )
+
+    async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, Lorebook]:
+        """Return the settings with what the character they name adds to them, and its lore. Raises CharacterError.
+
+        The files are read in a thread, each time anew.
+        """
+        if not settings.character:
+            return settings, Lorebook()
+        read = partial(read_character, self.config.character_folder, settings.character)
+        try:
+            character = await in_daemon_thread(self.reactor, CHARACTER_SECONDS, read)
+        except DeadlineExceeded as error:
+            raise CharacterError(f"the character '{settings.character}' could not be read in time") from error
+        return with_character(settings, character), character.lore
 
     async def _open(self) -> None:
         """Open the journal, and read what was spent and which key goes to which server."""

@@ -20,6 +20,7 @@ from assistant.config.schema import Config
 from assistant.errors import AssistantError
 from assistant.events.outcome import Failed, LimitReached
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
+from assistant.memory.remembering import remembering
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import build_assistant, granted_tools, manners_of
 from assistant.runtime.character import Assistant
@@ -194,7 +195,9 @@ class AssistantRunner:
         """Open the storage, choose the model, and start thinking."""
         parts, settings = self._parts, self.config.assistant
         if self._storage is None:
-            storage = await parts.storage_of(self.embodiment.me.id, settings.inbox_limit, self.embodiment.me.name)
+            me = self.embodiment.me
+            remember = remembering((settings.name, *settings.aliases), settings.world_text_permission)
+            storage = await parts.storage_of(me.id, settings.inbox_limit, me.name, remember)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             fallback_line = FallbackLine(
                 self.embodiment.world, parts.clock, settings.fallback_line, settings.fallback_every_seconds
@@ -207,11 +210,13 @@ class AssistantRunner:
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
         await parts.admit(self.config, self._entered)
+        await parts.give_meaning()
         around = await parts.dependencies(self.embodiment, self.config, self._storage, self.observers)
         granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
+        settings, lore = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))
         await self._turn()  # many may have waited for one model
-        around = replace(around, waking=self._waking)
+        around = replace(around, waking=self._waking, lore=lore)
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
         if self.embodiment.gathered is not None and await self._storage.journal.pending():

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.characters import Lorebook
 from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import StepTrace
 from assistant.journal import MemoryJournal
 from assistant.keys.redaction import Secrets
-from assistant.memory.rights import MemoryMutes
+from assistant.memory.remembering import remembering
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
 from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import Storage
+from assistant.runtime.storage import in_memory
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tools import Kind, MemoryNotes, Principal, Registry
+from tools import Kind, Principal, Registry
 from tools.verbs import WORLD_TOOLS
 
 reactor: Any = _reactor
@@ -127,6 +128,7 @@ async def living(
     scrub: Callable[[str], str] = str,
     secrets: Secrets | None = None,
     scheduler: Scheduler | None = None,
+    lore: Lorebook | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
@@ -142,10 +144,13 @@ async def living(
             config,
         )
         told: list[tuple[str, str]] = []
-        witness, world, journal = Witness(), EmbeddedWorld(), journal or MemoryJournal()
+        witness, world = Witness(), EmbeddedWorld()
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
-        storage = Storage(journal, MemoryNotes(reactor.seconds), MemoryMutes(reactor.seconds))
+        storage = in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
+        if journal is not None:
+            storage = replace(storage, journal=journal)
+        assert isinstance(storage.journal, MemoryJournal)
         around = Dependencies(
             me=SAGE,
             world=home,
@@ -160,6 +165,7 @@ async def living(
             scrub=scrub if secrets is None else secrets.scrub,
             pieces=(secrets or Secrets()).pieces(),
             scheduler=scheduler,
+            lore=lore or Lorebook(),
             notify=lambda who, sentence: told.append((who.id, sentence)),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
@@ -168,7 +174,7 @@ async def living(
         assistant.start()
         visitor = world.add(ann, listener=witness)
         try:
-            yield Life(assistant, fake, visitor, home, world, journal, witness, pipeline, told)
+            yield Life(assistant, fake, visitor, home, world, storage.journal, witness, pipeline, told)
         finally:
             await assistant.stop()
             await launcher.stop()

@@ -43,7 +43,7 @@ def test_a_file_of_the_version_before_is_run_as_it_was() -> None:
         "print(Surroundings.__name__, len(HAMLET.rooms), Source.WORLD.name, len(ALL_WORLD_TOOLS) > 10)"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["Dependencies", "5", "WORLD", "True"]
+    assert ran.stdout.split() == ["Dependencies", "7", "WORLD", "True"]
 
 
 def test_a_body_of_the_embedded_world_still_has_ears() -> None:

@@ -204,15 +204,15 @@ async def test_no_secret_is_in_a_request_of_anothers_run_after_a_restart(tmp_pat
         await react(life.context)
         check(life, life.model.asked, spoken, audience(kind, who))
         await file.close()
-    assert any("zq0qz" in note.text for note in await _stored(tmp_path, reactor))
+    assert any("zq0qz" in memory.text for memory in await _stored(tmp_path, reactor))
 
 
 async def _stored(folder: Path, reactor: Any) -> Any:
     file = JournalFile(folder / "journal.sqlite", reactor, lambda: 0.0, JournalConfig())
     await file.open()
-    notes = await (await file.storage_of(SAGE.id, 100)).notes.about(ANN.id)
+    memories = await (await file.storage_of(SAGE.id, 100)).memories.about(ANN.id)
     await file.close()
-    return notes
+    return memories
 
 
 def test_what_an_older_journal_holds_is_private_as_far_as_can_be_told() -> None:
@@ -248,11 +248,11 @@ def test_a_note_of_anothers_words_is_reached_when_they_ask_to_be_forgotten(text:
     life.run()
     life.hear(lambda id_: event("say", ANN, "keep in mind what she said", id_))
     life.runs()
-    [note] = now(life.context.notes.about(BEA.id))
-    assert note.text == text
-    assert [kept.text for kept in now(life.assistant.rights.see(BEA)).notes] == [text]
-    assert now(life.assistant.rights.forget(BEA)).notes == 1
-    assert now(life.context.notes.about(ANN.id)) == []
+    made, own = now(life.context.memories.about(BEA.id))
+    assert (made.text, own.text) == (text, "My gold is under the oak.")
+    assert [kept.text for kept in now(life.assistant.rights.see(BEA)).memories] == [text, own.text]
+    assert now(life.assistant.rights.forget(BEA)).memories == 2
+    assert text not in [kept.text for kept in now(life.context.memories.about(ANN.id))]
 
 
 def test_a_note_of_ones_own_words_is_nobody_elses() -> None:
@@ -260,7 +260,6 @@ def test_a_note_of_ones_own_words_is_nobody_elses() -> None:
     life.hear(lambda id_: Said(id=id_, at=0.0, who=BEA, text="My gold is under the oak."))
     life.hear(lambda id_: event("say", ANN, "I like rain", id_))
     life.runs()
-    assert now(life.context.notes.about(BEA.id)) == []
-    assert now(life.assistant.rights.forget(BEA)).notes == 0
-    [note] = now(life.context.notes.about(ANN.id))
-    assert note.text == "Ann likes rain."
+    assert [kept.text for kept in now(life.context.memories.about(BEA.id))] == ["My gold is under the oak."]
+    assert now(life.assistant.rights.forget(BEA)).memories == 1
+    assert "Ann likes rain." in [kept.text for kept in now(life.context.memories.about(ANN.id))]

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.loop.prompt import EXAMPLES, example_messages, scene_labels, scene_line, system_message
+from assistant.language.things import THINGS, known_words
+from assistant.loop.prompt import (
+    ENOUGH_VOICE,
+    EXAMPLE_THINGS,
+    EXAMPLES,
+    example_messages,
+    scene_labels,
+    scene_line,
+    system_message,
+)
 from tools import Person, Registry, Scene, Thing
 from tools.verbs import WORLD_TOOLS
 
@@ -45,6 +54,21 @@ def test_every_example_call_is_answered_and_bears_the_characters_name() -> None:
     assert len(set(asked)) == len(asked)
     assert "I am Rook" in str(messages)
     assert "{name}" not in str(messages)
+
+
+def test_a_voice_of_its_own_takes_the_place_of_the_examples_that_only_talk() -> None:
+    voice = {f"Line {number}?": f"Answer {number}." for number in range(ENOUGH_VOICE)}
+    few, many = (str(example_messages("Sage", ALL, dict(list(voice.items())[:size]))) for size in (1, len(voice)))
+    assert "glad to see you" in few
+    assert "glad to see you" not in many
+    assert all(answer in many for answer in voice.values())
+    assert "samovar" in many
+
+
+def test_the_things_of_the_examples_are_those_that_are_screened() -> None:
+    named = known_words(*(text for example in EXAMPLES for act in example.acts for text in act.arguments.values()))
+    assert known_words(str(EXAMPLES)) >= EXAMPLE_THINGS
+    assert named & THINGS <= EXAMPLE_THINGS
 
 
 def test_a_scene_is_one_line_with_all_there_is() -> None:

@@ -90,6 +90,42 @@ async def test_an_example_is_not_told_as_what_is_there() -> None:
         assert "You only repeated an example." in str(life.fake.chats[1].messages[-1])
 
 
+async def test_a_thing_of_an_example_is_not_named_where_there_is_none() -> None:
+    script = [says("I have a samovar."), says("Only books, I fear.")]
+    async with living(script) as life:
+        assert await heard_after(life, "Sage, what do you own?") == ["Sage: Only books, I fear."]
+        assert "You only repeated an example." in str(life.fake.chats[1].messages[-1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "lines"),
+    [
+        ({"persona": "You own a samovar."}, ["Sage, what do you own?"]),
+        ({}, ["Sage, I gave you a samovar.", "Sage, what do you own?"]),
+        ({}, ["Sage, is that a samovar?"]),
+    ],
+)
+async def test_a_thing_of_an_example_may_be_named_where_it_is_told_of(
+    settings: dict[str, Any], lines: list[str]
+) -> None:
+    async with living([*[says("Thank you kindly.")] * (len(lines) - 1), says("I have a samovar.")], settings) as life:
+        assert (await heard_after(life, *lines))[-1] == "Sage: I have a samovar."
+        assert len(life.fake.chats) == len(lines)
+
+
+async def test_an_example_is_cut_from_what_follows_an_early_sentence() -> None:
+    whole = "A very good evening, Ann! I am Sage, and I am glad to see you."
+    async with living([says(whole, chunk_size=5)], provider="openai") as life:
+        assert await heard_after(life, "Sage, good evening. Who are you?") == ["Sage: A very good evening, Ann!"]
+        assert len(life.fake.chats) == 1
+
+
+async def test_the_things_of_the_examples_are_in_no_answer_of_a_model_asked_plainly() -> None:
+    script = [Reply("He would take a thimble."), Reply("He would take the map.")]
+    async with living(script, model={"asking": "plain"}) as life:
+        assert await heard_after(life, "Sage, what would a thief take?") == ["Sage: He would take the map."]
+
+
 @pytest.mark.parametrize(
     ("line", "answer"),
     [

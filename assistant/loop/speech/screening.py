@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache, partial
+from itertools import chain
 
 from assistant.keys.disguises import KeyPieces
 from assistant.language.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
-from assistant.language.words import is_like, runs, words_of
+from assistant.language.things import known_words
+from assistant.language.words import is_like, runs, singular, words_of
 from llm import LLMResponse
 from llm.messages import (
     JSON,
@@ -195,19 +197,24 @@ class _Said:
 class Repeats:
     """The last sayings of one assistant, with which it tells whether an answer is only a repetition.
 
-    `examples` are the sayings that its prompts show as examples. The sayings are lost when the process ends.
+    `examples` are the sayings that its prompts show as examples, `things` the things that only those examples name.
+    The sayings are lost when the process ends.
     """
 
-    __slots__ = ("_examples", "_said")
+    __slots__ = ("_examples", "_said", "_things")
 
-    def __init__(self, examples: tuple[str, ...] = ()) -> None:
+    def __init__(self, examples: tuple[str, ...] = (), things: frozenset[str] = frozenset()) -> None:
         self._examples = examples
+        self._things = things
         self._said: tuple[_Said, ...] = ()
 
-    def found_in(self, said: str, heard: Sequence[str], *, did: bool = False) -> Repeat | None:
+    def found_in(
+        self, said: str, heard: Sequence[str], *, did: bool = False, shown: Iterable[str] = ()
+    ) -> Repeat | None:
         """Return what `said`, the answer to the lines `heard`, repeats; None when it has words of its own.
 
-        `did` says that something was done or looked up before. Its result may be told in the same words again.
+        `did` says that something was done or looked up before. Its result may be told in the same words again. `shown`
+        are all texts that tell the model of its surroundings. They are read only when a thing of an example is named.
         """
         words = words_of(said)
         for line in heard:
@@ -218,11 +225,17 @@ class Repeats:
             for before in self._said:
                 if self._is_again(words, asked, before):
                     return Repeat.SELF
-        return Repeat.EXAMPLE if len(words) >= EXAMPLE_WORDS and self._is_example(words, asked) else None
+        is_example = len(words) >= EXAMPLE_WORDS and self._is_example(words, asked)
+        return Repeat.EXAMPLE if is_example or self._names_example(words, chain(heard, shown)) else None
 
     def _is_example(self, words: Sequence[str], asked: str) -> bool:
         shared = runs(words, EXAMPLE_WORDS) & _runs_of(self._examples)
         return bool(shared) and bool(shared - runs(words_of(asked), EXAMPLE_WORDS))
+
+    def _names_example(self, words: Sequence[str], shown: Iterable[str]) -> bool:
+        """Tell whether the words name a thing of an example that is in none of the texts `shown`."""
+        named = self._things.intersection(map(singular, words))
+        return bool(named) and not named <= known_words(*shown)
 
     def add(self, said: str, heard: Sequence[str]) -> None:
         """Remember an answer that will be said."""

@@ -19,7 +19,16 @@ from assistant.loop.speech.manner import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judge
 from assistant.loop.talk.choose import choose_deed
 from assistant.loop.talk.question import Question, example_turns, front, last_turns, question_of
-from assistant.loop.talk.turns import by_rule, example_deeds, fit_to_say, hits_of, outcomes_of, with_source
+from assistant.loop.talk.turns import (
+    by_rule,
+    example_deeds,
+    fit_to_say,
+    hits_of,
+    lore_facts,
+    outcomes_of,
+    remembered_facts,
+    with_source,
+)
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
 from tools import Category, Executed, Status
@@ -164,7 +173,9 @@ def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
     notes = notes_on(text, who, view, earlier) if text else ToldNotes()
-    notes = replace(notes, facts=(*notes.facts, *outcomes_of(run.executed), *filter(None, [asked.deed])))
+    told = [*remembered_facts(run.recalled, run.requester, text), *lore_facts(run.lore)]
+    facts = dict.fromkeys((*notes.facts, *told, *outcomes_of(run.executed), *filter(None, [asked.deed])))
+    notes = replace(notes, facts=tuple(facts))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)
     if text:
         return Line(who, text, view, notes, earlier, _heard(asked), did), earlier

@@ -16,6 +16,7 @@ from assistant.events.events import Arrived
 from assistant.language.attend import DEED, ToldNotes, Turn, View
 from assistant.language.languages import write_out
 from assistant.language.words import names_in, words_of
+from assistant.loop.prompt import ENOUGH_VOICE
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
 from llm import Message, system, user
@@ -37,6 +38,12 @@ Ways out: {ways}."""
 _NOUNS = (("mules", "mule"), ("windows", "window"), ("fences", "fence"), ("yaks", "yak"))
 _SMALL = (("pebble", "thimble"), ("walnut", "shoelace"), ("acorn", "bobbin"))
 _ODD = ("elephant", "lighthouse", "volcano")
+#: Examples that only show how to talk.
+_TALK = (
+    ("Thank you for your help.", "You are welcome. It was no trouble."),
+    ("I am tired today.", "Then rest a little, you look worn out."),
+    ("You are a fool!", "Call me what you like, I do not mind."),
+)
 #: The most characters of a description that are shown.
 MAX_DETAIL = 400
 
@@ -66,7 +73,7 @@ async def question_of(context: RunContext, run: Run) -> Question | None:
     if trigger is None:
         return None
     names = (context.settings.name, *context.settings.aliases)
-    theirs = [heard for heard in run.events if heard.event.who.id == trigger.event.who.id]
+    theirs = [heard for heard in run.known_events if heard.event.who.id == trigger.event.who.id]
     meant = [heard.event for heard in theirs if heard.attention.addressed or not is_unspoken(trigger.event)]
     heard = clean_heard(" ".join(filter(None, map(words_in, meant))))
     deeds = [one.event for one in theirs if one.attention.addressed or not isinstance(one.event, Arrived)]
@@ -156,21 +163,22 @@ def front(view: View) -> list[Message]:
 
 
 def example_turns(view: View) -> tuple[tuple[str, str], ...]:
-    """Return the example turns, each a line and its answer, with nouns that are not in the scene or the persona."""
+    """Return the example turns, each a line and its answer, with nouns that are not in the scene or the persona.
+
+    Those that only show how to talk are left out where the character's own voice shows that.
+    """
     known = view.words()
     many = next((many for many, one in _NOUNS if one not in known), _NOUNS[-1][0])
     small, other = next(((one, two) for one, two in _SMALL if not {one, two} & known), _SMALL[-1])
     odd = next((noun for noun in _ODD if noun not in known), _ODD[-1])
     an_odd = f"an {odd}" if odd[0] in "aeiou" else f"a {odd}"
-    return (
-        ("Thank you for your help.", "You are welcome. It was no trouble."),
-        ("I am tired today.", "Then rest a little, you look worn out."),
+    told = (
         (f"My brother owns two {many}.", f"Two {many}! He must be a busy man."),
         (f"(Your brother owns two {many}.)\nWhat does my brother own?", f"Your brother owns two {many}."),
         (f"(Here you see: {small}, {other}.)\nWhat is here?", f"I see a {small} and a {other}."),
         (f"(There is no {odd} here.)\nWhere is your {odd}?", f"I have never seen {an_odd} here."),
-        ("You are a fool!", "Call me what you like, I do not mind."),
     )
+    return told if len(view.voice) >= ENOUGH_VOICE else (*_TALK[:2], *told, *_TALK[2:])
 
 
 def _shown(earlier: Sequence[Turn]) -> Sequence[Turn]:

@@ -17,13 +17,16 @@ from dataclasses import dataclass
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
 from assistant.language.attend import DEED, Turn
+from assistant.language.persons import to_second
 from assistant.language.things import known_words
-from assistant.language.words import PLAIN_WORDS, content_words, sentences_of, words_of
+from assistant.language.words import PLAIN_WORDS, content_words, is_question, sentences_of, words_of
 from assistant.loop.speech.screening import SPEECH
 from llm.messages import Message, Role
 from llm.packing.packed import Joined, Part
 from tools import Executed, Status
+from tools.memories import Memory, MemoryKind
 from tools.text.clean import one_line
+from tools.trust import Principal
 
 #: How many deeds are told at once, the latest.
 MAX_TOLD = 3
@@ -49,6 +52,8 @@ _GIFT = re.compile(r" gives you the ")
 MAX_HITS, MAX_HIT_CHARS = 2, 400
 #: The fewest words that an answer shares with a hit when it has its fact from there.
 _SHARED_WORDS = 2
+#: How many memories are shown beside a line, and the most characters of each: more confuse a small model.
+MAX_REMEMBERED, MAX_MEMORY_CHARS, MAX_LORE_CHARS = 2, 240, 500
 _DONE = {
     "take": "You have just taken the {thing}.",
     "drop": "You have just put down the {thing}.",
@@ -246,3 +251,26 @@ def with_source(said: str, hits: Sequence[Hit]) -> str:
 
 def _content(text: str) -> set[str]:
     return set(words_of(text)) - PLAIN_WORDS
+
+
+def remembered_facts(recalled: Sequence[Memory], asker: Principal | None, line: str) -> list[str]:
+    """Return what is remembered of a question as sentences beside it; what the asker told is said back to them."""
+    if not is_question(line):
+        return []
+    shared = [memory for memory in recalled if content_words(f"{memory.name} {memory.text}") & content_words(line)]
+    return [_as_fact(memory, asker) for memory in (shared or recalled)[:MAX_REMEMBERED]]
+
+
+def lore_facts(lore: Sequence[Memory]) -> list[str]:
+    """Return what the character knows of the world, as much as a small model can use: what the line is about first."""
+    about = sorted(lore, key=lambda memory: -memory.importance)
+    return [one_line(memory.text, max_chars=MAX_LORE_CHARS) for memory in about[:MAX_REMEMBERED]]
+
+
+def _as_fact(memory: Memory, asker: Principal | None) -> str:
+    text = one_line(memory.text, max_chars=MAX_MEMORY_CHARS)
+    if memory.kind is not MemoryKind.HEARD:
+        return text
+    if asker is not None and memory.who == asker.id:
+        return " ".join(to_second(sentence) for sentence in sentences_of(text) if not sentence.endswith("?"))
+    return f"{one_line(memory.name, max_chars=60)} said: {text}"

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from assistant.journal import Forgotten
 from assistant.memory.rights import Remembered
 from tools import Pending
+from tools.memories import MAX_TEXT, Memory, MemoryKind, describe_age
 from tools.policy.binding import name_target
-from tools.text.clean import one_line
+from tools.text.clean import clean_heard, one_line
 from tools.trust import rank
 
 #: More characters than any call has, so that a call is shown whole before it is approved.
 _WHOLE = 20_000
 #: How many characters of requests are shown at once; a game shows no more than about 12,000.
 _MOST_SHOWN = 9_000
+#: How many memories are listed, the newest.
+_MOST_LISTED = 60
 
 
-def remembered_text(name: str, remembered: Remembered) -> str:
-    """Say what the assistant remembers of a player."""
+def remembered_text(name: str, remembered: Remembered, now: float, command: str = "") -> str:
+    """Say what the assistant remembers of a player, by number. `command` deletes one of them, empty for none."""
     entries = f"{name} has {remembered.entries} of its latest experiences with you in mind"
-    if not remembered.notes:
-        return f"{entries}, and has noted down nothing about you"
-    notes = "\n".join(f"  - {one_line(note.text)}" for note in remembered.notes)
-    return f"{entries}, and has noted down:\n{notes}\n"
+    if not remembered.memories:
+        return f"{entries}, and remembers nothing of you besides"
+    numbered = list(enumerate(remembered.memories, 1))
+    lines = [f"  {number}. {_told(name, memory, now)}" for number, memory in numbered[:_MOST_LISTED]]
+    more = f"\n  and {len(numbered) - _MOST_LISTED} older ones" if len(numbered) > _MOST_LISTED else ""
+    how = f"\nTo delete one: {command} <number>" if command else ""
+    return f"{entries}, and remembers of you:\n" + "\n".join(lines) + more + how + "\n"
+
+
+def _told(name: str, memory: Memory, now: float) -> str:
+    """Tell a player one thing that the assistant `name` remembers of them."""
+    age, text = describe_age(now - memory.at), clean_heard(memory.text, MAX_TEXT)
+    match memory.kind:
+        case MemoryKind.HEARD:
+            how = (memory.how or "said").replace(" you", f" {name}")
+            return f'{age}, {one_line(memory.name)} {how}: "{text}"'
+        case MemoryKind.SEEN | MemoryKind.LORE:
+            return f"{age}: {text.replace(' you ', f' {name} ')}"
+        case MemoryKind.REFLECTION:
+            return f"{age}, {name} concluded: {text}"
+        case MemoryKind.FACT | MemoryKind.NOTE:
+            return f"{age}, {name} noted: {text}"
+        case _:
+            assert_never(memory.kind)
 
 
 def forgotten_text(name: str, forgotten: Forgotten) -> str:
@@ -31,8 +55,8 @@ def forgotten_text(name: str, forgotten: Forgotten) -> str:
     waiting = f"; {forgotten.waiting} things you said wait for an answer: do this again after it"
     kept = waiting if forgotten.waiting else ""
     return (
-        f"{name} has forgotten {forgotten.notes} notes and {forgotten.entries} memories of you, and the records of "
-        f"{forgotten.runs} answers are deleted{kept}"
+        f"{name} has forgotten {forgotten.memories} things of you and {forgotten.entries} of its latest experiences "
+        f"with you, and the records of {forgotten.runs} answers are deleted{kept}"
     )
 
 

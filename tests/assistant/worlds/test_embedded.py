@@ -119,7 +119,7 @@ def test_who_leaves_the_game_is_seen_leaving_once(scenario: Scenario) -> None:
     scenario.world.remove(scenario.ben)
     scenario.world.remove(scenario.ben)
     assert scenario.heard_by_sage == ["Ben goes away"]
-    assert [person.name for person in now(scenario.sage.who())] == ["Sage", "Anna", "Mira", "Tom"]
+    assert [person.name for person in now(scenario.sage.who())] == ["Sage", "Anna", "Mira", "Tom", "Oda", "Venn"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_page_is_heard_by_one_wherever_they_are(scenario: Scenario) -> None:
 
 def test_who_left_the_game_cannot_be_paged(scenario: Scenario) -> None:
     scenario.world.remove(scenario.ben)
-    with pytest.raises(ToolFailed, match=r"There is no 'ben' here\. In the game are: Anna, Mira, Tom\."):
+    with pytest.raises(ToolFailed, match=r"There is no 'ben' here\. In the game are: Anna, Mira, Tom, Oda, Venn\."):
         now(scenario.sage.page("ben", "Still there?"))
 
 

@@ -55,7 +55,7 @@ def test_other_ports_take_the_place_of_the_former(folder: GameFolder) -> None:
 def test_a_name_is_written_as_python_has_it(folder: GameFolder) -> None:
     write_setup(folder, "O'Hara")
     compile(folder.setup.read_text(), "at_initial_setup", "exec")
-    assert 'build_demo("O\'Hara")' in folder.setup.read_text()
+    assert 'build_demo("O\'Hara", inhabited=True)' in folder.setup.read_text()
 
 
 def test_options_are_laid_over_what_is_there(folder: GameFolder) -> None:

@@ -1,0 +1,163 @@
+"""Finds what the character remembers of what it is asked, before the model is asked: small models never look it up.
+
+What is found stands before the new lines, as data with its origin. It carries the labels of what it is made of, so a
+remembered wish can do no more than who wished it could.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from assistant.characters.macros import insert_names
+from assistant.journal import JournalError
+from assistant.language.words import is_question, sentences_of, words_of
+from assistant.loop.run import Run, RunContext
+from assistant.memory.recall.index import RecallIndexError
+from assistant.memory.remembered import SHOWN
+from llm import user
+from resilience.background import Full
+from tools.memories import RECALLED, Memory, MemoryKind, Recalled, describe_memory
+from tools.trust import TOP, Label, Principal, Source
+from tools.verbs.remembering import withheld_text
+
+#: The most tokens of what is recalled, and its largest share of the stream's budget.
+MAX_TOKENS, SHARE = 400, 1 / 16
+#: The importance of what is recalled in the stream: less than spoken words, so it goes first when room is short.
+IMPORTANCE = 5
+#: The importance of lore that a line brings up, and of what is always known.
+SPOKEN_OF, BACKGROUND = 10, 5
+_BEGIN, _END = "[You remember:", "]"
+
+_log = Logger()
+
+
+async def recollect(context: RunContext, run: Run, scene: str) -> None:
+    """Search memory and lore for what woke the run, for those who hear the answer, and append what fits to the stream.
+
+    What the stream already shows is left out, and so is what is answered now. A memory that cannot be searched is as
+    good as none: it is logged.
+    """
+    trigger = run.trigger
+    if trigger is None or run.by_rule is not None or run.granted is not None:
+        return
+    asker = trigger.event.who
+    found = await _recall(context, run, asker.id)
+    own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
+    usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
+    run.recalled = tuple(memory for memory in usable if not _is_shown(context, memory))[:RECALLED]
+    lore = known_lore(context, run.texts, scene)
+    run.lore = tuple(memory for memory in lore if not _is_shown(context, memory))
+    if context.is_asked_plainly:
+        _note(run)  # the model is shown it beside the line, not in the stream
+    else:
+        _append(context, run, found)
+
+
+async def _recall(context: RunContext, run: Run, asker: str) -> Recalled:
+    """Return what the character remembers of the words that woke the run, nothing where there were none."""
+    query = _query(context, run)
+    if not query:
+        return Recalled()
+    try:
+        return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=RECALLED + len(run.events))
+    except CancelledError:
+        raise
+    except (JournalError, RecallIndexError, Full) as failed:
+        _log.warn("{name} cannot search its memory: {why}", name=context.me.name, why=str(failed))
+        return Recalled()
+
+
+def _query(context: RunContext, run: Run) -> str:
+    """Return the words that woke the run, without the character's own names: most lines have those."""
+    own = {word for name in (context.me.name, *context.settings.aliases) for word in words_of(name)}
+    parts = " ".join(run.asked_texts).split()
+    return " ".join(part for part in parts if not (words := words_of(part)) or not own.issuperset(words))
+
+
+def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> list[Memory]:
+    """Return what the character knows of the world that these lines bring up, as memories that everybody may hear."""
+    found = context.lore.activate(lines, scene=scene)
+    return [
+        Memory(
+            f"lore:{entry.id}",
+            insert_names(entry.text, char=context.settings.name),
+            MemoryKind.LORE,
+            0.0,
+            importance=BACKGROUND if entry.constant else SPOKEN_OF,
+            authority=TOP,
+        )
+        for entry in found.entries
+    ]
+
+
+def _all(found: Recalled) -> tuple[Memory, ...]:
+    return (*((found.profile,) if found.profile else ()), *found.memories)
+
+
+def _is_useful(memory: Memory, asker: Principal) -> bool:
+    """Tell whether a memory is shown unasked: no question of old, and nothing that takes from what the asker may do."""
+    if memory.kind is MemoryKind.HEARD and all(is_question(one) for one in sentences_of(memory.text)):
+        return False
+    return memory.authority >= min(1, asker.permission)
+
+
+def _is_shown(context: RunContext, memory: Memory) -> bool:
+    """Tell whether the stream shows the memory, as it was heard or as it was recalled."""
+    history = context.history
+    if context.is_asked_plainly:
+        return False
+    return any(history.knows(each, lately=False) for each in (memory.event, SHOWN + memory.id))
+
+
+def _note(run: Run) -> None:
+    """Lower the trust of the run to that of what it recalled, whose authors its words may repeat from now on."""
+    for memory in run.recalled:
+        run.trust.read(Label(Source.MEMORY, memory.authority, memory.who, memory.audience))
+        run.people |= memory.sources
+
+
+def _append(context: RunContext, run: Run, found: Recalled) -> None:
+    """Append what was recalled, as much as fits, with its labels, and how much only the asker may hear."""
+    history, now = context.history, context.clock.seconds()
+    room = min(MAX_TOKENS, int(history.budget * SHARE))
+    shown: list[Memory] = []
+    lines: list[str] = []
+    for memory in run.recalled:
+        line = _line(memory, now, _doubt_of(memory, found))
+        if history.count((user("\n".join([_BEGIN, *lines, line, _END])),)) > room:
+            break
+        lines.append(line)
+        shown.append(memory)
+    run.recalled = tuple(shown)
+    shown += run.lore  # its scanner keeps to a budget of its own
+    lines += [_line(memory, now) for memory in run.lore]
+    if found.withheld and run.requester is not None:
+        lines.append(f"({withheld_text(found.withheld, run.requester.name)})")
+    if not lines:
+        return
+    _note(run)
+    labels = [
+        Label(Source.MEMORY, memory.authority, who, memory.audience)
+        for memory in shown
+        for who in (memory.sources or {""})
+    ]
+    history.perceive(
+        [_BEGIN, *lines, _END],
+        [SHOWN + memory.id for memory in shown],
+        IMPORTANCE,
+        labels=labels or [Label(Source.OPERATOR, TOP)],
+    )
+
+
+def _doubt_of(memory: Memory, found: Recalled) -> str:
+    """Return what stands before a memory that only may fit, or that a newer one corrects."""
+    if any(memory.id == older for _, older in found.before):
+        return "before that: "
+    return "perhaps: " if memory.id in found.unsure else ""
+
+
+def _line(memory: Memory, now: float, doubt: str = "") -> str:
+    return f"- {doubt}{describe_memory(memory, now)}".replace("[", "(").replace("]", ")")
