@@ -28,7 +28,6 @@ from tools import (
     Executed,
     Kind,
     Label,
-    MemoryNotes,
     PolicyConfig,
     Principal,
     Registry,
@@ -36,6 +35,7 @@ from tools import (
 )
 from tools.context import ToolContext
 from tools.testing import tool_call
+from tools.testing.memories import ListedMemories
 from tools.verbs import GAME_COMMAND_TOOLS
 
 LEVELS = range(6)
@@ -172,7 +172,7 @@ class Stage:
         rules = PolicyConfig(frozenset({"execute_command"}), approvals=approvals)
         dispatcher = Dispatcher(Registry(GAME_COMMAND_TOOLS), rules, self.clock, trust=seen)
         me = Principal(f"assistant:{self.sage.pk}", "Sage", Kind.ASSISTANT, permission)
-        context = ToolContext(me, self.body, MemoryNotes(self.clock.seconds), asker)
+        context = ToolContext(me, self.body, ListedMemories(), asker)
         (executed,) = await dispatcher.answer_all([tool_call("execute_command", command=line)], context)
         return executed
 

@@ -109,7 +109,7 @@ async def test_options_are_shown_with_their_meaning_and_marked_when_set_here(tmp
 async def test_a_persona_is_shown_told_and_taken_back(tmp_path: Path) -> None:
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage = A cook.")
-        assert await here.orders("assistant/persona Sage") == "Sage: A cook."
+        assert "Sage plays no character of a file.\nWho it is: A cook.\n" in await here.orders("assistant/persona Sage")
         assert await here.orders("assistant/persona Sage = Knows 1 + 1 = 2; |rred {you} $eval(1)") == (
             "Sage: Knows 1 + 1 = 2; |rred {you} $eval(1)"
         )

@@ -72,10 +72,14 @@ async def test_a_player_sees_what_is_remembered_of_him_and_has_it_deleted(tmp_pa
         anna, ben = here.player("Anna"), here.player("Ben")
         await here.says(anna, sage, "Sage, I like tea")
         told = await here.orders("what do you remember Sage", anna)
-        assert "Sage has 2 of its latest experiences with you in mind, and has noted down:" in told
-        assert "- Anna likes |rtea." in told
-        assert "has noted down nothing about you" in await here.orders("what do you remember", ben)
-        assert "Sage has forgotten 1 notes" in await here.orders("forget me", anna)
+        assert "Sage has 2 of its latest experiences with you in mind, and remembers of you:" in told
+        assert "1. just now, Sage noted: Anna likes |rtea." in told
+        assert '2. just now, Anna told Sage: "Sage, I like tea"' in told
+        assert "remembers nothing of you besides" in await here.orders("what do you remember", ben)
+        assert "remembers no number 3" in await here.orders("forget me Sage = 3", anna)
+        assert "has forgotten number 1" in await here.orders("forget me Sage = 1", anna)
+        assert "|rtea." not in await here.orders("what do you remember Sage", anna)
+        assert "Sage has forgotten 1 things" in await here.orders("forget me", anna)
         assert "has 0 of its latest experiences" in await here.orders("what do you remember", anna)
         assert "I like tea" not in await here.orders("assistant/history Sage 50")
 
@@ -94,8 +98,8 @@ async def test_one_thing_at_a_time(tmp_path: Path) -> None:
         anna.does("forget me")
         told = await here.orders("forget me", anna)
         assert "One thing at a time" in told
-        assert "Sage has forgotten 0 notes" in told
-        assert "Sage has forgotten 0 notes" in await here.orders("forget me", anna)
+        assert "Sage has forgotten 0 things of you" in told
+        assert "Sage has forgotten 0 things of you" in await here.orders("forget me", anna)
 
 
 @pytest.mark.parametrize("line", ["mute Sage", "forget me", "what do you remember Sage"])

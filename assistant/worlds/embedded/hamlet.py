@@ -1,4 +1,4 @@
-"""The place the embedded world starts with: five rooms, a few things and two residents."""
+"""The place the embedded world starts with, Pennywell: seven rooms, a few things and four residents."""
 
 from __future__ import annotations
 
@@ -54,7 +54,11 @@ LIBRARY = Room(
     "The door to the south leads to the village square; narrow stairs go up.",
     (Exit("south", "square"), Exit("up", "attic")),
     (
-        Thing("old map", "A map of the valley, drawn in brown ink. A mill, a square and a garden are marked on it."),
+        Thing(
+            "old map",
+            "A map of the valley, drawn in brown ink. A mill, a square and a garden are marked on it, and a coach road "
+            "that somebody has traced so often with a finger that it shines.",
+        ),
         Thing("hearth", "The fire is small and steady. Somebody tends it well."),
         Thing("book of herbs", "It lies open at a page on sage: good for the throat, and for the memory."),
     ),
@@ -67,17 +71,25 @@ ATTIC = Room(
     (Exit("down", "library"),),
     (
         Thing("telescope", "A brass telescope on three legs. It points at the hill where the stars rise."),
-        Thing("locked chest", "A small chest of oak. It is locked, and there is no key to be seen."),
+        Thing(
+            "locked chest",
+            "A small chest of oak with a post horn burned into the lid. It is locked, and there is no key to be seen.",
+        ),
     ),
     frozenset({"locked chest"}),
 )
 SQUARE = Room(
     "square",
     "The Village Square",
-    "A cobbled square with a well in the middle. The library is north, the mill is east, the garden is west.",
-    (Exit("north", "library"), Exit("east", "mill"), Exit("west", "garden")),
+    "A cobbled square with a well in the middle. The library is north, the mill is east, the garden is west, and the "
+    "inn is south.",
+    (Exit("north", "library"), Exit("east", "mill"), Exit("west", "garden"), Exit("south", "inn")),
     (
-        Thing("well", "The water is deep and cold. A bucket hangs from the rope."),
+        Thing(
+            "well",
+            "The water is deep and cold. A bucket hangs from the rope. A penny dropped in here makes no sound that "
+            "anybody has waited long enough for.",
+        ),
         Thing("notice board", "A single note: 'Harvest supper on Saturday. Bring bread. - Mira'"),
     ),
     frozenset({"well", "notice board"}),
@@ -104,6 +116,41 @@ GARDEN = Room(
     ),
     frozenset({"sundial", "beehive"}),
 )
+INN = Room(
+    "inn",
+    "The Halfway Inn",
+    "A low room with a long bar and four tables, one of them level. It smells of stew and polish. The front door leads "
+    "north to the square, the back door south to the old coach road.",
+    (Exit("north", "square"), Exit("south", "road")),
+    (
+        Thing("painted sign", "HARL 12, it says, and on the other side OVERWATER 12. It hangs indoors now."),
+        Thing("stew pot", "It has been on since Tuesday. Nobody has said which."),
+        Thing(
+            "guest book",
+            "It lies open at the last page that was used, eleven years old. Room three, a week, paid ahead. The rain "
+            "has had the name.",
+        ),
+        Thing(
+            "brass button",
+            "It hangs on a nail above the bar, with a post horn on it and a bit of blue thread. A card says: LEFT IN "
+            "ROOM THREE.",
+        ),
+    ),
+    frozenset({"painted sign", "stew pot", "guest book", "brass button"}),
+)
+ROAD = Room(
+    "road",
+    "The Coach Stop",
+    "A stone shelter, open to the old coach road. Grass grows between the ruts, and the road goes on both ways without "
+    "any hurry. The back door of the inn is north.",
+    (Exit("north", "inn"),),
+    (
+        Thing("bench", "A long stone bench, worn in two places: one very old, one four days old."),
+        Thing("timetable", "HARL - OVERWATER. Tuesdays and Fridays at four. The frost has had the rest."),
+        Thing("milestone", "Harl twelve miles, Overwater twelve. Its top is smooth from people who sat to decide."),
+    ),
+    frozenset({"bench", "timetable", "milestone"}),
+)
 
 MIRA = Resident(
     Principal("resident:mira", "Mira", Kind.WORLD),
@@ -117,4 +164,17 @@ TOM = Resident(
     "Tom the gardener, very old, asleep on a bench.",
 )
 
-HAMLET = Place((LIBRARY, ATTIC, SQUARE, MILL, GARDEN), (MIRA, TOM))
+ODA = Resident(
+    Principal("resident:oda", "Oda", Kind.WORLD),
+    "inn",
+    "Oda keeps the inn: past fifty, broad, quick on her feet. She has looked at your boots already.",
+    "In or out, but not both, the stew is catching cold.",
+)
+VENN = Resident(
+    Principal("resident:venn", "Venn", Kind.WORLD),
+    "road",
+    "Venn, a traveller of about thirty-five in a grey coat. All its buttons are turned with their faces to the cloth.",
+    "Good day. There is room on the bench; it has been waiting longer than I have.",
+)
+
+HAMLET = Place((LIBRARY, ATTIC, SQUARE, MILL, GARDEN, INN, ROAD), (MIRA, TOM, ODA, VENN))

@@ -11,6 +11,7 @@ from evennia.utils import create
 from evennia.utils.search import search_object
 
 from assistant.config.options import merged
+from assistant.config.playing import OF_A_CHARACTER
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.service.runner import AssistantRunner
@@ -138,9 +139,59 @@ def change_settings(
     return runners.restart(character, entered) if server.runner_of(character) is not None else None
 
 
-def restart_all() -> int:
-    """Restart all living assistants, after a change of the game's settings. Return how many were started."""
-    living = [character for character in assistants() if server.runner_of(character) is not None]
+def play_character(character: AssistantCharacter, name: str) -> tuple[str, ...]:
+    """Let the assistant play a character of the game's folder, and return which of its own settings give way to it.
+
+    What they said of who it is is laid aside until `play_oneself`. It is restarted if it lives, also when it plays this
+    character already. Raises SettingsError.
+    """
+    script = _script(character)
+    tables = script.overrides
+    own = tables.setdefault("assistant", {})
+    is_first = not own.get("character")
+    aside = {field: own.pop(field) for field in (*OF_A_CHARACTER, "character") if field in own}
+    own["character"] = name
+    change_settings(character, tables)
+    if is_first:
+        script.laid_aside = aside
+    return tuple(field for field in OF_A_CHARACTER if field in aside)
+
+
+def play_oneself(character: AssistantCharacter, persona: str = "") -> None:
+    """Let the assistant play no character, but who its own settings say, or this persona. It is restarted if it lives.
+
+    Without a persona and a character of its own, its own persona is taken back: that of the game's settings counts.
+    Raises SettingsError.
+    """
+    script = _script(character)
+    tables = script.overrides
+    own = tables.setdefault("assistant", {})
+    played = own.pop("character", "")
+    if played:
+        own.update(script.laid_aside)
+    if persona:
+        own["persona"] = persona
+        if runners.config_of(character, tables).assistant.character:
+            own["character"] = ""  # else that of the game's settings would be played
+    elif not played:
+        own.pop("persona", None)
+    if not own:
+        del tables["assistant"]
+    change_settings(character, tables)
+    script.laid_aside = {}
+
+
+def restart_all(*, playing: str = "") -> int:
+    """Restart all living assistants, after a change of the game's settings. Return how many were started.
+
+    With `playing`, only those that play this character are restarted, after a change of its files.
+    """
+    living = [
+        character
+        for character in assistants()
+        if (runner := server.runner_of(character)) is not None
+        and (not playing or runner.config.assistant.character == playing)
+    ]
     return sum(runners.restart(character) is not None for character in living)
 
 

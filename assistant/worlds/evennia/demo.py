@@ -1,7 +1,8 @@
-"""Builds the game of `mud-assistant game`: the hamlet of the trial as Evennia objects, with an assistant in it."""
+"""Builds the game of `mud-assistant game`: the hamlet of the trial as Evennia objects, with assistants in it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from twisted.internet.defer import CancelledError
@@ -12,26 +13,36 @@ from assistant.worlds.embedded.hamlet import HAMLET, Resident, Room
 #: Directions, and the first letters that a player types for them.
 _SHORT = {"north": "n", "south": "s", "east": "e", "west": "w", "up": "u", "down": "d"}
 
+#: The character that lives in the first room, and the residents who are assistants in a game: the names of their
+#: files in assistant/characters/shipped.
+_LIBRARIAN, _PEOPLE = "librarian", {"Oda": "innkeeper", "Venn": "stranger"}
+
 _log = Logger()
 
 
-def build_demo(name: str) -> None:
+def build_demo(name: str, *, inhabited: bool = False) -> None:
     """Turn the room that newcomers start in into a library with a hamlet round it, and put an assistant into it.
+
+    With `inhabited` it is the librarian of assistant/characters/shipped, and two of the residents are assistants too;
+    games of the version before are built without. A resident with the same name is left out.
 
     For the hook `at_initial_setup`: Evennia hides an exception there or does not start at all, so a fault is logged.
     """
     try:
-        from assistant.worlds.evennia.creation import create_assistant  # needs the game
-
         rooms = _rooms()
         for room in HAMLET.rooms:
             _furnish(room, rooms)
+        first = HAMLET.rooms[0].key
+        tables = _playing(_LIBRARIAN) if inhabited else {}
+        _house(name, tables, f"{name}, an old scholar with ink on every finger.", rooms[first])
         for resident in HAMLET.residents:
-            _settle(resident, rooms)
-        first = rooms[HAMLET.rooms[0].key]
-        character = create_assistant(name, location=first, home=first)
-        character.db.desc = f"{name}, an old scholar with ink on every finger."
-        _log.info("{name} lives in {room}", name=name, room=first.key)
+            own, here = resident.principal.name, rooms[resident.room]
+            if own.casefold() == name.casefold():
+                continue
+            if inhabited and own in _PEOPLE:
+                _house(own, _playing(_PEOPLE[own]), resident.description, here)
+            else:
+                _settle(resident, here)
     except CancelledError:
         raise
     except Exception:  # noqa: BLE001  (the border: the game starts all the same, and the log says what is missing)
@@ -72,12 +83,25 @@ def _furnish(room: Room, rooms: dict[str, Any]) -> None:
             made.locks.add("get:false()")
 
 
-def _settle(resident: Resident, rooms: dict[str, Any]) -> None:
+def _settle(resident: Resident, here: Any) -> None:
     """Put a resident, who never speaks, into their room."""
     from django.conf import settings  # needs the game
     from evennia.utils.create import create_object
 
-    here = rooms[resident.room]
     made = create_object(settings.BASE_OBJECT_TYPECLASS, key=resident.principal.name, location=here, home=here)
     made.db.desc = resident.description
     made.locks.add("get:false()")
+
+
+def _house(name: str, tables: Mapping[str, Any], description: str, here: Any) -> None:
+    """Make the assistant `name` with these tables of settings, and put them into their room."""
+    from assistant.worlds.evennia.creation import create_assistant  # needs the game
+
+    made = create_assistant(name, location=here, home=here, overrides=tables)
+    made.db.desc = description
+    _log.info("{name} lives in {room}", name=name, room=here.key)
+
+
+def _playing(character: str) -> dict[str, Any]:
+    """Return the settings of an assistant that plays one of the characters that ship."""
+    return {"assistant": {"character": character}}

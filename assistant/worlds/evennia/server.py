@@ -14,6 +14,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger, globalLogPublisher
 
+from assistant.characters import FOLDER
 from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.sections import WebConfig
@@ -136,7 +137,8 @@ def read_service_config() -> ServiceConfig:
         log_renamed(sentence)
     _Running.renamed = tuple(renamed)
     wall = time.time  # noqa: TID251  (the composition root)
-    return ServiceConfig(config, path.parent, os.environ, wall, SECRETS, journal_path(config), _web_of_the_game(config))
+    web, characters = _web_of_the_game(config), Path(settings.GAME_DIR) / FOLDER
+    return ServiceConfig(config, path.parent, os.environ, wall, SECRETS, journal_path(config), web, characters)
 
 
 def _web_of_the_game(config: Config) -> WebConfig | None:

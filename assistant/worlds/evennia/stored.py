@@ -26,6 +26,8 @@ KEPT_ALERTS = "mud_assistant_alerts"
 KEPT_SEARCH = "mud_assistant_search_before"
 #: The one Attribute: the tables of settings that differ from the game's. Keys are in it only as references.
 OVERRIDES = "overrides"
+#: The Attribute with what an assistant's own settings said of who it is, while it plays a character instead.
+LAID_ASIDE = "laid_aside"
 #: The script's tag while the assistant is switched off, through any restart, until it is started again.
 OFF = "off"
 #: The category of our tags: of such a script, and of an account, whose tag names its character.
@@ -47,6 +49,18 @@ class ScriptSettings:
     @overrides.setter
     def overrides(self, tables: dict[str, Any]) -> None:
         self.attributes.add(OVERRIDES, tables)
+
+    @property
+    def laid_aside(self) -> dict[str, Any]:
+        """The fields of its own settings that are laid aside while it plays a character."""
+        return dict(deserialize(self.attributes.get(LAID_ASIDE)) or {})
+
+    @laid_aside.setter
+    def laid_aside(self, fields: dict[str, Any]) -> None:
+        if fields:
+            self.attributes.add(LAID_ASIDE, fields)
+        else:
+            self.attributes.remove(LAID_ASIDE)
 
     @property
     def is_off(self) -> bool:

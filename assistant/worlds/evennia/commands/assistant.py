@@ -35,7 +35,12 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /reload                            reads the keys again, and asks anew whoever refused one
 
     How it is; without "=" these show what there is:
-      /persona <name> = <who it is>
+      /persona <name> = <character>      a file of the game's folder characters; or who it is, in words
+      /lore <name> [= <number>]          what it knows of the world, by keys
+      /lore/add <name> = <title>: <key>, <key>: <text>
+      /lore/test <name> = <line>         what the line would bring up; /lore/delete <name> = <number>
+      /import <file> [= yes]             a character card or lorebook of that folder, shown first
+      /export <name> = <file>
       /set <name>/<option> = <value>     nothing behind the = takes it back
       /show <name> [<part of an option>]
       /tools <name> = +move -whisper     or: all
@@ -68,7 +73,8 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
 
     def func(self) -> None:
         """Do what the switch says."""
-        typed = TypedCommand(self.caller, self.character, self.lhs or "", self.rhs, width=self.client_width())
+        more, width = tuple(one.casefold() for one in self.switches[1:]), self.client_width()
+        typed = TypedCommand(self.caller, self.character, self.lhs or "", self.rhs, width=width, switches=more)
         typed.run(self._answer, f"assistant/{'/'.join(self.switches)[:40] or 'list'}")
 
     def _answer(self, typed: TypedCommand) -> Answer:

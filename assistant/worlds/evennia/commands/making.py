@@ -5,6 +5,7 @@ After that the owner can remove the line of mud-assistant in the game's settings
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from evennia.accounts.models import AccountDB
@@ -13,10 +14,12 @@ from evennia.scripts.models import ScriptDB
 
 from assistant.config.options import with_option
 from assistant.config.settings import SettingsError
+from assistant.service.wording.characters import played_text
 from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.body.identity import is_played
 from assistant.worlds.evennia.characters import AssistantCharacter
+from assistant.worlds.evennia.commands.persona import find_meant, may_be_a_name
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
 from assistant.worlds.evennia.console.showing import count_of, cut, join_names, table
 from assistant.worlds.evennia.console.typed_command import (
@@ -34,7 +37,7 @@ from assistant.worlds.evennia.stored import forget_all, take_commands_from_all
 
 #: The line of the settings that the owner removes after uninstalling.
 SETTINGS_LINE = "from assistant.worlds.evennia.install import install; install(globals())"
-CREATE_USAGE = "assistant/create NAME [= who it is]"
+CREATE_USAGE = "assistant/create NAME [= who it is, or a CHARACTER]"
 DELETE_USAGE = "assistant/delete NAME = yes (or: yes, forget)"
 UNINSTALL_USAGE = "assistant/uninstall = yes (or: yes, forget)"
 _ALL = "all"
@@ -47,7 +50,20 @@ def create(typed: TypedCommand) -> Answer:
         raise CommandRefused(f"Give it a name: {CREATE_USAGE}")
     if taken := why_no_name(name):
         raise CommandRefused(taken)
-    overrides = with_option({}, "persona", typed.right) if typed.right else {}
+    if typed.right and may_be_a_name(typed.right):
+        return _create_playing(typed, name, typed.right)
+    return _create(typed, name, with_option({}, "persona", typed.right) if typed.right else {})
+
+
+async def _create_playing(typed: TypedCommand, name: str, text: str) -> str:
+    """Make an assistant that plays a character. Raises CommandRefused when there is none of this name."""
+    found = await find_meant(text)
+    assert found is not None  # the text can only be a name
+    told = _create(typed, name, {"assistant": {"character": found.name}})
+    return f"{told} {played_text(found, name, ())}"
+
+
+def _create(typed: TypedCommand, name: str, overrides: Mapping[str, Any]) -> str:
     where = typed.character.location if typed.character is not None else None
     character = creation.create_assistant(name, where, overrides=overrides)
     place = character.location.key if character.location is not None else "nowhere"

@@ -22,6 +22,7 @@ from assistant.worlds.evennia.console.typed_command import Answer, CommandRefuse
 from tools import Principal
 
 _HELP = "AI characters"
+_FORGET_ONE = "forget me <name> = <number>"
 
 
 class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
@@ -122,15 +123,20 @@ class CmdForgetMe(_PlayerCommand):
 
     Usage:
       forget me [<name>]
+      forget me <name> = <number>
 
-    Deletes for good what one AI character has noted down and has in mind of you, and the records of what it answered
-    you; without a name, what all of them have.
+    Deletes for good what one AI character remembers and has in mind of you, and the records of what it answered you;
+    without a name, what all of them have. With a number it deletes only what "what do you remember" lists under it.
     """
 
     key = "forget me"
 
     def answer(self, typed: TypedCommand) -> Answer:
         """Delete what the assistants remember of the player, and say what was deleted."""
+        name, equals, number = typed.left.partition("=")
+        if equals:
+            meant = replace(typed, left=name.strip())
+            return _once(typed, _forgotten_one(typed, _assistant_of(meant, _FORGET_ONE), number.strip()))
         return _once(typed, _forgotten(typed, _assistants_of(typed, "forget me [<name>]")))
 
 
@@ -141,8 +147,8 @@ class CmdRemember(_PlayerCommand):
     Usage:
       what do you remember [<name>]
 
-    Shows what one AI character has noted down about you, and how much it has in mind; without a name, what all of
-    them have. To delete it: forget me [<name>]
+    Shows by number what one AI character remembers of you, and how much it has in mind; without a name, what all of
+    them do. To delete one thing: forget me <name> = <number>. To delete all: forget me [<name>]
     """
 
     key = "what do you remember"
@@ -234,10 +240,27 @@ def _added(one: Forgotten, other: Forgotten) -> Forgotten:
     return replace(one, **{**counts, "erased": one.erased and other.erased})
 
 
+async def _seen(typed: TypedCommand, assistant: Assistant) -> Remembered:
+    """Return what the assistant remembers of all the people that the player is."""
+    seen = [await assistant.rights.see(who) for who in people_of(typed)]
+    memories = {memory.id: memory for one in seen for memory in one.memories}
+    return Remembered(tuple(memories.values()), sum(one.entries for one in seen))
+
+
+async def _forgotten_one(typed: TypedCommand, one: tuple[str, Assistant], wanted: str) -> str:
+    name, assistant = one
+    memories = (await _seen(typed, assistant)).memories
+    number = int(wanted) if wanted.isdecimal() else 0
+    if not 1 <= number <= len(memories):
+        raise CommandRefused(f"{name} remembers no number {wanted[:20]}. See: what do you remember {name}")
+    for who in people_of(typed):
+        await assistant.drop(who, memories[number - 1].id)
+    return f"{name} has forgotten number {number}; the numbers after it are one less now."
+
+
 async def _remembered(typed: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
     lines = []
     for name, assistant in assistants:
-        seen = [await assistant.rights.see(who) for who in people_of(typed)]
-        notes = tuple(note for one in seen for note in one.notes)
-        lines.append(remembered_text(name, Remembered(notes, sum(one.entries for one in seen))).rstrip("\n"))
+        now, delete = assistant.context.clock.seconds(), f"forget me {name} ="
+        lines.append(remembered_text(name, await _seen(typed, assistant), now, delete).rstrip("\n"))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Shows and changes how an assistant behaves: its options, its persona, its tools."""
+"""Shows and changes how an assistant behaves: its options, its tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.config.options import Option, find_renamed, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server
-from assistant.worlds.evennia.commands import making, thinking
+from assistant.worlds.evennia.commands import making, persona, thinking
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, sentence, table
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
@@ -132,20 +132,6 @@ def meant_option(text: str, character: Any) -> str:
     raise CommandRefused(f"There is no option '{cut(text)}'. All: {SHOW_USAGE}")
 
 
-def persona(typed: TypedCommand) -> Answer:
-    """Show the assistant's persona, or set it."""
-    character = find_assistant(typed.left, "assistant/persona NAME [= who it is]")
-    if typed.right is not None:
-        overrides = creation.settings_of(character)
-        if typed.right:
-            overrides.setdefault("assistant", {})["persona"] = typed.right
-        else:
-            overrides = without_option(overrides, "persona")
-        creation.change_settings(character, overrides)
-    text = creation.config_of(character).assistant.persona
-    return f"{character.key}: {text[:_PERSONA_CHARS]}"
-
-
 def tools(typed: TypedCommand) -> Answer:
     """Show which tools an assistant may use, or grant and withdraw some."""
     character = find_assistant(typed.left, TOOLS_USAGE)
@@ -200,6 +186,7 @@ def _chosen(text: str, has: frozenset[str], there: tuple[str, ...]) -> list[str]
 
 #: Options with a command of their own, which checks the value.
 _ELSEWHERE: dict[str, Callable[[TypedCommand], Answer]] = {
+    "character": persona.persona,
     "tools": tools,
     "model.provider": thinking.provider,
     "model.model": thinking.model,

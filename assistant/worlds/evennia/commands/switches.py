@@ -8,8 +8,11 @@ from typing import NamedTuple
 from assistant.config.options import shown_options, web_options
 from assistant.config.schema import Config
 from assistant.worlds.evennia.commands import (
+    cards,
     deciding,
+    lore,
     making,
+    persona,
     placing,
     setting,
     spending,
@@ -64,8 +67,9 @@ _ONE = "the only assistant there is, if there is one; else you are asked which."
 SWITCHES: dict[str, Switch] = {
     "create": Switch(
         making.create,
-        "NAME [= WHO IT IS]",
-        "Makes an AI character where you stand. It lives at once, with the model that the game's settings name.",
+        "NAME [= WHO IT IS, or a CHARACTER]",
+        "Makes an AI character where you stand. It lives at once, with the model that the game's settings name. One "
+        "word behind the = is a character of the game's folder characters, or one that ships.",
         "you are asked for a name; without = the persona of the game's settings counts.",
         "assistant/create Sage = You keep the library and know its stories.",
     ),
@@ -141,11 +145,35 @@ SWITCHES: dict[str, Switch] = {
         "assistant/show Sage room_speech",
     ),
     "persona": Switch(
-        setting.persona,
-        "NAME = WHO IT IS",
-        "Tells it who it is. Nothing behind the = brings back what the game's settings say.",
-        "shows who it is.",
-        "assistant/persona Sage = You are a grumpy cook.",
+        persona.persona,
+        "NAME = CHARACTER (or: who it is, in words)",
+        "Lets it play a character of the game's folder characters, or one that ships with mud-assistant, or tells it "
+        "in words who it is. Nothing behind the = takes back what was said last.",
+        "shows who it is and whom it plays, and the characters there are.",
+        "assistant/persona Sage = librarian",
+    ),
+    "lore": Switch(
+        lore.lore,
+        "NAME [= NUMBER or WORD], /add NAME = TITLE: KEYS: TEXT, /test NAME = LINE, /delete NAME = NUMBER",
+        "Shows what it knows of the world, piece by piece, each brought up by its keys. /add adds a piece, /test says "
+        "which pieces a line would bring up, /delete takes one out that was added in the game.",
+        "all pieces, with their keys.",
+        "assistant/lore/add Sage = The old mill: mill, miller: It burned down in the year of the flood.",
+    ),
+    "import": Switch(
+        cards.import_,
+        "FILE [= yes, NAME]",
+        "Shows what a character card or a lorebook of the game's folder characters would bring, and imports it with "
+        "yes, under another name if you give one. A lorebook is added to the character of that name.",
+        "shows it, and imports nothing.",
+        "assistant/import mira.png = yes",
+    ),
+    "export": Switch(
+        cards.export,
+        "NAME = FILE.json (or: FILE.png)",
+        "Writes the character that it plays, or the character of that name, as a card into characters/exported.",
+        "you are told what to type.",
+        "assistant/export Sage = sage.png",
     ),
     "tools": Switch(
         setting.tools,

@@ -65,7 +65,7 @@ class TypedCommand:
     """A command as it was typed: the `left` and the `right` of its "="; `right` is None without a "=".
 
     `account` typed the command. `character` is the one that the player plays now, None for none. `width` is how many
-    columns their screen has.
+    columns their screen has. `switches` are those behind the first, in lower case.
     """
 
     # Any: Evennia has no types.
@@ -75,6 +75,7 @@ class TypedCommand:
     right: str | None = None
     work: Work = field(default=WORK)
     width: int = WIDTH
+    switches: tuple[str, ...] = ()
 
     @property
     def who(self) -> Any:

@@ -1,0 +1,107 @@
+"""Imports character cards and lorebooks from files of the game's folder, after a preview, and exports characters."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from assistant.characters import (
+    CardPreview,
+    check_export_name,
+    export_card,
+    import_card,
+    preview_card,
+    read_typed_card,
+    write_typed_card,
+)
+from assistant.characters.character import file_name
+from assistant.characters.game_files import EXPORTED
+from assistant.service.wording.characters import preview_text
+from assistant.worlds.evennia import creation
+from assistant.worlds.evennia.commands.persona import (
+    folder_of_characters,
+    in_thread,
+    known_characters,
+    restarted_text,
+)
+from assistant.worlds.evennia.console.showing import cut
+from assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    confirmed,
+    find_assistant,
+    match_name,
+)
+
+IMPORT_USAGE = "assistant/import FILE [= yes, NAME]"
+EXPORT_USAGE = "assistant/export NAME = FILE.json (or: FILE.png)"
+
+
+def import_(typed: TypedCommand) -> Answer:
+    """Show what a card or lorebook of the game's folder would bring; with "= yes" write it as a character."""
+    if not typed.left:
+        raise CommandRefused(
+            f"Put a card into the folder characters of the game, and name the file: {IMPORT_USAGE}. It is shown first, "
+            "and imported with yes."
+        )
+    words = [word.strip() for word in (typed.right or "").split(",", 1)]
+    if words[0] and not confirmed(words[0])[0]:
+        raise CommandRefused(f"Type yes behind the =, and then a name if you like: {IMPORT_USAGE}")
+    name = words[1] if len(words) > 1 else ""
+    return _import(typed.left, name) if words[0] else _preview(typed.left)
+
+
+async def _preview(file: str) -> str:
+    preview = await in_thread(partial(_read, folder_of_characters(), file, ""))
+    shown = cut(file, 200)
+    if preview.kind == "lorebook":
+        how = f"To add it to a character: assistant/import {shown} = yes, CHARACTER"
+    else:
+        known = file_name(preview.character.name)
+        how = f"To import it as {known or 'another'}: assistant/import {shown} = yes{', NAME' * (not known)}"
+    return f"{preview_text(preview)}\nNothing is imported yet. {how}"
+
+
+async def _import(file: str, typed_name: str) -> str:
+    folder = folder_of_characters()
+    preview = await in_thread(partial(_read, folder, file, file_name(typed_name)))
+    if preview.kind == "lorebook":
+        there = await in_thread(partial(known_characters, folder))
+        name = match_name(typed_name, there, "character to add it to")
+    else:
+        name = file_name(typed_name or preview.character.name)
+    if not name:
+        raise CommandRefused(f"Its name has no letter for a file: give one. Type: {IMPORT_USAGE}")
+    place = await in_thread(partial(import_card, preview, folder, name))
+    where = place.relative_to(folder)
+    if preview.kind == "lorebook":
+        return f"Imported into characters/{where}. {restarted_text(creation.restart_all(playing=name))}"
+    return f"Imported into characters/{where}. Nobody plays it yet. To play it: assistant/persona NAME = {name}"
+
+
+def _read(folder: Path, file: str, assistant: str) -> CardPreview:
+    """Return the preview of a card. Raises CharacterError. Blocks."""
+    return preview_card(read_typed_card(folder.parent, file), assistant=assistant)
+
+
+async def export(typed: TypedCommand) -> str:
+    """Write the character that an assistant plays, or one by its own name, as a card."""
+    if not typed.right:
+        raise CommandRefused(f"Give the name of a file: {EXPORT_USAGE}")
+    folder, file = folder_of_characters(), check_export_name(typed.right)
+    there = await in_thread(partial(known_characters, folder))
+    if typed.left.casefold() in {one.casefold() for one in there}:
+        name = match_name(typed.left, there, "character")
+    else:
+        character = find_assistant(typed.left, EXPORT_USAGE)
+        name = creation.config_of(character).assistant.character
+        if not name:
+            raise CommandRefused(f"{character.key} plays no character that could be exported.")
+
+    def write() -> None:
+        card = export_card(folder, name, picture=Path(file).suffix.casefold() == ".png")
+        write_typed_card(folder, file, card)
+
+    await in_thread(write)
+    return f"{name} is written to characters/{EXPORTED}/{file}, as a card of version 3."
