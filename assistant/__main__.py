@@ -90,13 +90,14 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     with loading():
         from assistant.checks.doctor import DoctorRequest, examine  # after the check
         from assistant.checks.web import PAGE
-        from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings
+        from assistant.config.playing import play
+        from assistant.config.settings import DEFAULT_FILE, read_settings
 
     path = options.config or DEFAULT_FILE
     renamed: list[str] = []
     try:
-        config = read_settings(options.config, {}, renamed.append)
-    except SettingsError as error:
+        config = play(read_settings(options.config, {}, renamed.append), path.absolute().parent)
+    except AssistantError as error:
         screen.show(Finding("settings", FindingState.WRONG, str(error)))
         return 1
     there = f"{path} is valid" if path.exists() else f"there is no {path} here, so the defaults are used"
@@ -145,6 +146,21 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
 
 
+def _character(options: argparse.Namespace, _: Secrets) -> int:
+    """Import, show, test or export a character, and return the exit status. Reads no key and needs no reactor."""
+    if in_the_way := shadowed():
+        return _refuse(AssistantError(in_the_way))
+    from assistant.surfaces.characters.command import CharacterOptions, run_character  # after the check
+
+    wanted = CharacterOptions(**{name: value for name, value in vars(options).items() if name != "command"})
+    try:
+        return run_character(wanted, print, input)
+    except AssistantError as error:
+        return _refuse(error)
+    except (EOFError, KeyboardInterrupt):
+        return _INTERRUPTED
+
+
 def _refuse(error: AssistantError) -> int:
     """Say why the command cannot start; return its exit status."""
     print(complaint(error), file=sys.stderr)
@@ -157,6 +173,7 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         raise AssistantError(in_the_way)
     if sys.stdin is None:
         raise AssistantError("there is no standard input to read lines from")
+    from assistant.config.playing import play
     from assistant.config.settings import log_renamed, read_settings
     from assistant.keys.reference import anchor  # after the check
     from assistant.worlds.embedded.hamlet import HAMLET
@@ -175,6 +192,7 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         _begin_logging(options.log, secrets)
         for sentence in renamed:  # the log begins only once the settings are known to be valid
             log_renamed(sentence)
+        config = play(config, options.config.absolute().parent if options.config else Path.cwd(), name_too=True)
     except OSError as error:
         raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
     return config, written.place
@@ -233,7 +251,7 @@ def _begin_logging(path: Path | None, secrets: Secrets) -> None:
 
 
 #: The commands that need neither a conversation nor settings overridden by options.
-_ALONE = {"replay": _replay, "doctor": _doctor, "setup": _setup, "game": _game}
+_ALONE = {"replay": _replay, "doctor": _doctor, "setup": _setup, "game": _game, "character": _character}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.starting import shadowed
+from assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from assistant.surfaces.replay import LAST_RUNS
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ _SETUP_EXAMPLES = """  mud-assistant setup
       asks for the model, the web and the journal, writes assistant.toml and tests it
   mud-assistant setup --config games/hamlet.toml
       keys are kept beside it, in games/keys/
-  printf '%s\\n' local http://127.0.0.1:8080/v1 no qwen3 no hamlet.journal yes | mud-assistant setup
+  printf '%s\\n' local http://127.0.0.1:8080/v1 no qwen3 no hamlet.journal no yes | mud-assistant setup
       one answer a line; an empty line takes what is proposed"""
 
 _GAME_EXAMPLES = """  mud-assistant game
@@ -84,6 +85,7 @@ examples:
 {_DOCTOR_EXAMPLES}
 {_SETUP_EXAMPLES}
 {_GAME_EXAMPLES}
+{CHARACTER_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
 
@@ -123,6 +125,7 @@ def parser() -> argparse.ArgumentParser:
     _add_doctor(commands)
     _add_setup(commands)
     _add_game(commands)
+    add_character(commands)
     return whole
 
 

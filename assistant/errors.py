@@ -2,6 +2,7 @@
 
     AssistantError             the message is a sentence for the owner; it holds no key
     ├── SettingsError          the settings cannot be used (config/settings.py); a ValueError too
+    ├── CharacterError         a character cannot be read or written (characters/character.py); below it CardRefused
     ├── PlaceFileError         a file of rooms and characters cannot be used (worlds/embedded/place_file.py)
     ├── KeyReferenceError      a reference leads to no key, or the key was given for another server; a ValueError too
     ├── NoModelError           there is no model to think with

@@ -22,9 +22,11 @@ from llm.testing import (
     Garbage,
     Hang,
     HttpError,
+    OpenAIVectors,
     RecordedRequest,
     Reply,
     Step,
+    VectorFault,
     serve,
 )
 from llm.testing.ollama import OllamaModel
@@ -86,7 +88,7 @@ async def test_all_is_well(tmp_path: Path) -> None:
     assert "8192 tokens are used of the 32768 the model can hold" in result.out
 
 
-JOURNAL = ["journal durable", "journal room"]
+JOURNAL = ["journal durable", "journal room", "memory search"]
 
 
 async def test_json_is_one_object_for_each_check(tmp_path: Path) -> None:
@@ -347,3 +349,24 @@ async def test_the_help_teaches() -> None:
         result = await run([command, "--help"], b"")
         assert words in result.out
         assert "Exit status" in result.out
+
+
+async def test_vectors_are_made_and_their_length_is_told(tmp_path: Path) -> None:
+    fake = OpenAIVectors(reactor, key=KEY)
+    async with ollama() as (_, at), serve(fake, reactor) as url:
+        memory = f"[memory]\nvectors = 'openai'\nvectors_url = '{url}/v1'\nvectors_model = 'm'\n"
+        good = await doctor(tmp_path, f"{model(at, 'ollama')}{memory}vectors_key = 'env:THE_KEY'\n")
+        refused = wrong(await doctor(tmp_path, model(at, "ollama") + memory))
+        fake.vectors.steps.append(VectorFault.ZEROS)
+        zeros = wrong(await doctor(tmp_path, f"{model(at, 'ollama')}{memory}vectors_key = 'env:THE_KEY'\n"))
+    assert "ok       memory vectors: m makes vectors of 64 numbers" in good.out
+    assert "see memory.vectors_key" in "\n".join(refused)
+    assert "zeros" in "\n".join(zeros)
+
+
+async def test_a_server_of_vectors_that_is_down_is_told(tmp_path: Path) -> None:
+    async with ollama() as (_, at):
+        memory = f"[memory]\nvectors = 'ollama'\nvectors_url = '{NOWHERE}'\nvectors_model = 'm'\n"
+        (said,) = wrong(await doctor(tmp_path, model(at, "ollama") + memory))
+    assert "memory vectors" in said
+    assert "start its server, or see memory.vectors_url" in said

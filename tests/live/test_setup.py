@@ -65,7 +65,7 @@ def files(folder: Path) -> list[str]:
 
 async def test_a_model_with_a_key_in_a_file(tmp_path: Path) -> None:
     async with server(KEY) as (fake, url):
-        result = await setup(tmp_path, "local", url, "yes", "file", KEY, "2", "no", "sage.journal", "yes")
+        result = await setup(tmp_path, "local", url, "yes", "file", KEY, "2", "no", "sage.journal", "no", "yes")
     assert result.status == 0, result
     assert settings(tmp_path) == {
         "model": {"provider": "local", "url": url, "key": "file:keys/local", "model": "sage"},
@@ -82,7 +82,7 @@ async def test_a_model_with_a_key_in_a_file(tmp_path: Path) -> None:
 
 async def test_the_example_of_the_help(tmp_path: Path) -> None:
     async with server() as (_, url):
-        result = await setup(tmp_path, "local", url, "no", "owl", "no", "hamlet.journal", "yes")
+        result = await setup(tmp_path, "local", url, "no", "owl", "no", "hamlet.journal", "no", "yes")
     assert result.status == 0, result
     assert settings(tmp_path)["model"] == {"provider": "local", "url": url, "model": "owl"}
 
@@ -190,7 +190,7 @@ async def test_a_key_that_is_entered_anew_may_go_to_the_new_server(tmp_path: Pat
     with closing(sqlite3.connect(tmp_path / "sage")) as db, db:
         db.execute("INSERT INTO key_bindings VALUES (?, 'https://elsewhere.example:443', 1.0)", (reference,))
     async with server(KEY) as (_, url):
-        result = await setup(tmp_path, "local", url, "yes", "file", KEY, "owl", "no", "sage", "yes")
+        result = await setup(tmp_path, "local", url, "yes", "file", KEY, "owl", "no", "sage", "no", "yes")
     assert result.status == 0, result
     assert bindings(tmp_path / "sage", 0.0) == {KeyBinding.of(reference, url)}
 
@@ -306,3 +306,15 @@ def test_the_closest_names_are_those_that_look_like_it() -> None:
     assert "the closest is llama3.1:8b." in unlisted("lama3.1:8b", names)
     assert "claude-opus" in unlisted("claude-opsu", names)
     assert "none is called like it" in unlisted("zzz", names)
+
+
+async def test_finding_by_meaning_is_offered_with_its_size_and_written(tmp_path: Path) -> None:
+    async with server() as (_, url):
+        answers = ("local", url, "no", "owl", "no", "hamlet.journal", "yes", "yes")
+        result = await setup(tmp_path, *answers, environment={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)})
+        assert settings(tmp_path)["memory"] == {"vectors": "embedded"}
+        again = ("yes", "", "", "", "owl", "no", "", "no", "yes")
+        await setup(tmp_path, *again, environment={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)})
+    assert "(downloads 83 MB, keeps 25 MB)" in result.out
+    assert "unknown  memory vectors: the first memory fetches all-MiniLM-L6-v2" in result.out
+    assert settings(tmp_path)["memory"] == {"vectors": "off"}

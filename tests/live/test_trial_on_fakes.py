@@ -133,7 +133,7 @@ async def test_a_visitor_may_page_and_use_the_channel_from_anywhere() -> None:
     for part in (
         'You page Sage, "Are you there?"\nSage pages you, "I heard you, Visitor"',
         '[public] You: "Sage, good morning"\n[public] Sage: "Good day, Visitor."',
-        "There is no 'Nobody' here. In the game are: Sage, Mira, Tom.",
+        "There is no 'Nobody' here. In the game are: Sage, Mira, Tom, Oda, Venn.",
     ):
         assert part in result.out
 

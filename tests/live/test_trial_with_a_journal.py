@@ -30,6 +30,14 @@ def words(request: RecordedRequest) -> str:
     return json.dumps(request.messages, ensure_ascii=False)
 
 
+#: The journal and the index of memories, and what lies beside them.
+FILES = tuple(f"sage.journal{end}{log}" for end in ("", ".recall") for log in ("", "-wal"))
+
+
+def contents(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
 async def test_the_next_trial_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
     answers = [
         Reply(calls=(Call("remember", {"text": "The visitor keeps bees."}), Call("say", {"text": "Bees!"}))),
@@ -42,9 +50,11 @@ async def test_the_next_trial_goes_on_where_the_last_one_ended(tmp_path: Path) -
     assert "A new journal was made" in first.err
     assert "journal" not in second.err
     assert "I keep bees" in words(fake.chats[1])
-    assert "  - The visitor keeps bees." in second.out
-    assert "has noted down nothing about you" in second.out.split("/memory")[-1]
-    assert b"bees" not in (tmp_path / "sage.journal").read_bytes()
+    assert "Sage noted: The visitor keeps bees." in second.out
+    assert 'told Sage: "Hello Sage, I keep bees"' in second.out
+    assert "remembers nothing of you" in second.out.split("/memory")[-1]
+    assert contents(tmp_path / "sage.journal.recall")
+    assert [name for name in FILES if b"bees" in contents(tmp_path / name)] == []
 
 
 async def test_a_trial_that_was_killed_while_the_model_thought_answers_in_the_next_one(tmp_path: Path) -> None:

@@ -43,13 +43,13 @@ DATABASES["default"].setdefault("OPTIONS", {{}})["init_command"] = (
 # The line that every game with assistants has.
 from assistant.worlds.evennia.install import install; install(globals())
 """
-_SETUP = '''"""Run once, when the Server starts for the first time: a hamlet, and who lives in its library."""
+_SETUP = '''"""Run once, when the Server starts for the first time: a hamlet, and who lives in it."""
 
 from assistant.worlds.evennia.demo import build_demo
 
 
 def at_initial_setup():
-    build_demo({name!r})
+    build_demo({name!r}, inhabited=True)
 '''
 _UNSET = {"provider": "auto", "model": "", "url": "", "key": ""}
 _OPTIONS = "# The settings of all assistants in this game; docs/settings.md says what else can stand here.\n"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from twisted.internet.defer import Deferred
 
+from assistant.characters import CharacterError
+from assistant.config.playing import play
 from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, read_settings
 from assistant.errors import KeyReferenceError, complaint
@@ -73,7 +75,7 @@ def replay(
         with open_for_reading(wanted.file, wall()) as journal:
             found = _taken(journal.db, wanted, journal.damage)
         lines, status = _told(found, wanted, config)
-    except (CannotRead, SettingsError) as error:
+    except (CannotRead, CharacterError, SettingsError) as error:
         return _unreadable(str(error))
     except (sqlite3.Error, UnicodeError, OSError) as error:
         return _unreadable(f"{wanted.file} cannot be read: {error}")
@@ -88,7 +90,9 @@ def replay(
 
 
 def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str, str]) -> Config | None:
-    """Read the settings for running again; None when nothing is to be run again. Raises SettingsError when wrong.
+    """Read the settings for running again; None when nothing is to be run again. Raises SettingsError.
+
+    Raises CharacterError when the character they name cannot be read.
 
     `secrets` learns their keys in any case. A keyring is not read, because it may prompt the owner.
     """
@@ -109,7 +113,7 @@ def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str,
                 resolve_key(binding.reference, KeySources(environment, at_once, folder, secrets))
             )
             learning.addErrback(lambda failure: failure.trap(KeyReferenceError))
-    return config if wanted.offline else None
+    return play(config, folder) if wanted.offline else None
 
 
 def _unreadable(sentence: str) -> int:

@@ -27,6 +27,7 @@ from assistant.surfaces.setup.keys import rebind
 from assistant.surfaces.setup.searching import WebQuestions
 from assistant.surfaces.setup.thinking import ModelQuestions
 from assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
+from llm.embedded.fetching.convert import MINILM
 from resilience import DeadlineExceeded, HttpExchange
 from resilience.background import in_daemon_thread
 
@@ -151,6 +152,19 @@ class _Setup:
         self._dialogue.tell(f"Where is it kept what was heard and done? ({_NO_JOURNAL}: nowhere, it is then forgotten)")
         file = await self._dialogue.text("Journal, from the folder of the settings", old or "assistant.journal")
         draft.set("journal", "file", value="" if file == _NO_JOURNAL else file)
+        if file != _NO_JOURNAL:
+            await self._vectors(draft)
+
+    async def _vectors(self, draft: SettingsDraft) -> None:
+        """Ask whether memories are found by their meaning as well. A server that was set stays."""
+        old = draft.before.memory.vectors
+        load, kept = MINILM.parts[0].wheel_bytes // 1_000_000, MINILM.size_bytes // 1_000_000
+        question = "Shall memories be found in other words too?"
+        if old in {"off", "embedded"}:
+            question = f"{question[:-1]}, in English (downloads {load} MB, keeps {kept} MB)?"
+        wanted = await self._dialogue.yes(question, proposed=old != "off")
+        if wanted != (old != "off"):
+            draft.set("memory", "vectors", value="embedded" if wanted else "off")
 
     def _new(self, text: str, draft: SettingsDraft) -> str:
         """Return the new text of the file, checked to be valid. Raises NotSetUp."""

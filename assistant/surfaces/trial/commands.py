@@ -26,7 +26,7 @@ HELP = """A plain line is said aloud. Commands:
   /status              the model's server, its limits, and what was used today
   /reload              read the keys again, and ask anew whoever refused one or had not the model
   /memory              what the assistant remembers of you
-  /forget              let it forget all of that
+  /forget [number]     let it forget all of that, or one thing that /memory lists
   /mute, /unmute       let it neither hear nor remember you, and the other way
   /approvals           what it asks leave to do; /approve N and /decline N answer, when you may do that yourself
   /trace               show each step of the assistant's thinking, or stop showing it
@@ -103,6 +103,13 @@ class Decide:
 
 
 @dataclass(frozen=True, slots=True)
+class ForgetOne:
+    """The command to let the assistant forget one of the things that /memory lists."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Simple:
     """A command without arguments."""
 
@@ -116,7 +123,7 @@ class Note:
     text: str
 
 
-Command = Say | Whisper | Page | Channel | Emote | Look | Handle | Go | Decide | Simple | Note
+Command = Say | Whisper | Page | Channel | Emote | Look | Handle | Go | Decide | ForgetOne | Simple | Note
 
 _SIMPLE = {"who", "status", "reload", "memory", "forget", "mute", "unmute", "approvals", "trace", "help", "quit"}
 _OF_ONE_TEXT: dict[str, Callable[[str], Command]] = {"channel": Channel, "emote": Emote, "look": Look, "go": Go}
@@ -177,6 +184,9 @@ def _slash(word: str, rest: str) -> Command:
         case "approve" | "decline":
             is_number = rest.isascii() and rest.isdigit() and len(rest) <= _MAX_DIGITS
             return Decide(int(rest), word == "approve") if is_number else Note(f"Say {_NEEDS[word]}, as in /help.")
+        case "forget" if rest:
+            is_number = rest.isascii() and rest.isdigit() and len(rest) <= _MAX_DIGITS
+            return ForgetOne(int(rest)) if is_number else Note("Say /forget, or /forget with a number of /memory.")
         case _ if word in _SIMPLE:
             return Simple(word)
         case _:

@@ -13,6 +13,7 @@ from random import Random
 from shutil import get_terminal_size
 from typing import Any
 
+from assistant.characters import character_folder
 from assistant.errors import AssistantError, NoModelError, NotSetUp, complaint
 from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.models import offer
@@ -64,6 +65,7 @@ def service_of(
         options.wall,
         options.secrets,
         options.folder / file if file else None,
+        characters=character_folder(options.folder),
     )
     hooks = ServiceHooks(
         partial(_embedded, reactor, environment, progress),

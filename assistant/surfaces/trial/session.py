@@ -21,6 +21,7 @@ from assistant.surfaces.trial.commands import (
     Command,
     Decide,
     Emote,
+    ForgetOne,
     Go,
     Handle,
     Look,
@@ -106,6 +107,8 @@ class Session:
                 self.screen.show(scene_text(await self.body.move(direction)))
             case Decide(number, allow):
                 self.screen.remark(f"({self._decided(number, allow=allow)})")
+            case ForgetOne(number):
+                self.screen.remark(f"({await self._forget_one(number)})")
             case Simple(name):
                 await self._simple(name)
             case Note(text):
@@ -175,11 +178,21 @@ class Session:
         what = covered_text(answer.pending)
         return f"{self.assistant_name} may {'do that once' if allow else 'not do that'}: {what}"
 
+    async def _forget_one(self, number: int) -> str:
+        """Delete one of the things that /memory lists; return a sentence about it."""
+        me = self.body.principal
+        memories = (await self.assistant.rights.see(me)).memories
+        if not 1 <= number <= len(memories):
+            return f"there is no number {number}: /memory lists what {self.assistant_name} remembers"
+        await self.assistant.drop(me, memories[number - 1].id)
+        return f"{self.assistant_name} has forgotten number {number}; the numbers after it are one less now"
+
     async def _right(self, name: str) -> str:
         """Use one of the visitor's rights; return a sentence about the result."""
         me, rights = self.body.principal, self.assistant.rights
         if name == "memory":
-            return remembered_text(self.assistant_name, await rights.see(me))
+            now = self.assistant.context.clock.seconds()
+            return remembered_text(self.assistant_name, await rights.see(me), now, "/forget")
         if name == "forget":
             return forgotten_text(self.assistant_name, await self.assistant.forget(me))
         if name == "mute":

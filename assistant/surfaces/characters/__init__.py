@@ -1,0 +1,1 @@
+"""The command `mud-assistant character`: import, show, test and export characters."""
