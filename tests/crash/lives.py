@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -47,7 +47,7 @@ class Lives:
         assert isinstance(storage.journal, SqliteJournal)
         mortal = MortalJournal(storage.journal, dies_at)
         exchange, launcher = HttpExchange(reactor), Launcher()
-        assistant = self._assistant(Storage(mortal, storage.notes, storage.mutes, storage.stream), exchange)
+        assistant = self._assistant(replace(storage, journal=mortal), exchange)
         self.home.listener = AssistantListener(assistant, SAGE, reactor, self.home.alone_with, launcher, storage.life)
         try:
             yield assistant, mortal

@@ -76,6 +76,10 @@ class MortalJournal:
         self._live()
         return await self._journal.forget_player(principal_id)
 
+    async def forget_event(self, event_id: str) -> None:
+        self._live()
+        await self._journal.forget_event(event_id)
+
     async def parked(self) -> Sequence[Parked]:
         return await self._journal.parked()
 

@@ -12,13 +12,12 @@ from pydantic import Field
 
 from assistant.config.schema import AssistantConfig, ModelConfig
 from assistant.events.outcome import Outcome
-from assistant.journal import MemoryJournal
-from assistant.memory.rights import MemoryMutes
+from assistant.memory.remembering import remembering
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
 from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import Storage
+from assistant.runtime.storage import in_memory
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
@@ -30,7 +29,6 @@ from tools import (
     Category,
     GameCommand,
     Kind,
-    MemoryNotes,
     Person,
     Principal,
     Registry,
@@ -40,6 +38,7 @@ from tools import (
     ToolContext,
     ToolFailed,
 )
+from tools.notes import Notes
 from tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 #: The assistant could do all that a builder can: what it does not do for a player is the policy's merit.
@@ -181,7 +180,7 @@ class Stage:
     people: dict[str, EmbeddedBody]
     listener: dict[str, Witness]
     web: Web
-    notes: MemoryNotes
+    notes: Notes
     log: Log
     events: int = 0
 
@@ -243,13 +242,15 @@ async def stage(
             "a fake",
             ModelConfig(first_byte_seconds=5, idle_seconds=5, max_attempts=1, context_tokens=16_384, examples=False),
         )
-        world, web, notes = EmbeddedWorld(), Web(log), MemoryNotes(reactor.seconds)
+        world, web = EmbeddedWorld(), Web(log)
+        storage = in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
+        notes = Notes(storage.memories, reactor.seconds)
         home = world.add(SAGE)
-        await notes.add(f"The secret of Bea is {SECRET}.", BEA, 1)
+        await notes.add(f"The secret of Bea is {SECRET}.", BEA, 1, audience=frozenset({BEA.id}))
         around = Dependencies(
             me=SAGE,
             world=LoggedBody(home, log),
-            storage=Storage(MemoryJournal(), notes, MemoryMutes(reactor.seconds)),
+            storage=storage,
             registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, *web.tools)),
             exchange=exchange,
             capabilities=Capabilities(),

@@ -89,7 +89,7 @@ def _memory() -> Iterator[Task]:
         for at, who in enumerate(NAMES):
             told = f"{fact}, says {who} {number}{at}"
             yield Task("remember", who, "library", f"remember that {told}", heard(who, "You will remember it"))
-            yield Task("recall", who, "attic", f"what do you know of {fact}", heard(who, told))
+            yield Task("recall", who, "attic", f"what do you know of {fact}", heard(who, f"{fact}, says"))
 
 
 def _moves() -> Iterator[Task]:
