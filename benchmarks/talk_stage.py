@@ -11,6 +11,7 @@ from typing import Any
 
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
+from assistant.loop.talk.question import front_of
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.storage import in_memory
 from assistant.runtime.warming import warm
@@ -42,7 +43,7 @@ def read_items(path: Path, sample: int = 0) -> list[Item]:
     """Read the items of a file, or `sample` of them spread over it. Raises PlaceFileError, OSError and ValueError."""
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     written = {one["place"]: one for one in records if one.get("kind") == "place"}
-    places = {key: place_of(one, f"{path}: place {key}") for key, one in written.items()}
+    places = {key: place_of(_as_place(one), f"{path}: place {key}") for key, one in written.items()}
     told = [one for one in records if one.get("kind") == "item"]
     if 0 < sample < len(told):
         told = [told[at * len(told) // sample] for at in range(sample)]
@@ -59,6 +60,11 @@ def read_items(path: Path, sample: int = 0) -> list[Item]:
         )
         for one in told
     ]
+
+
+def _as_place(written: dict[str, Any]) -> dict[str, Any]:
+    """Return the place without the voice of its character, which a place file does not have."""
+    return {key: value for key, value in written.items() if key != "voice"}
 
 
 class Player:
@@ -87,7 +93,8 @@ class Player:
             options.secrets.scrub,
             options.secrets.pieces(),
         )
-        settings = options.config.assistant.model_copy(update=item.place.character)
+        character = item.place.character | {key: value for key, value in item.written.items() if key == "voice"}
+        settings = options.config.assistant.model_copy(update=character)
         storage = in_memory(self._reactor.seconds, settings.inbox_limit)
         stage = await staging.settle(
             item.place.place, settings, self._models, storage, watched, on_failure=watched.failed
@@ -102,12 +109,12 @@ class Player:
             if self._models[0].may_be_warmed:
                 await warm(stage.assistant, self._reactor)
             await stage.assistant.settled()
-            examples = _shown_examples(stage)
+            examples, front = _shown_examples(stage), await _shown_front(stage)
             turns = [await self._turn(stage, bodies, turn, watched) for turn in item.turns]
         finally:
             await stage.assistant.stop()
             await launcher.stop()
-        return {"turns": turns, "examples": examples, "failures": watched.failures}
+        return {"turns": turns, "examples": examples, "front": front, "failures": watched.failures}
 
     async def _turn(
         self, stage: Stage, bodies: dict[str, EmbeddedBody], turn: Turn, watched: Watched
@@ -151,6 +158,17 @@ def _shown_examples(stage: Stage) -> list[str]:
         for key, value in call.arguments.items()
         if key == "text"
     ]
+
+
+async def _shown_front(stage: Stage) -> list[str]:
+    """Return every text of the example turns in the prompt, lines and results too, without the system message."""
+    context = stage.assistant.context
+    messages = (await front_of(context) if context.is_asked_plainly else context.front)[1:]
+    texts: list[str] = []
+    for message in messages:
+        texts += [message.text, *(result.text for result in message.tool_results)]
+        texts += [str(value) for call in message.tool_calls for value in call.arguments.values()]
+    return [text for text in texts if text]
 
 
 class Watched:

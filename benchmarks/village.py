@@ -18,7 +18,7 @@ from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
 from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import JournalFile, Storage, in_memory
+from assistant.runtime.storage import JournalFile, MemoryFile, Storage
 from assistant.worlds.embedded.hamlet import Place, Room
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from benchmarks.canned import MODEL, history
@@ -131,6 +131,7 @@ class Village:
         wall = time.time  # noqa: TID251  (composition root)
         self.pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
         self.file = JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
+        self._memory = MemoryFile(reactor.seconds)
         self.houses: list[House] = []
         self.scheduler = Scheduler(reactor)
         self._launcher = Launcher()
@@ -183,9 +184,9 @@ class Village:
         kept = (
             await self.file.storage_of(f"assistant-{number}", 5000)
             if self.file
-            else in_memory(self.reactor.seconds, 5000)
+            else await self._memory.storage_of(f"assistant-{number}", 5000)
         )
-        return Storage(kept.journal, kept.notes, kept.mutes, kept.stream or tenant.stream, kept.life)
+        return replace(kept, stream=kept.stream or tenant.stream)
 
     def _built(
         self, me: Principal, home: EmbeddedBody, storage: Storage, tenant: Tenant, observer: Observer | None
