@@ -33,11 +33,12 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 PURE := */llm/fallback/* */llm/loose_json/* */llm/providers/test_recorded*
 PURE += */resilience/admission/test_breaker* */resilience/test_simulated* */assistant/keys/test_redaction*
 PURE += */resilience/budget/test_ledger* */resilience/budget/test_writer*
-PURE += */assistant/journal/repair/test_damage* */assistant/journal/test_codec* */assistant/memory/test_history* */assistant/surfaces/setup/* */assistant/config/test_toml_edit*
+PURE += */assistant/journal/repair/test_damage* */assistant/journal/test_codec* */assistant/journal/tables/test_memories* */assistant/memory/test_history* */assistant/surfaces/setup/* */assistant/config/test_toml_edit*
+PURE += */assistant/characters/* */assistant/memory/recall/* */assistant/memory/sleep/* */assistant/test_front*
 PURE += */assistant/memory/test_compaction* */tools/policy/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
 PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tools/web/test_citations* */llm/testing/test_obedient*
 # Whole processes, and attacks on what has no Twisted in it: once is enough as well.
-PURE += */crash/test_kills* */crash/test_budget_kills* */tests/policy/*
+PURE += */crash/test_kills* */crash/test_budget_kills* */crash/test_memory_kills* */tests/policy/*
 
 .PHONY: help trial game test test-evennia check bench bench-full lock clean
 

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from assistant.config.schema import AssistantConfig, Config, ModelConfig
+from assistant.config.sections import MemoryConfig
 from llm import CallOptions
 from tools import Dispatcher, PolicyConfig, Registry, Scene, Status
 from tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context
@@ -32,6 +33,7 @@ def test_the_settings_page_shows_every_setting_with_a_value_it_takes() -> None:
     Config.model_validate(shown)
     assert set(shown["model"]) == set(ModelConfig.model_fields)
     assert set(shown["assistant"]) == set(AssistantConfig.model_fields)
+    assert set(shown["memory"]) == set(MemoryConfig.model_fields)
 
 
 def test_the_settings_on_the_page_about_failures_are_taken() -> None:
