@@ -6,7 +6,9 @@ remembered wish can do no more than who wished it could.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
@@ -20,7 +22,8 @@ from assistant.memory.remembered import SHOWN
 from llm import user
 from resilience.background import Full
 from tools.memories import RECALLED, Memory, MemoryKind, Recalled, describe_memory
-from tools.trust import TOP, Label, Principal, Source
+from tools.text.clean import one_line
+from tools.trust import TOP, Label, Principal, Source, may_hear
 from tools.verbs.remembering import withheld_text
 
 #: The most tokens of what is recalled, and its largest share of the stream's budget.
@@ -29,6 +32,12 @@ MAX_TOKENS, SHARE = 400, 1 / 16
 IMPORTANCE = 5
 #: The importance of lore that a line brings up, and of what is always known.
 SPOKEN_OF, BACKGROUND = 10, 5
+#: A question for what the character knows of the asker: its words are in no memory.
+_OF_ME = re.compile(
+    r"\b(?:remember|recall|know|forgotten|forgot)\b(?: \w+){0,3} me\b|\bwho am i\b|\bwho i am\b", re.IGNORECASE
+)
+#: The longest profile that is shown, in characters: some 60 tokens.
+PROFILE_CHARS = 260
 _BEGIN, _END = "[You remember:", "]"
 
 _log = Logger()
@@ -62,12 +71,22 @@ async def _recall(context: RunContext, run: Run, asker: str) -> Recalled:
     if not query:
         return Recalled()
     try:
+        if _OF_ME.search(query):
+            return _best_known(await context.memories.about(asker), run)
         return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=RECALLED + len(run.events))
     except CancelledError:
         raise
     except (JournalError, RecallIndexError, Full) as failed:
         _log.warn("{name} cannot search its memory: {why}", name=context.me.name, why=str(failed))
         return Recalled()
+
+
+def _best_known(known: Sequence[Memory], run: Run) -> Recalled:
+    """Return the most important of what came from the asker or is about them and may be told here, newest first."""
+    valid = [memory for memory in known if not memory.superseded_by]
+    told = [memory for memory in valid if may_hear(memory.audience, run.hearers)]
+    best = sorted(told, key=lambda memory: -memory.importance)[: RECALLED + len(run.events)]
+    return Recalled(tuple(best), withheld=len(valid) - len(told))
 
 
 def _query(context: RunContext, run: Run) -> str:
@@ -94,7 +113,9 @@ def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> li
 
 
 def _all(found: Recalled) -> tuple[Memory, ...]:
-    return (*((found.profile,) if found.profile else ()), *found.memories)
+    if found.profile is None:
+        return found.memories
+    return replace(found.profile, text=one_line(found.profile.text, max_chars=PROFILE_CHARS)), *found.memories
 
 
 def _is_useful(memory: Memory, asker: Principal) -> bool:

@@ -17,11 +17,12 @@ from assistant.journal import Accepted, MemoryJournal
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallInMemory
 from assistant.memory.remembering import remembering
+from assistant.memory.sleep.plan import profile_id
 from assistant.runtime.storage import in_memory
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, Brain, Calls, Still, still
 from tools import Category, Kind, Memories, Principal, Registry, Source, Tool, ToolContext
-from tools.memories import MemoryKind
+from tools.memories import Memory, MemoryKind
 from tools.testing import now
 from tools.tool import Arguments
 from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
@@ -107,6 +108,36 @@ def test_what_was_told_days_ago_stands_before_the_line_that_asks() -> None:
     [remembered] = shown(body)
     assert '- 3 days ago, Ann told you: "Sage, my ship Heron lies in Dunport"' in remembered
     assert body.index("Dunport") < body.index("where does my ship lie?")
+
+
+@pytest.mark.parametrize(
+    "question", ["what do you remember about me?", "do you know me?", "who am I?", "have you forgotten me?"]
+)
+def test_who_asks_what_is_known_of_them_is_shown_it_and_no_one_elses_secrets(question: str) -> None:
+    before = life_with()
+    said(before, ANN, "my ship Heron lies in Dunport", DAYS_AGO)
+    whispered(before, ANN, "I owe Brannoch three hundred crowns", DAYS_AGO)
+    said(before, BEA, "my goats graze at Harrow", DAYS_AGO)
+    [aloud] = shown(said(life_with(before.context.memories), ANN, question))
+    assert "lies in Dunport" in aloud
+    assert "Brannoch" not in aloud
+    assert "1 more are private" in aloud
+    assert "Harrow" not in aloud
+    [private] = shown(whispered(life_with(before.context.memories), ANN, question))
+    assert "Brannoch" in private
+
+
+def test_a_profile_is_shown_to_whom_it_is_about_and_cut_short() -> None:
+    before = life_with()
+    profile = Memory(
+        profile_id(ANN.id, None), f"Ann sails. {'She has a ship. ' * 40}", MemoryKind.REFLECTION, 0.0,
+        sources=frozenset({ANN.id}), authority=1, about=(ANN.id,),
+    )  # fmt: skip
+    now(before.context.memories.keep(profile))
+    [remembered] = shown(said(life_with(before.context.memories), ANN, "the tide is late today"))
+    assert "Ann sails. She has a ship." in remembered
+    assert len(remembered) < 400
+    assert "Ann sails" not in said(life_with(before.context.memories), BEA, "the bread is late today")
 
 
 def test_what_fits_nothing_is_not_shown() -> None:

@@ -99,7 +99,10 @@ def told_by(db: sqlite3.Connection, assistant: str, who: str, audience: Audience
 
 def about(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Memory]:
     """Return what came from a principal or is about them, newest first."""
-    rows = db.execute(f"{SELECT} ORDER BY at DESC, seq DESC", (assistant,))
+    rows = db.execute(
+        f"{SELECT} AND (who = ? OR instr(origin, ?) OR substr(origin, 1, 1) = X'20') ORDER BY at DESC, seq DESC",
+        (assistant, principal_id, exact_json(principal_id)),
+    )  # a record with a space before it writes ids in another way
     memories = (memory_of_row(row) for row in rows)
     return [each for each in memories if each.is_from(principal_id) or principal_id in each.about]
 
