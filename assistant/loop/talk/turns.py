@@ -257,8 +257,10 @@ def remembered_facts(recalled: Sequence[Memory], asker: Principal | None, line: 
     """Return what is remembered of a question as sentences beside it; what the asker told is said back to them."""
     if not is_question(line):
         return []
-    shared = [memory for memory in recalled if content_words(f"{memory.name} {memory.text}") & content_words(line)]
-    return [_as_fact(memory, asker) for memory in (shared or recalled)[:MAX_REMEMBERED]]
+    asked = content_words(line)
+    shared = {memory.id: len(asked & content_words(f"{memory.name} {memory.text}")) for memory in recalled}
+    fitting = sorted((memory for memory in recalled if shared[memory.id]), key=lambda memory: -shared[memory.id])
+    return [_as_fact(memory, asker) for memory in (fitting or recalled)[:MAX_REMEMBERED]]
 
 
 def lore_facts(lore: Sequence[Memory]) -> list[str]:
