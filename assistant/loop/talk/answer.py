@@ -105,7 +105,7 @@ def fallback(line: Line) -> str:
     """Return what is said when no try was good: what is known of the matter, else that it is not known."""
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
-    if any(fact.startswith(MY_NAME) for fact in line.notes.facts):
+    if f"{MY_NAME} {line.view.name}." in line.notes.facts:
         return f"My name is {line.view.name}."
     if known := answer_from(line.text, line.notes):
         return shorten(known, _long_lines(line))

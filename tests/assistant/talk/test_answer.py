@@ -1,5 +1,7 @@
 """What of a small model's words may be said, and what is said when nothing may."""
 
+from dataclasses import replace
+
 import pytest
 
 from assistant.language.attend import ToldNotes, Turn, View, notes_on
@@ -92,6 +94,12 @@ def test_what_the_speaker_told_of_themselves_is_told_back_in_the_second_person()
 )
 def test_what_is_known_by_rule_stands_in_for_an_answer(text: str, earlier: tuple[str, ...], words: str) -> None:
     assert words in fallback(line(text, *earlier)) or words in " ".join(line(text, *earlier).notes.facts)
+
+
+def test_the_name_of_the_one_who_asks_is_not_the_characters_own() -> None:
+    asked = line("What did I steal?")
+    told = replace(asked, notes=replace(asked.notes, facts=("Your name is Petra and you mend nets.",)))
+    assert "Marlo" not in fallback(told)
 
 
 def test_a_long_line_may_hold_the_answer_to_its_own_question() -> None:
