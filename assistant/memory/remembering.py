@@ -40,7 +40,7 @@ _GREETINGS_TEXT = """
 _GREETINGS = frozenset(_GREETINGS_TEXT.split())
 _PROMISE = re.compile(r"\b(?:promise|swear|vow|owe|secret|remember|don't tell|do not tell|never tell)\b", re.IGNORECASE)
 #: A number, or a word with a capital that does not begin a sentence and is no "I".
-_PROPER = re.compile(r"\d|(?<![.!?\"'\u201c] )(?<!^)\b(?!I\b)[A-Z][\w'-]+")
+_PROPER = re.compile(r"\d|(?<![.!?:\"'\u201c] )(?<!^)\b(?!I\b)[A-Z][\w'-]+")
 
 #: What a game tells of people who come and go.
 _COMING = re.compile(r"\b(?:has|have) (?:entered|left|joined|connected|disconnected)\b", re.IGNORECASE)
