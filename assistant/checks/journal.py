@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from assistant.checks.finding import Problem, Unclear
 from assistant.config.schema import JournalConfig
-from assistant.journal.files import connect, make_durable
+from assistant.journal.files import beside, connect, make_durable
 from assistant.journal.sqlite.reading import CannotRead, open_for_reading
 from assistant.keys.binding import KeyBinding
 from assistant.memory.recall import RecallIndex
@@ -109,7 +109,7 @@ def searchable(path: Path) -> str:
     index.close()
     if missing:
         raise Unclear(missing)
-    file = path.with_name(path.name + ENDING)
+    file = beside(path, ENDING)
     if file.exists() and (damage := damage_of(file)):
         raise Unclear(f"the index of memories is damaged ({damage}): it is made anew at the next start")
     return "memories are found by their words"

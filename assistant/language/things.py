@@ -56,6 +56,8 @@ _TOLD_TEXT = """
 #: Things that a line may well speak of though they are not here, and that an answer has no reason to make up. The
 #: nouns of the examples (`loop/talk/question.py`) are among them.
 _TOLD: frozenset[str] = frozenset(_TOLD_TEXT.split())
+#: The things that an answer must not make up.
+_INVENTED = THINGS | _TOLD
 #: How a line points at a thing as if it were there: "the old piano", "your cat", "how many swords".
 _POINTED_AT = frozenset({"the", "your", "that", "this", "those", "these", "many"})
 #: How a line asks for one, or tells that there is one: "do you have a piano", "why do you keep a piano up here".
@@ -89,7 +91,7 @@ def invented_things(answer: str, known: frozenset[str]) -> list[str]:
     """Return the things that `answer` tells of and that are not `known`. Sentences that deny are left out."""
     told = [one for one in sentences_of(answer) if not DENIES.search(one)]
     names = [singular(word) for one in told for word in words_of(one)]
-    return [name for name in names if name in THINGS | _TOLD and name not in known]
+    return [name for name in names if name in _INVENTED and name not in known]
 
 
 _COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]

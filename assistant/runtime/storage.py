@@ -28,6 +28,7 @@ from assistant.journal import (
     StreamEntry,
     next_prune_after,
 )
+from assistant.journal.files import beside
 from assistant.journal.tables.removal import erase
 from assistant.keys.binding import KeyBinding
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
@@ -153,7 +154,7 @@ class JournalFile:
         self.store = Store(path, reactor, wall, on_trouble=on_trouble)
         self.bindings = StoredBindings(self.store)
         self.usage = StoredUsage(self.store)
-        self.recall = RecallFile(path.with_name(path.name + ENDING), reactor, language)
+        self.recall = RecallFile(beside(path, ENDING), reactor, language)
         self._reactor = reactor
         self._wall = wall
         self._config = config

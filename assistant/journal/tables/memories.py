@@ -34,16 +34,17 @@ _SPARE = 20
 _COUNTED_EVERY = 64
 #: How long one use keeps others from counting, in seconds.
 _USE_SECONDS = 3600.0
-
+#: The uses of a new row: their number, and the time of the last.
+_UNUSED = (0, 0.0)
 #: SQLite takes this many parameters in any build.
 _AT_ONCE = 500
 
 
 def keep(db: sqlite3.Connection, assistant: str, memory: Memory) -> KeptMemory:
     """Write a memory down; one of the same id is made newer, and keeps its importance if that was greater."""
-    known = find(db, assistant, [memory.id])
-    if known:
-        _, old = known[0]
+    row = db.execute(f"{SELECT} AND id = ?", (assistant, memory.id)).fetchone()
+    if row is not None:
+        old = memory_of_row(row)
         memory = replace(
             memory,
             at=max(old.at, memory.at),
@@ -51,9 +52,8 @@ def keep(db: sqlite3.Connection, assistant: str, memory: Memory) -> KeptMemory:
             authority=min(old.authority, memory.authority),
             sources=old.sources | memory.sources,
         )
-    uses = db.execute("SELECT uses, used_at FROM memories WHERE assistant = ? AND id = ?", (assistant, memory.id))
-    number = _insert(db, assistant, memory, uses.fetchone() or (0, 0.0))
-    return KeptMemory(memory, not known, tuple(_make_room(db, assistant, memory, number)))
+    number = _insert(db, assistant, memory, row[15:] if row is not None else _UNUSED)
+    return KeptMemory(memory, row is None, tuple(_make_room(db, assistant, memory, number)))
 
 
 def find(db: sqlite3.Connection, assistant: str, ids: Iterable[str]) -> list[tuple[int, Memory]]:
@@ -103,16 +103,13 @@ def about(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Mem
         f"{SELECT} AND (who = ? OR instr(origin, ?) OR substr(origin, 1, 1) = X'20') ORDER BY at DESC, seq DESC",
         (assistant, principal_id, exact_json(principal_id)),
     )  # a record with a space before it writes ids in another way
-    memories = (memory_of_row(row) for row in rows)
-    return [each for each in memories if each.is_from(principal_id) or principal_id in each.about]
+    return [each for each in map(memory_of_row, rows) if each.is_from(principal_id) or principal_id in each.about]
 
 
 def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Memory]:
     """Remove what came, or may have come, from the principal, and what was concluded about them. Return it."""
-    rows = db.execute(SELECT, (assistant,)).fetchall()
-    gone = [
-        memory_of_row(row) for row in rows if not is_readable(row[13]) or _is_theirs(memory_of_row(row), principal_id)
-    ]
+    everything = ((memory_of_row(row), is_readable(row[13])) for row in db.execute(SELECT, (assistant,)))
+    gone = [memory for memory, is_known in everything if not is_known or _is_theirs(memory, principal_id)]
     remove(db, assistant, [memory.id for memory in gone])
     return gone
 
@@ -152,7 +149,7 @@ def supersede(db: sqlite3.Connection, assistant: str, old_id: str, new: Memory, 
     if not known or old_id == new.id or not (may or known[0][1].who == new.who):
         return None
     kept = keep(db, assistant, new)
-    _insert(db, assistant, replace(known[0][1], superseded_by=new.id), (0, 0.0))
+    _insert(db, assistant, replace(known[0][1], superseded_by=new.id), _UNUSED)
     return kept
 
 
@@ -160,7 +157,7 @@ def derive(db: sqlite3.Connection, assistant: str, memory: Memory, needs: Collec
     """Write down what was derived, in place of what had its id. Return False when a memory of `needs` is gone."""
     if len(find(db, assistant, needs)) < len(set(needs)):
         return False
-    _insert(db, assistant, memory, (0, 0.0))
+    _insert(db, assistant, memory, _UNUSED)
     return True
 
 
@@ -169,7 +166,7 @@ def settle(db: sqlite3.Connection, assistant: str, older_id: str, newer_id: str)
     found = [memory for _, memory in find(db, assistant, (older_id, newer_id))]
     if len(found) < 2 or found[0].who != found[1].who:  # noqa: PLR2004  (both)
         return False
-    _insert(db, assistant, replace(found[0], superseded_by=newer_id), (0, 0.0))
+    _insert(db, assistant, replace(found[0], superseded_by=newer_id), _UNUSED)
     return True
 
 
@@ -223,14 +220,13 @@ def save_sleep(db: sqlite3.Connection, assistant: str, state: object) -> None:
 
 def _insert(db: sqlite3.Connection, assistant: str, memory: Memory, uses: Sequence[float]) -> int:
     """Write the row anew and return its new number: the index finds what changed by the numbers."""
-    made = memory
     row = db.execute(
         f"""INSERT OR REPLACE INTO memories (assistant, size, {COLUMNS.replace("seq, ", "")})
             VALUES (?, ?, {", ".join("?" * 16)})""",
         (
-            *(assistant, made.size_bytes, made.id, made.kind.value, storable(made.text), made.who),
-            *(storable(made.name), made.how, storable(made.place), made.at, made.importance, made.authority),
-            *(made.superseded_by, made.expires, made.event, origin_of(made), *uses),
+            *(assistant, memory.size_bytes, memory.id, memory.kind.value, storable(memory.text), memory.who),
+            *(storable(memory.name), memory.how, storable(memory.place), memory.at, memory.importance),
+            *(memory.authority, memory.superseded_by, memory.expires, memory.event, origin_of(memory), *uses),
         ),
     )
     return row.lastrowid or 0
@@ -275,7 +271,7 @@ def _remove_least(db: sqlite3.Connection, whose: tuple[str, str], now: float, mo
     """
     theirs = sorted(db.execute(f"{SELECT} AND who = ?", whose), key=partial(rank_row, now))
     most_rows, most_bytes = most - most // _SPARE, PERSON_BYTES - PERSON_BYTES // _SPARE
-    left, left_bytes, gone = len(theirs), sum(memory_of_row(row).size_bytes for row in theirs), []
+    (left, left_bytes), gone = _taken(db, *whose), []
     for row in theirs[:-1]:
         if left <= most_rows and left_bytes <= most_bytes:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
 from assistant.journal.errors import BrokenRecord
@@ -24,7 +25,7 @@ def origin_of(memory: Memory) -> bytes:
 
 
 def memory_of_row(row: Row) -> Memory:
-    """Return the memory of a row of `_COLUMNS`.
+    """Return the memory of a row of `COLUMNS`.
 
     One whose record of origin is missing, as in a note of an older version, or damaged, may be told only to the person
     it came from.
@@ -41,20 +42,28 @@ def _read(origin: bytes, who: str) -> tuple[frozenset[str], Audience, tuple[str,
     theirs = frozenset({who} if who else ())
     if not origin:
         return theirs, theirs or None, (), ()
-    if not is_readable(origin):
+    record = _record_of(origin)
+    if record is None:
         return theirs, theirs, (), ()
-    sources, audience, *derived = parse_json(unseal(origin))
+    sources, audience, *derived = record
     made_of, about_ = derived or ((), ())
     told = None if audience is None else frozenset(audience)
     return theirs.union(sources), told, tuple(made_of), tuple(about_)
 
 
 def is_readable(origin: bytes) -> bool:
-    """Tell whether the record can be read; notes of the version before have only their sources and audience in it."""
+    """Tell whether the record of a memory's origin is missing or can be read."""
+    return not origin or _record_of(origin) is not None
+
+
+# Any: JSON, a list of lists.
+def _record_of(origin: bytes) -> list[Any] | None:
+    """Return the record, None when it is damaged; notes of the version before have only sources and audience in it."""
     try:
-        return not origin or len(parse_json(unseal(origin))) in {2, 4}
+        record = parse_json(unseal(origin))
+        return record if len(record) in {2, 4} else None
     except (BrokenRecord, TypeError):
-        return False
+        return None
 
 
 def storable(text: str) -> str:

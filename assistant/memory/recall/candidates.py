@@ -245,19 +245,11 @@ class CandidateLists:
         """Return the terms to search for, and the row after which: a word in every line tells nothing, slowly."""
         if not self.tables.full_text:
             return list(terms), 0
-        pieces = {term: match_expression([term], self.language) for term in terms}
-        searched = [term for term in terms if pieces[term]]
+        searched = [term for term in terms if match_expression([term], self.language)]
         last = self.tables.db.execute(f"SELECT MAX(row) FROM {self.tables.lines}").fetchone()[0] or 0
         if last <= _MOST_MATCHES:
             return searched, 0
-        table = self.tables.alone
-        counts = {
-            term: self.tables.db.execute(
-                f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT {_MOST_MATCHES + 1})",
-                (f"line : ({pieces[term]})",),
-            ).fetchone()[0]
-            for term in searched
-        }
+        counts = {term: self.count_lines(term, _MOST_MATCHES + 1) for term in searched}
         chosen: list[str] = []
         total = 0
         for term in sorted(searched, key=counts.__getitem__):

@@ -79,12 +79,6 @@ def damage_of(path: Path) -> str:
     return "" if found == "ok" else str(found)
 
 
-def delete_file(path: Path) -> None:
-    """Delete the file and what SQLite keeps beside it. Raises OSError."""
-    for end in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + end).unlink(missing_ok=True)
-
-
 def _has_full_text(db: sqlite3.Connection) -> bool:
     try:
         db.execute("CREATE VIRTUAL TABLE temp.probe USING fts5(line)")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from assistant.journal.files import remove
 from assistant.memory.recall.candidates import CandidateLists
-from assistant.memory.recall.files import NO_FULL_TEXT, connect_file, delete_file, prepare_file
+from assistant.memory.recall.files import NO_FULL_TEXT, connect_file, prepare_file
 from assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
 from assistant.memory.recall.tables import EVERYBODY, AssistantTables
 from assistant.memory.recall.vectors import SignTable, Vector, read_vector
@@ -74,7 +75,7 @@ class RecallIndex:
         """Close the index and delete its file. `open` begins it anew."""
         self.close()
         if self._path is not None:
-            delete_file(self._path)
+            remove(self._path)
 
     def state(self, assistant: str) -> tuple[int, int]:
         """Return the number of the last record that was indexed, and the count of deletions it has seen."""

@@ -85,9 +85,8 @@ def note_lost(db: sqlite3.Connection, assistant: str, gone: list[Memory]) -> lis
     if not gone:
         return gone
     ids = {memory.id for memory in gone}
-    _change(assistant, partial(_without_answer_to, ids), db)
-    if parts := list_parts_left(gone, ids):
-        _change(assistant, partial(_queue_more, parts), db)
+    parts = list_parts_left(gone, ids)
+    _change(assistant, lambda kept: _queue_more(parts, _without_answer_to(ids, kept)), db)
     return gone
 
 
