@@ -181,9 +181,11 @@ class SqliteJournal:
             return done
 
     async def forget_event(self, event_id: str) -> None:
-        """Remove one settled event, the finished runs over it and its entries, to the last byte of the file."""
+        """Remove one settled event, the finished runs over it and its entries.
+
+        The file is rewritten without them by who removes the memory of it, at the next start at the latest.
+        """
         await self.lease.write(lambda db: removal.forget_event(db, self.assistant, event_id))
-        await self.lease.store.compact()
 
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
         """Return the effects of finished runs of which it is unknown whether they happened."""

@@ -187,11 +187,11 @@ class History:
         is_there = self.naming(principal_id) > 0
         return self._remove_with_repeats(lambda entry: principal_id in entry.sources) if is_there else 0
 
-    def forget_event(self, event_id: str) -> None:
-        """Remove the entries that hold an event, and answers that repeat them; a summary being made of them is void."""
-        if self._out is not None and event_id in self._out.event_ids:
+    def forget_events(self, event_ids: frozenset[str]) -> None:
+        """Remove the entries that hold one of these events, and answers that repeat them; a summary of them is void."""
+        if self._out is not None and not event_ids.isdisjoint(self._out.event_ids):
             self._out = None
-        self._remove_with_repeats(lambda entry: event_id in entry.event_ids)
+        self._remove_with_repeats(lambda entry: not event_ids.isdisjoint(entry.event_ids))
 
     def _remove_with_repeats(self, goes: Callable[[Entry], bool]) -> int:
         entries = self._packed.unpack()

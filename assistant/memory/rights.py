@@ -74,7 +74,7 @@ class Past(Protocol):
         ...
 
     def forget_event(self, event_id: str) -> Awaitable[None]:
-        """Delete the records about one thing that was said or done."""
+        """Delete the records about one thing that was said or done. Their bytes go when its memory is dropped."""
         ...
 
 
@@ -110,11 +110,11 @@ class Rights:
         if not meant:
             return 0
         derived = [memory for memory in await self._memories.about(who.id) if memory_id in memory.made_of]
-        for memory in (*meant, *derived):
-            self._history.forget_event(SHOWN + memory.id)
-        if meant[0].event:
-            self._history.forget_event(meant[0].event)
-            await self._past.forget_event(meant[0].event)
+        event = meant[0].event
+        shown = (SHOWN + memory.id for memory in (*meant, *derived))
+        self._history.forget_events(frozenset(filter(None, (event, *shown))))
+        if event:
+            await self._past.forget_event(event)
         return await self._memories.drop(memory_id)
 
     async def mute(self, who: Principal) -> None:
