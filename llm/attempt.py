@@ -45,6 +45,7 @@ from resilience import (
     Request,
     ResilienceError,
     Revoked,
+    Sink,
     origin_of,
 )
 
@@ -93,7 +94,7 @@ class AttemptRunner:
 
     async def _perform(self, sink: AnswerSink, attempt: Attempt) -> None:
         try:
-            await self.exchange.perform(self.http_request, _HeardSink(sink, attempt), self.limits)
+            await self.exchange.perform(self.http_request, HeardSink(sink, attempt), self.limits)
         except ResilienceError as error:
             raise map_failed_exchange(error, self.provider, sink) from error
 
@@ -136,21 +137,23 @@ class AttemptRunner:
         return Moment(self.clock.seconds(), self.wall() if self.wall else None)
 
 
-class _HeardSink:
-    """A sink that passes a response on to its reader, and tells its passage that the server was heard."""
+class HeardSink:
+    """A sink that passes a response on to its reader, and tells the attempt that the server was heard."""
 
-    __slots__ = ("_passage", "_sink")
+    __slots__ = ("_attempt", "_sink")
 
-    def __init__(self, sink: AnswerSink, attempt: Attempt) -> None:
+    def __init__(self, sink: Sink, attempt: Attempt) -> None:
         self._sink = sink
-        self._passage = attempt
+        self._attempt = attempt
 
     def head(self, status: int, headers: Headers) -> None:
-        self._passage.heard()
+        """Pass the status and the headers on."""
+        self._attempt.heard()
         self._sink.head(status, headers)
 
     def data(self, piece: bytes) -> bool | Deferred[bool]:
-        self._passage.heard()
+        """Pass a piece on, and return what its reader does."""
+        self._attempt.heard()
         return self._sink.data(piece)
 
 

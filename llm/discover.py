@@ -67,6 +67,12 @@ async def _exchange(
         answer = orjson.loads(sink.body)
     except orjson.JSONDecodeError:
         answer = None
+    return require_object(answer, provider)
+
+
+# Any: JSON of a server.
+def require_object(answer: object, provider: LLMProvider) -> Mapping[str, Any]:
+    """Return the answer, which must be a JSON object. Raises ProtocolError."""
     if not isinstance(answer, dict):
         raise ProtocolError("did not answer with JSON: is this the right address?", provider.name, provider.model)
     return answer

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import orjson
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
-from twisted.web.http_headers import Headers
 
-from llm.attempt import explain_missing_model, map_failed_exchange, map_unmade_call, set_retry_at
+from llm.attempt import HeardSink, explain_missing_model, map_failed_exchange, map_unmade_call, set_retry_at
+from llm.discover import require_object
 from llm.embeddings.embedder import MAX_BATCH, Vector, unit_vectors
 from llm.errors import BadCredential, BadVectors, ContextOverflow, LLMError, ModelNotFound, ProtocolError, Rejected
 from llm.providers.provider import LLMProvider
@@ -183,9 +183,9 @@ class RemoteEmbedder:
         provider, tokens = self.provider, self.provider.tokens.of_bytes(len(request.body))
 
         async def make(attempt: Attempt) -> T:
-            sink = _Body(attempt)
+            sink = Collected()
             try:
-                await self._exchange.perform(request, sink, self._limits)
+                await self._exchange.perform(request, HeardSink(sink, attempt), self._limits)
             except ResilienceError as error:
                 raise map_failed_exchange(error, provider) from error
             if sink.status != _OK:
@@ -222,24 +222,6 @@ class RemoteEmbedder:
         return error
 
 
-class _Body(Collected):
-    """The body of an answer. Each piece shows the pipeline that the server lives."""
-
-    def __init__(self, attempt: Attempt) -> None:
-        super().__init__()
-        self._attempt = attempt
-
-    def head(self, status: int, headers: Headers) -> None:
-        """Take the status and the headers."""
-        self._attempt.heard()
-        super().head(status, headers)
-
-    def data(self, piece: bytes) -> bool:
-        """Keep the piece."""
-        self._attempt.heard()
-        return super().data(piece)
-
-
 def _characters(tokens: int | None) -> int | None:
     return None if tokens is None else tokens * _CHARACTERS_PER_TOKEN
 
@@ -257,6 +239,4 @@ def read_object(body: bytes, provider: LLMProvider) -> Mapping[str, Any]:
             answer = json.loads(body)
         except (ValueError, RecursionError):
             answer = None
-    if not isinstance(answer, dict):
-        raise ProtocolError("did not answer with JSON: is this the right address?", provider.name, provider.model)
-    return answer
+    return require_object(answer, provider)
