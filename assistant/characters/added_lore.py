@@ -5,9 +5,7 @@ What is added stands in one Markdown file of the character's lore, which its own
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import NamedTuple
 
@@ -23,6 +21,7 @@ from assistant.characters.reading import (
     read_text,
 )
 from assistant.characters.written import lore_of_markdown, split_markdown
+from assistant.durable import write_whole
 
 #: The file that lore is added to.
 ADDED = "added.md"
@@ -116,16 +115,6 @@ def _write(path: Path, text: str) -> None:
         raise CharacterError(f"{path} would be larger than {MAX_OWN_FILE // 1024} KiB: begin another file beside it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent, delete=False) as file:
-            new = Path(file.name)
-            try:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                new.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
-                new.replace(path)
-            except BaseException:
-                new.unlink(missing_ok=True)
-                raise
+        write_whole(path, data, path.stat().st_mode & 0o777 if path.exists() else 0o644)
     except OSError as error:
         raise CharacterError(f"{path} cannot be written: {error.strerror}") from error

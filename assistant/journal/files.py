@@ -28,6 +28,7 @@ from pathlib import Path
 from urllib.parse import quote
 from zlib import crc32
 
+from assistant.durable import put_in_place
 from assistant.journal.errors import is_outage
 from assistant.journal.schema import Schema
 
@@ -83,27 +84,10 @@ def build(new: Path, schema: Schema) -> sqlite3.Connection:
     return db
 
 
-def put_in_place(new: Path, path: Path) -> None:
-    """Rename a finished file to `path`, so that it is there whole or not at all."""
-    _sync(new)
-    new.replace(path)
-    _sync(path.parent)
-
-
 def remove(path: Path) -> None:
     """Delete a database and SQLite's files beside it."""
     for ending in ("", "-wal", "-shm", "-journal"):
         beside(path, ending).unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return  # Windows cannot sync directories
-    number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 #: A file with fewer pages (1 MiB) is not worth rewriting.

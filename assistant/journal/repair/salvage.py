@@ -12,8 +12,9 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from assistant.durable import put_in_place
 from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.files import PAGE_BYTES, beside, build, connect, forget_mark, put_in_place, remove, skip_numbers
+from assistant.journal.files import PAGE_BYTES, beside, build, connect, forget_mark, remove, skip_numbers
 from assistant.journal.records import EVENT
 from assistant.journal.repair.rows import Rows
 from assistant.journal.repair.sqlite_format import Pages, with_log

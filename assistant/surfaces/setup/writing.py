@@ -10,10 +10,10 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from assistant.config.schema import Config
 from assistant.config.toml_edit import Value
+from assistant.durable import write_whole
 from assistant.errors import AssistantError
 
 _KEY_MODE, _FOLDER_MODE, _SETTINGS_MODE = 0o600, 0o700, 0o644
@@ -57,7 +57,7 @@ def put_settings(path: Path, text: str) -> None:
     try:
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _SETTINGS_MODE
         target.parent.mkdir(parents=True, exist_ok=True)
-        _put(target, text.encode(), mode)
+        write_whole(target, text.encode(), mode)
     except OSError as error:
         raise CannotWrite(f"{path} cannot be written: {error.strerror}") from error
 
@@ -73,34 +73,7 @@ def put_key(path: Path, key: str) -> None:
                 f"others can change what is in {folder}: close it with: chmod 700, or keep the key elsewhere"
             )
         if not (ignored := folder / ".gitignore").exists():
-            _put(ignored, b"*\n", _KEY_MODE)  # the settings' folder may be under version control
-        _put(path, f"{key}\n".encode(), _KEY_MODE)
+            write_whole(ignored, b"*\n", _KEY_MODE)  # the settings' folder may be under version control
+        write_whole(path, f"{key}\n".encode(), _KEY_MODE)
     except OSError as error:
         raise CannotWrite(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _put(path: Path, data: bytes, mode: int) -> None:
-    """Write to a temporary file and rename it, so that a reader finds either the old content or the new."""
-    with NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent, delete=False) as file:
-        new = Path(file.name)
-        try:
-            file.write(data)
-            file.flush()
-            new.chmod(mode)
-            os.fsync(file.fileno())
-            new.replace(path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Sync the folder, so that the new name is on disk; not on Windows, where folders cannot be synced."""
-    if os.name == "nt":
-        return
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
