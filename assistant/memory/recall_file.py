@@ -59,33 +59,43 @@ class IndexWorker(Protocol):
         ...
 
 
-class RecallFile:
-    """The index in a file of its own, on a thread of its own. `path` is that of the index, `language` the owner's."""
+class _Worker:
+    """An index and what goes on beside its searches."""
 
-    def __init__(self, path: Path, reactor: FromThread, language: str) -> None:
-        self.path = path
-        self._index = RecallIndex(path, language)
-        self._threads: DaemonThreads[object] = DaemonThreads(reactor, "recall", size=1, waiting=_WAITING)
+    def __init__(self, index: RecallIndex) -> None:
+        self._index = index
         self._launcher = Launcher()
         self.meaning: QueryMeaning | None = None
         self.begun = 0
-        self._is_open = False
         #: What is missing or was wrong with the index, as a sentence for the owner; empty when all is well.
         self.problem = ""
-
-    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
-        """Return what `work` returns. Raises Full, and RecallIndexError for an index that fails: it is begun anew."""
-        return self._threads.run(lambda: self._work(work))  # type: ignore[return-value]  # its results are of all types
 
     def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
         """Run work that nobody waits for, and log its error as `what`."""
         self._launcher.launch(work, what)
 
-    async def close(self) -> None:
-        """Close the file, after the work that goes on."""
+    async def _stop_work(self) -> None:
         await self._launcher.stop()
         if self.meaning is not None:
             await self.meaning.stop()
+
+
+class RecallFile(_Worker):
+    """The index in a file of its own, on a thread of its own. `path` is that of the index, `language` the owner's."""
+
+    def __init__(self, path: Path, reactor: FromThread, language: str) -> None:
+        super().__init__(RecallIndex(path, language))
+        self.path = path
+        self._threads: DaemonThreads[object] = DaemonThreads(reactor, "recall", size=1, waiting=_WAITING)
+        self._is_open = False
+
+    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
+        """Return what `work` returns. Raises Full, and RecallIndexError for an index that fails: it is begun anew."""
+        return self._threads.run(lambda: self._work(work))  # type: ignore[return-value]  # its results are of all types
+
+    async def close(self) -> None:
+        """Close the file, after the work that goes on."""
+        await self._stop_work()
         if self._is_open:
             await self._threads.run(self._index.close)
         self._threads.close()
@@ -109,27 +119,18 @@ class RecallFile:
             _log.warn("{problem}", problem=self.problem)
 
 
-class RecallInMemory:
+class RecallInMemory(_Worker):
     """The index of assistants without a journal: in memory, and as small as what one trial says. Works at once."""
 
     def __init__(self, language: str) -> None:
-        self._launcher = Launcher()
-        self.meaning: QueryMeaning | None = None
-        self.begun = 0
-        self._index = RecallIndex(None, language)
+        super().__init__(RecallIndex(None, language))
         self.problem = self._index.open()
 
     async def run(self, work: Callable[[RecallIndex], T]) -> T:
         """Return what `work` returns."""
         return work(self._index)
 
-    def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
-        """Run work that nobody waits for, and log its error as `what`."""
-        self._launcher.launch(work, what)
-
     async def close(self) -> None:
         """Close the index."""
-        await self._launcher.stop()
-        if self.meaning is not None:
-            await self.meaning.stop()
+        await self._stop_work()
         self._index.close()
