@@ -6,7 +6,14 @@ from assistant.characters.card import CardPreview, preview_card
 from assistant.characters.character import CardRefused, Character, CharacterError, Lorebook, LoreEntry
 from assistant.characters.game_files import check_export_name, read_typed_card, write_typed_card
 from assistant.characters.importing import export_card, import_card, write_character
-from assistant.characters.reading import FOLDER, SHIPPED, character_folder, list_characters, read_character
+from assistant.characters.reading import (
+    FOLDER,
+    SHIPPED,
+    character_folder,
+    known_characters,
+    list_characters,
+    read_character,
+)
 
 __all__ = [
     "FOLDER",
@@ -27,6 +34,7 @@ __all__ = [
     "delete_lore",
     "export_card",
     "import_card",
+    "known_characters",
     "list_characters",
     "preview_card",
     "read_character",

@@ -15,7 +15,7 @@ from assistant.characters.reading import (
     MAX_OWN_FILE,
     SHIPPED,
     check_file_name,
-    find_character,
+    find_anywhere,
     read_character,
     read_lore_files,
     read_text,
@@ -55,7 +55,7 @@ class FoundCharacter(NamedTuple):
 def read_with_sources(folder: Path, name: str) -> FoundCharacter:
     """Return a character with the file of each piece of lore. Raises CharacterError. Blocks."""
     character = read_character(folder, name)
-    path = find_character(folder, name) or find_character(SHIPPED, name)
+    path = find_anywhere(folder, name)
     assert path is not None  # it was just read
     files = {entry.id: file.name for file, entries in read_lore_files(folder, name) for entry in entries}
     pieces = (LorePiece(entry, files.get(entry.id, path.name)) for entry in character.lore.entries)

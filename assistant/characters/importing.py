@@ -24,6 +24,7 @@ from assistant.characters.reading import (
     ORIGINAL,
     SHIPPED,
     check_file_name,
+    find_anywhere,
     find_character,
     read_character,
     read_file,
@@ -128,7 +129,7 @@ def write_character(character: Character, folder: Path, name: str) -> Path:
 def _add_lorebook(preview: CardPreview, folder: Path, name: str, shipped: Path) -> Path:
     if name:
         check_file_name(name)
-    if not name or (find_character(folder, name) or find_character(shipped, name)) is None:
+    if not name or find_anywhere(folder, name, shipped) is None:
         raise CharacterError("this is a lorebook and no character: say to which of your characters it is to be added")
     place = folder / name / LORE_FOLDER / f"{file_name(preview.character.name) or 'lorebook'}.toml"
     if place.exists():

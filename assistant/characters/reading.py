@@ -34,9 +34,9 @@ def read_character(folder: Path, name: str, shipped: Path = SHIPPED) -> Characte
     A card and the name under which it is kept decide what the card leaves to chance.
     """
     check_file_name(name)
-    path = find_character(folder, name) or find_character(shipped, name)
+    path = find_anywhere(folder, name, shipped)
     if path is None:
-        there = ", ".join(sorted({*list_characters(folder), *list_characters(shipped)})) or "none"
+        there = ", ".join(known_characters(folder, shipped)) or "none"
         raise CharacterError(f"there is no character '{name}' in {folder}; those there are: {there}")
     if path.suffix.casefold() in CARD_ENDINGS:
         try:
@@ -73,6 +73,16 @@ def find_character(folder: Path, name: str) -> Path | None:
     candidates = [folder / name / CHARACTER_FILE, folder / f"{name}.toml"]
     candidates += [folder / f"{name}{ending}" for ending in CARD_ENDINGS]
     return next((path for path in candidates if path.is_file()), None)
+
+
+def find_anywhere(folder: Path, name: str, shipped: Path = SHIPPED) -> Path | None:
+    """Return the file of a character of the folder or else of those that ship, None when there is none. Blocks."""
+    return find_character(folder, name) or find_character(shipped, name)
+
+
+def known_characters(folder: Path, shipped: Path = SHIPPED) -> list[str]:
+    """Return the names of the characters of the folder and of those that ship, sorted. Blocks."""
+    return sorted({*list_characters(folder), *list_characters(shipped)})
 
 
 def list_characters(folder: Path) -> list[str]:

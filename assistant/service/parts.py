@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -40,7 +40,9 @@ from resilience.background import in_daemon_thread
 from tools import Approvals, Registry
 from tools.verbs import ALL_WORLD_TOOLS
 
-#: The longest time that reading a character may take, in seconds.
+T = TypeVar("T")
+
+#: The longest time that reading or writing the files of a character may take, in seconds.
 CHARACTER_SECONDS = 20.0
 _log = Logger()
 
@@ -235,11 +237,20 @@ class SharedParts:
         if not settings.character:
             return settings, Lorebook()
         read = partial(read_character, self.config.character_folder, settings.character)
-        try:
-            character = await in_daemon_thread(self.reactor, CHARACTER_SECONDS, read)
-        except DeadlineExceeded as error:
-            raise CharacterError(f"the character '{settings.character}' could not be read in time") from error
+        character = await self.with_files(read)
         return with_character(settings, character), character.lore
+
+    async def with_files(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, which reads or writes the files of characters. Raises its error, CharacterError.
+
+        It runs in a thread; cancelling does not stop it.
+        """
+        try:
+            return await in_daemon_thread(self.reactor, CHARACTER_SECONDS, work)
+        except DeadlineExceeded as error:
+            raise CharacterError(
+                f"the disk did not answer within {CHARACTER_SECONDS:.0f} seconds: try again"
+            ) from error
 
     async def _open(self) -> None:
         """Open the journal, and read what was spent and which key goes to which server."""

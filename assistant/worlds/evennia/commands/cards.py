@@ -10,6 +10,7 @@ from assistant.characters import (
     check_export_name,
     export_card,
     import_card,
+    known_characters,
     preview_card,
     read_typed_card,
     write_typed_card,
@@ -21,7 +22,6 @@ from assistant.worlds.evennia import creation
 from assistant.worlds.evennia.commands.persona import (
     folder_of_characters,
     in_thread,
-    known_characters,
     restarted_text,
 )
 from assistant.worlds.evennia.console.showing import cut

@@ -15,6 +15,7 @@ from assistant.characters import (
     LoreScanner,
     add_lore,
     delete_lore,
+    known_characters,
     write_character,
 )
 from assistant.characters.added_lore import ADDED
@@ -25,7 +26,6 @@ from assistant.worlds.evennia.commands.persona import (
     folder_of_characters,
     found_of,
     in_thread,
-    known_characters,
     restarted_text,
 )
 from assistant.worlds.evennia.console.showing import count_of, cut, paragraph, table

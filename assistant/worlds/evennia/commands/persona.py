@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assistant.characters import (
-    SHIPPED,
-    CharacterError,
     FoundCharacter,
-    list_characters,
+    known_characters,
     read_with_sources,
 )
 from assistant.config.playing import with_character
@@ -26,12 +24,8 @@ from assistant.worlds.evennia.console.typed_command import (
     find_assistant,
     match_name,
 )
-from resilience import DeadlineExceeded
-from resilience.background import in_daemon_thread
 
 PERSONA_USAGE = "assistant/persona NAME = CHARACTER (or: who it is)"
-#: The longest time that reading or writing the files of a character may take, in seconds.
-FILE_SECONDS = 20.0
 #: A name of a character: one word of a script that has spaces between its words.
 _NAME = re.compile(r"[\w'-]{1,60}")
 _FIRST_UNSPACED = "\u0e00"
@@ -43,20 +37,12 @@ async def in_thread(work: Callable[[], T]) -> T:
 
     It runs off the reactor thread; cancelling does not stop it.
     """
-    try:
-        return await in_daemon_thread(server.service().parts.reactor, FILE_SECONDS, work)
-    except DeadlineExceeded as error:
-        raise CharacterError(f"the disk did not answer within {FILE_SECONDS:.0f} seconds: try again") from error
+    return await server.service().parts.with_files(work)
 
 
 def folder_of_characters() -> Path:
     """Return the folder of the game's characters. Raises ServiceNotRunning."""
     return server.service().config.character_folder
-
-
-def known_characters(folder: Path) -> list[str]:
-    """Return the names of the characters of the game and of those that ship, sorted. Blocks."""
-    return sorted({*list_characters(folder), *list_characters(SHIPPED)})
 
 
 def persona(typed: TypedCommand) -> Answer:
