@@ -9,7 +9,7 @@ from evennia.server.portal.mxp import mxp_parse
 from evennia.server.portal.telnet import TelnetProtocol
 from evennia.utils.ansi import ANSI_PARSER, parse_ansi
 from evennia.utils.text2html import parse_html
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
@@ -18,7 +18,7 @@ from assistant.worlds.evennia.body.body import EvenniaBody
 from assistant.worlds.evennia.body.border import MAX_PIECE, escape, split_speech
 from tests.evennia.village import Village
 from tools.testing import now
-from tools.text.clean import clean_speech
+from tools.text.clean import clean_speech, keep_paired_isolates
 
 TRAPS = (
     "hello {world} {0} {you!r} {you:>50000000}",
@@ -162,12 +162,20 @@ def test_a_sentence_without_end_is_cut_after_words_and_a_word_anywhere() -> None
     assert split_speech("道。" * 300)[0].endswith("。")
 
 
-@given(st.text(max_size=1500))
+@given(st.one_of(st.text(max_size=1500), st.text("\u2066\u2067\u2068\u2069a\u05d0. \n", max_size=1500)))
+@example("\u2066")
 @settings(max_examples=200, deadline=None)
-def test_pieces_lose_nothing_and_are_one_line_each(text: str) -> None:
+def test_pieces_lose_nothing_but_isolates_and_are_one_line_each(text: str) -> None:
     pieces = split_speech(text)
-    assert "".join("".join(pieces).split()) == "".join(text.split())
+    assert _bare("".join(pieces)) == _bare(text)
+    for piece in pieces:
+        assert keep_paired_isolates(piece) == piece
     assert all(0 < len(piece) <= MAX_PIECE and piece == " ".join(piece.split()) for piece in pieces)
+
+
+def _bare(text: str) -> str:
+    """Return the text without white space and isolates, which a piece keeps only in pairs."""
+    return "".join(char for char in text if not char.isspace() and char not in "\u2066\u2067\u2068\u2069")
 
 
 def test_nothing_is_no_piece() -> None:

@@ -105,7 +105,8 @@ def split_speech(text: str, max_chars: int = MAX_PIECE) -> list[str]:
         pieces.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     # Each piece is a line of its own: an isolate closed only in a later piece would turn all the text after it.
-    return [whole for piece in (*pieces, rest) if (whole := keep_paired_isolates(piece).strip())]
+    whole = (_SPACES.sub(" ", keep_paired_isolates(piece)).strip() for piece in (*pieces, rest))
+    return [piece for piece in whole if piece]
 
 
 def _cut(text: str, room: int) -> int:
