@@ -21,7 +21,8 @@ class Executed:
     """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran.
 
     `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records without a level.
-    `sources` are the ids of those whose words a memory gave back.
+    `sources` are the ids of those whose words a memory gave back. `rule` names the rule that judged the call
+    (`tools/policy/decide.py`, `Rule`); it is empty where none did, and in older records.
     """
 
     call: ToolCall
@@ -31,6 +32,7 @@ class Executed:
     seconds: float
     authority: int = 0
     sources: tuple[str, ...] = ()
+    rule: str = ""
 
 
 #: What an earlier process did of a step, by the place of the call in it.
@@ -39,7 +41,7 @@ NOTHING_YET: Past = {}
 
 
 class EffectLog(Protocol):
-    """Is told of every call that is really executed, before and after. An error it raises stops the step.
+    """Is told of every call: before and after it runs, or why it did not. An error it raises stops the step.
 
     `index` is the call's place in the step. An intent without a done is a call whose outcome is unknown.
     """
@@ -50,4 +52,8 @@ class EffectLog(Protocol):
 
     async def done(self, index: int, executed: Executed) -> None:
         """Note that the call has run."""
+        ...
+
+    async def not_run(self, index: int, executed: Executed) -> None:
+        """Note that the call was judged and does not run: its `rule` says which rule forbids it."""
         ...

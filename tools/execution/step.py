@@ -20,7 +20,7 @@ from tools.errors import NoAnswer, Status, ToolRetry
 from tools.execution.guarded import answer_level, answer_sources, answer_text, run_within
 from tools.execution.run import RunState
 from tools.policy.binding import bind, check_unchanged, find_requirement
-from tools.policy.decide import Refused, name_source, not_granted
+from tools.policy.decide import NOT_RUN, Allowed, PolicyRule, Refused, name_source, not_granted
 from tools.policy.private import keep_private
 from tools.result import EffectLog, Executed, Past
 from tools.text.clean import clean_heard, one_line
@@ -123,13 +123,15 @@ class Step:
         if self._stopped:
             raise CancelledError
         tool, past = self._run.registry.get(call.name), self._past.get(index)
+        if isinstance(past, Executed) and past.rule in NOT_RUN:
+            past = None  # it is judged again, with the approvals of now
         if isinstance(past, Executed):
             executed = past
             self._run.count_past(past)
         elif past is not None and (tool is None or not tool.category.reads):
             executed = await self._after_death(index, call, tool)
         elif tool is None:
-            executed = self._no_such_tool(call)
+            executed = await self._not_run(index, self._no_such_tool(call))
         else:
             executed = await self._checked(index, call, tool)
         self._run.session.trust.lower(executed.authority, name_source(call))  # the model sees it from now on
@@ -137,24 +139,35 @@ class Step:
             self._on_executed(executed)
         return executed
 
+    async def _not_run(self, index: int, executed: Executed) -> Executed:
+        """Write down a call that was judged and is not run, so that the owner can read why; return it."""
+        if self._effects is not None:
+            await self._effects.not_run(index, executed)
+        return executed
+
     async def _checked(self, index: int, call: ToolCall, tool: Tool) -> Executed:
         """Run the tool, with the effect log told before and after. Return its answer, or why it does not run."""
         session = self._run.session
         if reason := not_granted(tool, session.config.grant):
-            return self._executed(call, tool, Status.REFUSED, reason)
+            refused = self._executed(call, tool, Status.REFUSED, reason, rule=PolicyRule.NOT_GRANTED)
+            return await self._not_run(index, refused)
         try:
             arguments = parse_arguments(tool, call)
         except ToolRetry as wrong:
-            return self._executed(call, tool, Status.FORMAT_ERROR, str(wrong))
+            unfit = self._executed(call, tool, Status.FORMAT_ERROR, str(wrong), rule=PolicyRule.FORMAT)
+            return await self._not_run(index, unfit)
         meant = with_checked(call, arguments)
         if (kept := keep_private(tool, meant, self._context, changed=session.has_changed)) is not None:
-            return self._executed(call, tool, kept.status, kept.text)
+            return await self._not_run(
+                index, self._executed(call, tool, kept.status, kept.text, rule=PolicyRule.PRIVATE)
+            )
         needed = await self._needed(index, meant, tool, arguments)
         if isinstance(needed, NoAnswer):
             return self._executed(call, tool, needed.status, needed.text, told=needed.authority)
         decision = session.ask(index, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
-            return self._executed(call, tool, Status.REFUSED, decision.reason)
+            refused = self._executed(call, tool, Status.REFUSED, decision.reason, rule=decision.rule)
+            return await self._not_run(index, refused)
         # Before the intent: if the process dies in the wait for the turn to speak, nothing was said; it is said later.
         if tool.takes_turn and (turn := self._context.room_turn()) is not None:
             await turn
@@ -162,7 +175,7 @@ class Step:
             await self._effects.intent(index, call)
         if self._stopped:
             raise CancelledError
-        executed = await self._run_tool(call, tool, arguments, needed)
+        executed = await self._run_tool(call, tool, arguments, needed, decision)
         session.count_ended(meant, tool, executed.status)
         if self._effects is not None:
             await self._effects.done(index, executed)
@@ -209,11 +222,18 @@ class Step:
         known = ", ".join(name for name in self._run.registry.names() if name in self._run.session.config.grant)
         name = one_line(call.name, max_chars=64)
         if not name:
-            return self._executed(call, None, Status.FORMAT_ERROR, f"{NAMELESS_CALL} Use one of: {known}.")
-        return self._executed(call, None, Status.FORMAT_ERROR, f"There is no tool '{name}'. Use one of: {known}.")
+            return self._executed(
+                call, None, Status.FORMAT_ERROR, f"{NAMELESS_CALL} Use one of: {known}.", rule=PolicyRule.FORMAT
+            )
+        return self._executed(
+            call, None, Status.FORMAT_ERROR, f"There is no tool '{name}'. Use one of: {known}.", rule=PolicyRule.FORMAT
+        )
 
-    async def _run_tool(self, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement) -> Executed:
+    async def _run_tool(
+        self, call: ToolCall, tool: Tool, arguments: Arguments, needed: Requirement, allowed: Allowed
+    ) -> Executed:
         """Run the tool itself and return its answer."""
+        rule = allowed.rule
         began = self._run.clock.seconds()
         context = self._context
         if tool.resolve is not None or self._run.session.has_changed:
@@ -229,10 +249,10 @@ class Step:
         if isinstance(answer, NoAnswer):
             sure = tool.category.reads or answer.status in {Status.FAILED, Status.UNHEARD}
             text = answer.text if sure else f"{answer.text} It may or may not have happened."
-            return self._executed(call, tool, answer.status, text, seconds=seconds, told=answer.authority)
+            return self._executed(call, tool, answer.status, text, seconds=seconds, told=answer.authority, rule=rule)
         text, told = answer_text(answer), answer_level(answer)
         sources = answer_sources(answer)
-        return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told, sources=sources)
+        return self._executed(call, tool, Status.DONE, text, seconds=seconds, told=told, sources=sources, rule=rule)
 
     async def _within(self, call: ToolCall, tool: Tool, work: Callable[[], Awaitable[T]]) -> T | NoAnswer:
         """Return what a tool's work gives in the time the tool has."""
@@ -254,9 +274,10 @@ class Step:
         seconds: float = 0.0,
         told: int | None = None,
         sources: tuple[str, ...] = (),
+        rule: str = "",
     ) -> Executed:
         """Make the answer to `call`, with its text cleaned, capped and labelled."""
         shown = clean_heard(self._run.scrub(text), MAX_RESULT_CHARS, keep_newlines=True)
         result = ToolResult(call.id, call.name, shown, failed=status is not Status.DONE)
         level = self._run.session.level(tool, status, told)
-        return Executed(call, result, status, tool.category if tool else None, seconds, level, sources)
+        return Executed(call, result, status, tool.category if tool else None, seconds, level, sources, rule)

@@ -4,7 +4,8 @@
 
 What is approved is a hash of the tool, its arguments and how the game understands them: the command, the place, and the
 identity of everything it acts on (`binding.py`). Another argument, a nick by which the line became another command, or
-another chest of the same name is another hash, which was never approved.
+another chest of the same name is another hash, which was never approved. A person may also let that one call be made
+again for an hour, for the same requester (`stand`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from tools.trust import Kind, Principal, clamp_level, label_of, rank
 SECONDS = 300.0
 #: How many requests of one assistant wait at the same time.
 MOST = 20
+#: How long the same exact call may be made again, where a person allowed that, in seconds.
+STANDING_SECONDS = 3600.0
 NO_REQUEST = "There is no request {number} that waits."
 #: Why a request may be gone, for a person who names one that is not there.
 ENDS = "A request ends after five minutes, when what it was for has changed, and when the game restarts: ask again."
@@ -35,6 +38,18 @@ class Given:
     """The request was approved: the call may be made once, in a run for the requester or the approver."""
 
     pending: Pending
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Permission for exactly one call, however often, for one requester, until `expires_at` in clock seconds."""
+
+    number: int
+    tool: str
+    shown: str
+    requester: Principal
+    approved_by: Principal
+    expires_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,8 @@ class Approvals:
         self._most = most
         self._last_number = 0
         self._asked: dict[tuple[str, str], Pending] = {}
+        #: Each with the call and the requester that it is for. A tuple, as most assistants have none.
+        self._standing: tuple[tuple[tuple[str, str], Standing], ...] = ()
 
     def request(
         self, call: ToolCall, requirement: Requirement, requester: Principal | None, because: str = ""
@@ -123,11 +140,44 @@ class Approvals:
         """Tell whether exactly this call was approved for a run for `requester`, and use that approval up."""
         self._forget_the_late()
         wanted = digest(call, requirement)
+        if any(key == (wanted, _id(requester)) for key, _ in self._standing):
+            return True
         for key, given in self._asked.items():
             if key[0] == wanted and given.approved_by and _id(requester) in {key[1], given.approved_by.id}:
                 del self._asked[key]
                 return True
         return False
+
+    def stand(self, given: Pending, seconds: float = STANDING_SECONDS) -> Standing | None:
+        """Let the call of an approval be made again for its requester, for so long. None when nobody asked for it."""
+        if given.approved_by is None or given.requester is None:
+            return None
+        until = self._now() + seconds
+        standing = Standing(given.number, given.tool, given.shown, given.requester, given.approved_by, until)
+        of = (digest_of(given), _id(given.requester))
+        self._standing = (*((key, one) for key, one in self._standing if key != of), (of, standing))
+        return standing
+
+    def standing(self) -> tuple[Standing, ...]:
+        """Return what may be done again without asking, the oldest first."""
+        self._forget_the_late()
+        return tuple(one for _, one in self._standing)
+
+    def revoke(self, number: int) -> bool:
+        """End the standing permission of this number. Return False when there is none."""
+        kept = tuple(pair for pair in self._standing if pair[1].number != number)
+        is_ended = len(kept) < len(self._standing)
+        self._standing = kept
+        return is_ended
+
+    def revoke_all(self) -> None:
+        """End all standing permissions."""
+        self._standing = ()
+
+    def forget(self, requester: str) -> None:
+        """Drop what the person with this id asked for: requests, approvals, and what may be made again for them."""
+        self._asked = {key: one for key, one in self._asked.items() if key[1] != requester}
+        self._standing = tuple(pair for pair in self._standing if pair[0][1] != requester)
 
     def take(self, number: int) -> Pending | None:
         """Take out the approval with this number; None when there is none. Only its holder can then use it."""
@@ -162,6 +212,8 @@ class Approvals:
     def _forget_the_late(self) -> None:
         now = self._now()
         self._asked = {key: one for key, one in self._asked.items() if now < one.expires_at}
+        if self._standing:
+            self._standing = tuple(pair for pair in self._standing if now < pair[1].expires_at)
 
     def _make_room(self) -> None:
         """Drop requests over the limit, so that one requester's many requests do not push out those of others."""
@@ -173,10 +225,16 @@ class Approvals:
             del self._asked[oldest]
 
 
+def digest_of(pending: Pending) -> str:
+    """Return the hash that stands for the call of a request."""
+    return digest(ToolCall("", pending.tool, pending.arguments), pending.requirement)
+
+
 def digest(call: ToolCall, requirement: Requirement) -> str:
     """Return the hash that stands for exactly this call."""
     covers = [[target.id, target.name, target.where] for target in requirement.covers]
-    parts = (call.name, call.arguments, requirement.permission, requirement.commands, requirement.shown, covers)
+    permission, shown = clamp_level(requirement.permission), requirement.shown if requirement.commands else ""
+    parts = (call.name, call.arguments, permission, requirement.commands, shown, covers)
     return sha256(canonical(*parts).encode()).hexdigest()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from llm.messages import ToolCall
 from tools.context import Requirement
@@ -69,9 +70,30 @@ class SoFar:
     echo: bool = False
 
 
+class PolicyRule(StrEnum):
+    """The rule that judged a call, as the journal keeps it."""
+
+    GRANTED = "granted"
+    NOT_GRANTED = "not granted"
+    DENIED = "denied command"
+    LIMIT = "limit"
+    REPEATED = "repeated"
+    NEEDS_APPROVAL = "needs approval"
+    APPROVED = "approved"
+    APPROVAL_VOID = "approval void"
+    FORMAT = "format"
+    PRIVATE = "private"
+
+
+#: The rules of calls that were judged and not run.
+NOT_RUN = frozenset(PolicyRule) - {PolicyRule.GRANTED, PolicyRule.APPROVED}
+
+
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The call may happen."""
+    """The call may happen, by this rule."""
+
+    rule: PolicyRule = PolicyRule.GRANTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +101,7 @@ class Refused:
     """The call may not happen; `reason` is a sentence for the model."""
 
     reason: str
+    rule: PolicyRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +133,16 @@ def decide(
     so_far: SoFar = SoFar(),
 ) -> Decision:
     """Decide on one call of `tool`. `denied` adds to DENIED. Only a lack of authority can be lifted by an approval."""
-    reason = (
-        not_granted(tool, grant)
-        or _denied(requirement, denied)
-        or _over_a_limit(tool, limits, so_far)
-        or _repeated(tool, limits, so_far)
-        or _changed_enough(tool, limits, so_far)
-    )
-    if reason:
-        return Refused(reason)
+    if reason := not_granted(tool, grant):
+        return Refused(reason, PolicyRule.NOT_GRANTED)
+    if reason := _denied(requirement, denied):
+        return Refused(reason, PolicyRule.DENIED)
+    if reason := _over_a_limit(tool, limits, so_far):
+        return Refused(reason, PolicyRule.LIMIT)
+    if reason := _repeated(tool, limits, so_far):
+        return Refused(reason, PolicyRule.REPEATED)
+    if reason := _changed_enough(tool, limits, so_far):
+        return Refused(reason, PolicyRule.LIMIT)
     if authority.level < requirement.permission:
         return NeedsApproval(f"{rank(requirement.permission)} must allow this")
     return Allowed()

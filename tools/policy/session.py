@@ -14,6 +14,7 @@ from tools.policy.decide import (
     Allowed,
     Decision,
     NeedsApproval,
+    PolicyRule,
     Refused,
     SoFar,
     authority_of,
@@ -55,16 +56,15 @@ class PolicySession:
             case Refused():
                 return decision
             case NeedsApproval(reason):
-                if why_not := self._why_not(reason, call, tool, requirement, context):
-                    return Refused(why_not)
+                decision = self._approved(reason, call, tool, requirement, context)
             case Allowed():
-                void = self._void(requirement, context)
-                if void:
-                    return Refused(void)
+                if context.granted is not None:
+                    decision = self._unless_void(requirement, context, decision)
             case _:
                 assert_never(decision)
-        self.count_begun(tool)
-        return Allowed()
+        if isinstance(decision, Allowed):
+            self.count_begun(tool)
+        return decision
 
     def needs_approval(
         self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
@@ -168,32 +168,38 @@ class PolicySession:
             echo=requester is not None and requester.kind is Kind.ASSISTANT and self.config.repetition.has(act),
         )
 
-    def _why_not(self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> str:
-        """Use up the call's approval, or ask for one. Return what the model is told when there is none, else ""."""
+    def _approved(
+        self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+    ) -> Allowed | Refused:
+        """Use up the call's approval, or ask for one and refuse the call until then."""
         approvals, requester = self.config.approvals, context.requester
         authority = authority_of(context.actor, requester, self.trust.min_level, self.config.world_text)
         lack = explain_lack(authority, requirement, requester, self.trust, tool)
         if approvals is None:
-            return f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
+            text = f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
+            return Refused(text, PolicyRule.NEEDS_APPROVAL)
         if context.granted is not None or approvals.use(call, requirement, requester):
-            return self._void(requirement, context)
+            return self._unless_void(requirement, context, Allowed(PolicyRule.APPROVED))
         if void := approvals.why_not(call, requirement, requester):
-            return VOID.format(why=void, tell=_tell(requester))
+            return Refused(VOID.format(why=void, tell=_tell(requester)), PolicyRule.APPROVAL_VOID)
         is_new, pending = approvals.ask(call, requirement, requester, lack.for_people)
         if is_new:
             self.config.on_request(pending)
         number = f"approval number {pending.number}"
-        return f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
+        text = f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
+        return Refused(text, PolicyRule.NEEDS_APPROVAL)
 
-    def _void(self, requirement: Requirement, context: ToolContext) -> str:
-        """Return what the model is told when the approval of the call no longer covers it, else "".
+    def _unless_void(self, requirement: Requirement, context: ToolContext, allowed: Allowed) -> Allowed | Refused:
+        """Return `allowed`, or a refusal when the approval of the call no longer covers it.
 
         This holds also when the call no longer needs an approval: exactly what was approved is done, or nothing.
         """
         if context.granted is None or self.config.approvals is None:
-            return ""
+            return allowed
         why = self.config.approvals.why_void(context.granted, requirement)
-        return VOID.format(why=why, tell=_tell(context.requester)) if why else ""
+        if not why:
+            return allowed
+        return Refused(VOID.format(why=why, tell=_tell(context.requester)), PolicyRule.APPROVAL_VOID)
 
 
 def _tell(requester: Principal | None) -> str:

@@ -256,6 +256,8 @@ class RecordingLog:
 
     def __init__(self, *, fail_on: str = "") -> None:
         self.lines: list[tuple[str, int, str]] = []
+        #: Of each call that did not run: its index, and the rule that forbids it.
+        self.rules: list[tuple[int, str]] = []
         self._fail_on = fail_on
 
     async def intent(self, index: int, call: ToolCall) -> None:
@@ -265,6 +267,10 @@ class RecordingLog:
     async def done(self, index: int, executed: Executed) -> None:
         """Note the done."""
         self._note("done", index, executed.call.name)
+
+    async def not_run(self, index: int, executed: Executed) -> None:
+        """Note the rule that forbids the call, apart from what ran."""
+        self.rules.append((index, executed.rule))
 
     def _note(self, what: str, index: int, name: str) -> None:
         if what == self._fail_on:

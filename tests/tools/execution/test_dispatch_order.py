@@ -83,6 +83,7 @@ def test_the_log_is_told_before_and_after_what_really_runs() -> None:
     calls = [tool_call("fly"), tool_call("say", text="hi"), tool_call("say"), tool_call("noop")]
     Step(WORLD_TOOLS, calls, log)
     assert log.lines == [("intent", 1, "say"), ("done", 1, "say"), ("intent", 3, "noop"), ("done", 3, "noop")]
+    assert log.rules == [(0, "format"), (2, "format")]
 
 
 def test_an_effect_waits_until_its_intent_is_kept_and_the_next_until_it_is_done() -> None:

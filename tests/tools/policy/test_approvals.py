@@ -5,7 +5,7 @@ from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
 from tools.context import Pending, Requirement
-from tools.policy.approvals import Approvals, Declined, Denied, Given
+from tools.policy.approvals import Approvals, Declined, Denied, Given, digest, digest_of
 from tools.testing import ANNA, SAGE, tool_call
 from tools.trust import Kind, Principal
 
@@ -182,3 +182,40 @@ def test_an_approval_is_not_pushed_out_by_requests() -> None:
     for number in range(5):
         office.ask(tool_call("execute_command", command=f"flood {number}"))
     assert office.use()
+
+
+def test_a_standing_permission_is_for_one_call_one_requester_and_one_hour(office: Office) -> None:
+    given = office.given()
+    assert office.approvals.stand(given) is not None
+    assert office.approvals.take(given.number) == given
+    assert all(office.use() for _ in range(3))
+    assert not office.use(who=BEN)
+    assert not office.use(replace(CALL, name="other"))
+    assert not office.use(need=replace(NEED, shown="teleport Ben to well"))
+    office.clock.advance(3599)
+    assert office.use()
+    office.clock.advance(1)
+    assert not office.use()
+    assert office.approvals.standing() == ()
+
+
+def test_a_standing_permission_is_shown_and_ends_when_it_is_revoked(office: Office) -> None:
+    given = office.given()
+    office.approvals.stand(given)
+    office.approvals.take(given.number)
+    (standing,) = office.approvals.standing()
+    assert (standing.shown, standing.requester, standing.approved_by) == (given.shown, ANNA, BEA)
+    assert not office.approvals.revoke(standing.number + 1)
+    assert office.approvals.revoke(standing.number)
+    assert not office.use()
+
+
+def test_what_nobody_approved_or_asked_for_gets_no_standing_permission(office: Office) -> None:
+    assert office.approvals.stand(office.ask()) is None
+    assert office.approvals.stand(office.given(who=None)) is None
+
+
+def test_the_digest_of_a_request_is_that_of_its_call(office: Office) -> None:
+    assert digest_of(office.ask()) == digest(CALL, NEED)
+    without = replace(NEED, commands=(), permission=9)
+    assert digest_of(office.ask(need=without)) == digest(CALL, without)

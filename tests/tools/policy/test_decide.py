@@ -12,6 +12,7 @@ from tools.policy.decide import (
     Authority,
     Decision,
     NeedsApproval,
+    PolicyRule,
     Refused,
     SoFar,
     authority_of,
@@ -48,7 +49,9 @@ def refusal(decision: Decision) -> str:
 
 
 def test_a_tool_outside_the_grant_is_refused() -> None:
-    assert decide(SAY, NOTHING, FULL, grant=frozenset({"look"})) == Refused("You may not use say.")
+    assert decide(SAY, NOTHING, FULL, grant=frozenset({"look"})) == Refused(
+        "You may not use say.", PolicyRule.NOT_GRANTED
+    )
 
 
 def test_what_needs_nothing_is_allowed() -> None:

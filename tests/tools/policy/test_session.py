@@ -200,8 +200,9 @@ def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_giv
     assert again(None).result.text == "Not done yet. Say that a builder must allow this: approval number 2."
     assert (first.status, first.authority, world.acts) == (REFUSED, TOP, [])
     approvals.approve(1, BEA)
-    assert again().status is DONE
-    assert again().status is REFUSED
+    done, late = again(), again()
+    assert (done.status, late.status) == (DONE, REFUSED)
+    assert (first.rule, done.rule, late.rule) == ("needs approval", "approved", "needs approval")
     assert len(world.acts) == 1
 
 
@@ -214,6 +215,16 @@ def test_an_approval_is_not_used_up_by_a_call_that_is_refused_anyway() -> None:
     capped = replace(its_rules, limits=EffectLimits(calls=0))
     assert statuses(run([north], [MOVE], capped)[0]) == [REFUSED]
     assert statuses(run([north], [MOVE], its_rules)[0]) == [Status.FAILED]  # the bare room has no exit: it did run
+
+
+def test_a_call_that_was_refused_before_the_run_was_taken_up_again_is_judged_again() -> None:
+    world, north = RecordingWorld(HALL), tool_call("move", direction="north")
+    strict = replace(rules([MOVE], approvals=Approvals(Clock().seconds)), required_permission={"move": 3})
+    (refused,), _ = run([north], [MOVE], strict, tool_context(world))
+    assert (refused.rule, world.acts) == ("needs approval", [])
+    dispatcher = Dispatcher(Registry([MOVE]), rules([MOVE]), Clock())
+    (done,) = now(dispatcher.answer_all([north], tool_context(world), past={0: refused}))
+    assert (done.rule, done.status, len(world.acts)) == ("granted", DONE, 1)
 
 
 def test_a_call_answered_before_the_run_was_taken_up_again_counts() -> None:
