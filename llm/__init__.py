@@ -48,7 +48,8 @@ from llm.messages import (
 from llm.modes.capabilities import CallRecord, Capabilities, ModelRecord
 from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
 from llm.providers.provider import LLMProvider
-from llm.request import ActingListener, CallOptions, Listener, ToolChoice
+from llm.reports import CallReport, CallReports
+from llm.request import ActingListener, CallOptions, Listener, OnRequest, ToolChoice
 from llm.response import FinishReason, LLMResponse, Prices, RateLimitInfo, StreamEvent, Usage
 
 __all__ = [
@@ -61,6 +62,8 @@ __all__ = [
     "Busy",
     "CallOptions",
     "CallRecord",
+    "CallReport",
+    "CallReports",
     "Capabilities",
     "CircuitOpenError",
     "Citation",
@@ -76,6 +79,7 @@ __all__ = [
     "ModelChain",
     "ModelNotFound",
     "ModelRecord",
+    "OnRequest",
     "OutputUnreadable",
     "Prices",
     "ProtocolError",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from random import Random
 from typing import Any
 
@@ -21,10 +22,13 @@ from llm.modes.mode import RequestMode, apply_mode, learn_from
 from llm.modes.structured import parse_structured
 from llm.paused import complete_turn
 from llm.providers.provider import LLMProvider
-from llm.request import CallOptions, ChatRequest, Listener, ToolChoice, acting
+from llm.reports import CallReports, MeasuredCall
+from llm.request import CallOptions, ChatRequest, Listener, OnRequest, ToolChoice, acting
 from llm.response import FinishReason, LLMResponse, Prices, Usage
 from llm.verdicts import verdict_of
 from resilience import (
+    Account,
+    Allowance,
     Amount,
     Call,
     Caller,
@@ -42,6 +46,8 @@ from resilience import (
 
 #: The time for one whole call, in seconds, when the caller names no deadline.
 DEFAULT_SECONDS = 600.0
+#: Begins the name of the account that counts what one model used, followed by PROVIDER/NAME.
+MODEL_ACCOUNT = "model:"
 #: The assumed length of an answer, in tokens, when the caller names no bound.
 DEFAULT_ANSWER_TOKENS = 500
 
@@ -65,13 +71,14 @@ class UnifiedLLMClient:
         upstream: UpstreamConfig | None = None,
         is_local: bool = False,
         reread_key: Callable[[], Awaitable[str]] | None = None,
+        reports: CallReports | None = None,
     ) -> None:
         """Make a client. `is_local`: the server reads long prompts silently and slowly, so calls hold the deadline.
 
         `wall` gives seconds since 1970, for dates in headers of a server that does not date its responses. `pipeline`
         is shared by all clients of a process. `retry` says how this client's calls are retried, and `upstream` how its
         server is treated when no client has asked it before. `reread_key` is called when the key in use is refused. It
-        returns the current key, empty when there is none.
+        returns the current key, empty when there is none. `reports` are told of every exchange.
         """
         self.provider = provider
         self._exchange = exchange
@@ -86,6 +93,7 @@ class UnifiedLLMClient:
         self._upstream = upstream
         self._is_local = is_local
         self._reread_key = reread_key
+        self._reports = reports
 
     @property
     def record(self) -> ModelRecord:
@@ -101,16 +109,17 @@ class UnifiedLLMClient:
         deadline: Deadline | None = None,
         listener: Listener | None = None,
         caller: Caller | None = None,
+        on_request: OnRequest | None = None,
         **options: Any,
     ) -> Deferred[LLMResponse]:
         """Return one complete answer. `options` are the fields of CallOptions.
 
         Fails with an LLMError. Cancelling closes the connection. `listener` hears the stream as it arrives; once it
         acted on something, the call is not retried. A plain function counts as acting as soon as it hears anything.
-        `caller` says on whose behalf the call is made.
+        `caller` says on whose behalf the call is made. `on_request` is shown each body that is sent.
         """
         request = ChatRequest(
-            messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller()
+            messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller(), on_request
         )
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
         return Deferred.fromCoroutine(self._turn(request, until))
@@ -191,6 +200,23 @@ class UnifiedLLMClient:
     async def _send(
         self, request: ChatRequest, deadline: Deadline, body: bytes, mode: RequestMode, record: ModelRecord
     ) -> AttemptResult:
+        """Send this body through the pipeline, report it to those who listen, and return the answer."""
+        perform = partial(self._perform, request, deadline, body, mode, record)
+        if self._reports is None or not self._reports.listeners:
+            return await perform(on_progress=deadline.renew)
+        who = (request.caller.name, self.provider.name, self.provider.model)
+        return await MeasuredCall(self._reports, self._clock, who, self._prices).report(perform, deadline.renew)
+
+    async def _perform(
+        self,
+        request: ChatRequest,
+        deadline: Deadline,
+        body: bytes,
+        mode: RequestMode,
+        record: ModelRecord,
+        *,
+        on_progress: Callable[[], None],
+    ) -> AttemptResult:
         """Send this body through the pipeline and return the answer."""
         provider, limits = self.provider, self._limits or Limits()
         known = [tool.name for tool in request.tools]
@@ -198,6 +224,8 @@ class UnifiedLLMClient:
         def new_sink() -> AnswerSink:
             if self._is_local:
                 deadline.hold()
+            if request.on_request is not None:
+                request.on_request(http_request.url, body)
             if request.listener is not None:
                 request.listener.begins(text_is_answer=mode.native and record.text_alone is True)
             return AnswerSink(
@@ -207,22 +235,15 @@ class UnifiedLLMClient:
                 request.listener,
                 clock=self._clock,
                 progress_seconds=limits.progress_seconds,
-                on_progress=deadline.renew,
+                on_progress=on_progress,
             )
 
         tokens = provider.tokens.of_request(body)
         http_request = Request("POST", provider.get_api_url(), provider.headers_for(request.options), body)
         attempt = AttemptRunner(
-            provider,
-            self._exchange,
-            self._clock,
-            http_request,
-            new_sink,
-            tokens,
-            limits=self._limits,
-            prices=self._prices,
-            wall=self._wall,
-        )
+            provider, self._exchange, self._clock, http_request, new_sink, tokens,
+            limits=self._limits, prices=self._prices, wall=self._wall,
+        )  # fmt: skip
         if self._is_local:
             deadline.hold()  # the server may read other prompts first
         try:
@@ -244,6 +265,7 @@ class UnifiedLLMClient:
             CallTarget(origin_of(provider.get_api_url()), provider.credential, provider.model),
             judge=lambda error: verdict_of(error, now(), self._retry),
             caller=request.caller,
+            counted_by=_account_of(provider.name, provider.model),
             estimate=Amount(1, tokens + answer, cost or 0.0),
             retry=self._retry,
             upstream=self._upstream,
@@ -257,3 +279,9 @@ class UnifiedLLMClient:
         response = LLMResponse(written, FinishReason.STOP, Usage(), self.provider.name, self.provider.model)
         read = with_calls_from_text(response, request, self._new_id)
         return read if read.has_tool_calls else None
+
+
+@lru_cache(maxsize=64)
+def _account_of(provider: str, model: str) -> Account:
+    """Return the account that counts what a model used, the same one for every client of the model."""
+    return Account(f"{MODEL_ACCOUNT}{provider}/{model}", Allowance())

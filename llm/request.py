@@ -24,6 +24,8 @@ Structured = Literal["auto", "schema", "json", "off"]
 #: Called with every event of a stream, in order, as it arrives. If it returns a Deferred, the stream is held back until
 #: that fires: nothing more is read from the connection meanwhile.
 Listener = Callable[[StreamEvent], Deferred[None] | None]
+#: Called with the address and the body of each request of a call, just before an attempt sends it. Must not raise.
+OnRequest = Callable[[str, bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class ChatRequest:
     options: CallOptions
     listener: ActingListener | None
     caller: Caller
+    on_request: OnRequest | None = None
 
 
 def merge(base: Mapping[str, JSON], extra: Mapping[str, JSON]) -> dict[str, JSON]:

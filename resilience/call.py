@@ -76,7 +76,8 @@ class RetryConfig:
 class Call:
     """One call. `estimate` is the expected use of one attempt; its tokens also count against the server's limits.
 
-    `upstream` is the configuration for a server that is asked for the first time.
+    `upstream` is the configuration for a server that is asked for the first time. `counted_by` is an account without a
+    limit that counts what the call uses, when other accounts pay for it.
     """
 
     target: CallTarget
@@ -85,6 +86,7 @@ class Call:
     estimate: Amount = field(default_factory=lambda: Amount(calls=1))
     retry: RetryConfig = field(default_factory=RetryConfig)
     upstream: UpstreamConfig | None = None
+    counted_by: Account | None = None
 
 
 class RetriedCall:

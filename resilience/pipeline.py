@@ -37,7 +37,7 @@ from resilience.budget.writer import Keep, LedgerWriter
 from resilience.call import AttemptFunction, Call, CallTarget, RetriedCall
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept, GaveWay
-from resilience.snapshot import Snapshot, quota_state, upstream_state
+from resilience.snapshot import Snapshot, UpstreamState, quota_state, upstream_state
 
 T = TypeVar("T")
 
@@ -144,10 +144,10 @@ class Pipeline:
 
     def _reservation(self, ledger: Ledger, call: Call) -> CallReservation:
         """Return what pays for this call."""
-        learned, caller = self._learned_cost(call.target), call.caller
-        return CallReservation(
-            ledger, self._writer, learned, caller.accounts, call.estimate, is_urgent=caller.is_urgent
-        )
+        learned, caller, accounts = self._learned_cost(call.target), call.caller, call.caller.accounts
+        if accounts and call.counted_by is not None:
+            accounts = (*accounts, call.counted_by)
+        return CallReservation(ledger, self._writer, learned, accounts, call.estimate, is_urgent=caller.is_urgent)
 
     def _learned_cost(self, target: CallTarget) -> LearnedCost:
         """Return the known cost of one model, shared by all who pay for it."""
@@ -172,11 +172,15 @@ class Pipeline:
         """Return the shared state of one key at one server."""
         return self._credentials.setdefault((origin, name), Credential(name))
 
+    def servers(self) -> tuple[UpstreamState, ...]:
+        """Return the state of each server that was asked, by its origin. Cheaper than a whole snapshot."""
+        return tuple(upstream_state(upstream) for _, upstream in sorted(self._upstreams.items()))
+
     def snapshot(self) -> Snapshot:
         """Return the state of everything at this moment, for an operator."""
         return Snapshot(
             self.clock.seconds(),
-            tuple(upstream_state(upstream) for _, upstream in sorted(self._upstreams.items())),
+            self.servers(),
             tuple(quota_state(target.origin, quota) for target, quota in self._quotas.items()),
             self.ledger.snapshot() if self.ledger else (),
         )

@@ -28,6 +28,8 @@ class UpstreamState:
     waiting: int
     retries_left: float
     recent: tuple[PermitEnd, ...]
+    #: How many calls were tried again.
+    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ def upstream_state(upstream: Upstream) -> UpstreamState:
         len(upstream.queue),
         upstream.retries.left,
         tuple(breaker.recent),
+        upstream.retries.spent,
     )
 
 

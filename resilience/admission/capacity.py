@@ -85,6 +85,8 @@ class RetryBudget:
         self._config = config or RetryBudgetConfig()
         self._left = self._config.most
         self._at = now()
+        #: How many retries were made.
+        self.spent = 0
 
     @property
     def left(self) -> float:
@@ -103,6 +105,7 @@ class RetryBudget:
         if self.left < 1:
             return False
         self._left -= 1
+        self.spent += 1
         return True
 
     def _earn(self, amount: float) -> None:

@@ -200,10 +200,11 @@ class Ledger:
 
     def _refusal(self, accounts: Sequence[Account], estimate: Amount) -> BudgetSpent | None:
         for account in accounts:
-            if not account.allowance.is_limited:
-                continue
+            limits = account.allowance
+            if limits.calls is None and limits.tokens is None and limits.money is None:
+                continue  # in words, as most accounts have no limit, and each call of each of them comes here
             account_day = self._account_days.get(account.name)
-            exceeded = account.allowance.exceeded(estimate if account_day is None else account_day.most() + estimate)
+            exceeded = limits.exceeded(estimate if account_day is None else account_day.most() + estimate)
             if exceeded is not None:
                 return self._spent(account.name, *exceeded)
         return None
