@@ -23,6 +23,9 @@ class StepTrace:
     seconds: float
     #: How well this model's last calls could be read.
     record: CallRecord = field(default_factory=CallRecord)
+    #: The seconds until the answer was complete, and until its first sentence was said; None when none was said early.
+    asked_seconds: float = 0.0
+    first_sentence_seconds: float | None = None
 
 
 class Observer(Protocol):

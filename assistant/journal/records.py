@@ -76,6 +76,8 @@ _OUTCOMES: Mapping[str, type[Outcome]] = {
 }
 #: The kind of each class.
 _KIND_OF = {cls: kind for kinds in (_EVENTS, _BLOCKS, _OUTCOMES) for kind, cls in kinds.items()}
+#: The kind of each class of event.
+EVENT_KINDS: Mapping[type[Event], str] = {cls: kind for kind, cls in _EVENTS.items()}
 #: The fields of each class, looked up once.
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
@@ -258,7 +260,7 @@ def _unpack_response(plain: Plain) -> LLMResponse:
 
 
 def _pack_executed(executed: Executed) -> Plain:
-    return {
+    plain: Plain = {
         "call": _pack_call(executed.call),
         "result": _pack_result(executed.result),
         "status": executed.status,
@@ -267,6 +269,9 @@ def _pack_executed(executed: Executed) -> Plain:
         "authority": executed.authority,
         "sources": executed.sources,
     }
+    if executed.rule:
+        plain["rule"] = executed.rule
+    return plain
 
 
 def _unpack_executed(plain: Plain) -> Executed:

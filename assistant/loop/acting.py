@@ -238,3 +238,7 @@ class _Written:
     async def done(self, index: int, executed: Executed) -> None:
         """Record that the call is over."""
         await self.context.journal.record_result(self.run.id, self.step, index, executed)
+
+    async def not_run(self, index: int, executed: Executed) -> None:
+        """Record why the call is not made."""
+        await self.context.journal.record_result(self.run.id, self.step, index, executed)

@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from assistant.events.outcome import Limit, LimitReached
 from assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
+from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.recovery import Early
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
@@ -111,8 +112,9 @@ async def _answer(context: RunContext, run: Run, again: str = "") -> Completion:
         prompt,
         context.registry.specs(context.window.front.tools),
         deadline=run.meter.deadline,
-        listener=listener,
+        listener=overheard(context, run, listener),
         caller=context.billing.caller(context.me, run.requester),
+        on_request=request_hook(context, run),
         vary=bool(again),
         **freer,
     )

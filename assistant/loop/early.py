@@ -190,7 +190,7 @@ async def _say(context: RunContext, run: Run, sentence: str) -> bool:
     if executed.status not in MAYBE_HEARD:
         return False
     context.pieces.scrub(sentence)
-    run.early.begin(BegunSpeech(sentence, message, executed))
+    run.early.begin(BegunSpeech(sentence, message, executed, context.clock.seconds()))
     return True
 
 

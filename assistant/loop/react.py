@@ -85,6 +85,8 @@ async def _step(context: RunContext, run: Run) -> Outcome | None:
     asked = await ask(context, run)
     if asked is None:
         return outcome_without_words(run)
+    early = run.early.said
+    times = (context.clock.seconds() - started, early.at - started if early and early.at is not None else None)
     prompt_tokens, response = asked.prompt_tokens, asked.response
     run.meter.count_step(response.usage, prompt_tokens)
     await context.journal.record_response(run.id, run.next_step(), response)
@@ -95,7 +97,7 @@ async def _step(context: RunContext, run: Run) -> Outcome | None:
     seconds = context.clock.seconds() - started
     record = context.client.record.calls
     context.observer.step(
-        StepTrace(run.id, step, len(asked.prompt), prompt_tokens, response, executed, seconds, record)
+        StepTrace(run.id, step, len(asked.prompt), prompt_tokens, response, executed, seconds, record, *times)
     )
     return outcome_of(run, executed)
 

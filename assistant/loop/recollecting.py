@@ -38,7 +38,8 @@ _OF_ME = re.compile(
 )
 #: The longest profile that is shown, in characters: some 60 tokens.
 PROFILE_CHARS = 260
-_BEGIN, _END = "[You remember:", "]"
+#: The first and the last line of the entry in the stream that holds what was recalled.
+BEGIN, END = "[You remember:", "]"
 
 _log = Logger()
 
@@ -148,7 +149,7 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
     lines: list[str] = []
     for memory in run.recalled:
         line = _line(memory, now, _doubt_of(memory, found))
-        if history.count((user("\n".join([_BEGIN, *lines, line, _END])),)) > room:
+        if history.count((user("\n".join([BEGIN, *lines, line, END])),)) > room:
             break
         lines.append(line)
         shown.append(memory)
@@ -166,7 +167,7 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
         for who in (memory.sources or {""})
     ]
     history.perceive(
-        [_BEGIN, *lines, _END],
+        [BEGIN, *lines, END],
         [SHOWN + memory.id for memory in shown],
         IMPORTANCE,
         labels=labels or [Label(Source.OPERATOR, TOP)],

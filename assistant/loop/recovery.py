@@ -41,6 +41,8 @@ class BegunSpeech:
     sentence: str
     message: Message
     executed: Executed
+    #: When it was said, in clock seconds; None when that was in an earlier process.
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

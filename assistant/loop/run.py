@@ -14,6 +14,7 @@ from assistant.events.conversation import Conversations, Floor
 from assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
+from assistant.events.watching import Watchers
 from assistant.journal import Accepted, Journal
 from assistant.keys.disguises import KeyPieces
 from assistant.loop.choosing import approved_call, triggers_in
@@ -110,6 +111,8 @@ class RunContext:
     where: Callable[[], str] = str
     #: Finds what its character knows of the world by the words it hears.
     lore: LoreScanner = NO_LORE
+    #: Shared with the other assistants of the process: those who watch what it hears, thinks and says.
+    watchers: Watchers = field(default_factory=Watchers)
 
     @property
     def is_asked_plainly(self) -> bool:

@@ -1,7 +1,8 @@
 """What thinking may cost: the limits of one run, and the budgets that pay for its model calls.
 
 A run has a limit of steps, seconds, tokens and format errors in a row, checked before each step. The accounts that pay
-for a call are those of all assistants together, of the assistant, and of the player it answers.
+for a call are those of all assistants together, of the assistant, and of the player it answers. The client of a model
+adds an account that only counts what this model used.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from assistant.config.schema import AllowanceConfig, BudgetConfig
 from assistant.events.outcome import Limit
+from llm.client import MODEL_ACCOUNT
 from llm.response import Usage
 from resilience import Account, Allowance, Caller, Deadline
 from tools import Kind, Principal
@@ -22,11 +25,31 @@ SOFT_ADVICE, STRONG_ADVICE = 0.6, 0.8
 MAX_STUCK = 3
 #: The account of all assistants of the process.
 TOTAL = "all assistants"
+#: Begins the id of an assistant in a game.
+_ASSISTANT = "assistant:"
 #: The kinds of principal that have a player's account: another assistant pays for itself, and things pay nothing.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 _MINUTE = 60.0
 #: The limit that a player who asks too often has reached.
 A_MINUTE = "answers in a minute"
+
+
+class AccountKind(StrEnum):
+    """Whose account it is."""
+
+    TOTAL = "total"
+    ASSISTANT = "assistant"
+    PLAYER = "player"
+    MODEL = "model"
+
+
+def kind_of_account(name: str) -> AccountKind:
+    """Return whose account has this name."""
+    if name == TOTAL:
+        return AccountKind.TOTAL
+    if name.startswith(MODEL_ACCOUNT):
+        return AccountKind.MODEL
+    return AccountKind.ASSISTANT if name.startswith(_ASSISTANT) else AccountKind.PLAYER
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,10 @@ class Rights:
         """Read the players who were muted before."""
         self.muted = frozenset(muted.principal_id for muted in await self._mutes.muted()) or _NOBODY
 
+    async def list_muted(self) -> Sequence[Muted]:
+        """Return the muted players. Raises JournalError."""
+        return await self._mutes.muted()
+
     async def see(self, who: Principal) -> Remembered:
         """Return what is remembered of a player, without what others told in private."""
         told = frozenset({who.id})

@@ -15,6 +15,7 @@ from assistant.events.classify import Manners
 from assistant.events.conversation import Conversations, Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
+from assistant.events.watching import Watchers
 from assistant.keys.disguises import KeyPieces
 from assistant.language.things import known_words
 from assistant.loop.asking import ask_for_itself
@@ -34,7 +35,7 @@ from assistant.runtime.fronts import fronts_of
 from assistant.runtime.sleeping import Sleep
 from assistant.runtime.storage import Storage
 from assistant.runtime.warming import Warmer
-from llm import Capabilities, Link, Message, ModelChain, UnifiedLLMClient
+from llm import CallReports, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
 from llm.response import Prices
 from resilience import HttpExchange, Launcher, Pipeline, RetryConfig
 from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
@@ -89,8 +90,12 @@ class Dependencies:
     where: Callable[[], str] = str
     #: What its character knows of the world.
     lore: Lorebook = field(default_factory=Lorebook)
+    #: Told of every exchange with a model; shared by the process.
+    reports: CallReports = field(default_factory=CallReports)
     #: The owner's limits on its sleep.
     memory: MemoryConfig = USUAL_MEMORY
+    #: Those who watch all assistants of the process.
+    watchers: Watchers = field(default_factory=Watchers)
 
 
 def build_assistant(
@@ -182,6 +187,7 @@ def _context(
         lore=LoreScanner(around.lore, window=model.context_tokens) if around.lore.entries else NO_LORE,
         repeats=_repeats(settings, grant) if model.examples else Repeats(),
         following=Following(now, settings.follow_minutes),
+        watchers=around.watchers,
     )
 
 
@@ -263,5 +269,6 @@ def _link(chosen: ChosenModel, around: Dependencies) -> Link:
         upstream=chosen.upstream,
         is_local=chosen.is_local,
         reread_key=chosen.reread_key,
+        reports=around.reports,
     )
     return Link(client, {"tool_choice": config.tool_choice, **call_options(config)})

@@ -84,6 +84,11 @@ class Assistant:
         await self._company.stop()
         await self._launcher.stop()
 
+    def halt(self) -> list[Deferred[None]]:
+        """Begin to cancel all work, without waiting for any of it. Return what fires as each part of it ends."""
+        ends = map(Deferred.fromCoroutine, (self.context.waking.stop(), self._company.stop()))
+        return [self.tick.stop(), *ends, self._launcher.stop()]
+
     async def hear(self, event: Event) -> Attention:
         """Take in an event and return the attention it got.
 
@@ -171,7 +176,11 @@ class Assistant:
         """Delete what is kept of a player, after the current run, and return what was deleted. Raises JournalError."""
         async with self._alone:
             await self._sleep.forgotten(who.id)  # before the file is rewritten: it holds what a model said of them
-            forgotten = await self.rights.forget(who)
+            try:
+                forgotten = await self.rights.forget(who)
+            finally:
+                self.context.approvals.forget(who.id)
+                self.context.watchers.forget(self.context.me.id)
             await self._sleep.forgotten(who.id)
             return forgotten
 
@@ -179,6 +188,7 @@ class Assistant:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""
         async with self._alone:
             dropped = await self.rights.drop(who, memory_id)
+            self.context.watchers.forget(self.context.me.id)
             await self._sleep.forgotten(who.id)
             return dropped
 

@@ -29,6 +29,7 @@ from assistant.journal import (
     next_prune_after,
 )
 from assistant.journal.files import beside
+from assistant.journal.tables.inbox import count_pending
 from assistant.journal.tables.removal import erase
 from assistant.keys.binding import KeyBinding
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
@@ -110,6 +111,7 @@ class MemoryFile:
         self.bindings = self.usage = NothingStored()
         self.recall = RecallInMemory(language)
         self._tables = tables_in_memory()
+        self._journals: dict[str, Journal] = {}
         self._now = now
 
     async def open(self) -> None:
@@ -120,10 +122,20 @@ class MemoryFile:
     ) -> Storage:
         """Return new storage for this assistant."""
         kept = RowsInMemory(assistant, self._tables)
-        return in_memory(self._now, inbox_limit, remember, kept, self.recall)
+        storage = in_memory(self._now, inbox_limit, remember, kept, self.recall)
+        self._journals[assistant] = storage.journal
+        return storage
 
     def release(self, assistant: str) -> None:
-        """Do nothing: memory goes with the assistant."""
+        """Forget the assistant: its memory goes with it."""
+        self._journals.pop(assistant, None)
+
+    async def count_pending(self) -> dict[str, int]:
+        """Return how many events wait in the inbox of each assistant."""
+        return {assistant: len(await journal.pending()) for assistant, journal in self._journals.items()}
+
+    def watch_commits(self, on_commit: Callable[[float], None] | None) -> None:
+        """Do nothing: nothing is committed."""
 
     async def erase(self, assistant: str) -> int:
         """Return 0: nothing is left of an assistant that does not run."""
@@ -191,6 +203,17 @@ class JournalFile:
     def release(self, assistant: str) -> None:
         """Stop pruning the journal of an assistant that no longer runs here."""
         self._journals.pop(assistant, None)
+
+    async def count_pending(self) -> dict[str, int]:
+        """Return how many events wait in the inbox of each assistant; those with an empty inbox are left out.
+
+        Raises JournalError.
+        """
+        return await self.store.read(count_pending)
+
+    def watch_commits(self, on_commit: Callable[[float], None] | None) -> None:
+        """Call `on_commit` with the seconds of each commit, on the writer's thread; None ends that."""
+        self.store.watch_commits(on_commit)
 
     async def erase(self, assistant: str) -> int:
         """Delete all that an assistant heard, did and remembered, and return the number of rows. It must not run.

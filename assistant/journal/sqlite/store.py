@@ -81,6 +81,10 @@ class Store:
         """Why the last transaction could not be written or read, None when it could."""
         return self._writer.trouble
 
+    def watch_commits(self, on_commit: Callable[[float], None] | None) -> None:
+        """Call `on_commit` with the seconds of each commit, on the writer's thread; None ends that."""
+        self._writer.on_commit = on_commit
+
     def open(self) -> Deferred[Opened]:
         """Open the file, repair what can be repaired, and return the state it was found in. Once for each store.
 

@@ -104,6 +104,7 @@ class Writer:
         self._tried_at = 0.0
         self.opened: Opened | None = None
         self.commits = 0
+        self.on_commit: Callable[[float], None] | None = None  # is told the seconds of each commit, on this thread
         #: Why the file could not be written or read lately; None once it is written again. Damage stays until reopened.
         self.trouble: str | None = None
         self._is_damaged = False
@@ -227,7 +228,7 @@ class Writer:
         """Commit the open transaction. Return the error when that fails, and then nothing of it remains, else None."""
         if not self._in_transaction():
             return None
-        number = 0
+        number, began = 0, 0.0 if self.on_commit is None else self._wall()
         try:
             if self._mark is not None:
                 number = self._mark.count(self._connection())
@@ -238,6 +239,8 @@ class Writer:
         if self._mark is not None:
             self._mark.promise(number)
         self.commits += 1
+        if self.on_commit is not None and began:
+            self.on_commit(max(0.0, self._wall() - began))
         if not self._met_trouble and not self._is_damaged:
             self.trouble = None
         return None

@@ -61,6 +61,11 @@ def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], lis
     return _read_all(rows)
 
 
+def count_pending(db: sqlite3.Connection) -> dict[str, int]:
+    """Return how many events wait, by assistant; those without any are left out."""
+    return dict(db.execute("SELECT assistant, count(*) FROM events WHERE state = 'pending' GROUP BY assistant"))
+
+
 def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
     """Return the readable events of a run, oldest first."""
     rows = db.execute(

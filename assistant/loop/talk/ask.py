@@ -14,6 +14,7 @@ from assistant.language.attend import ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.languages import is_foreign
 from assistant.language.words import likeness, words_of
+from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judge
@@ -147,7 +148,9 @@ async def _speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequen
         response = await context.client.chat_completion(
             prompt,
             deadline=run.meter.deadline,
+            listener=overheard(context, run),
             caller=context.billing.caller(context.me, run.requester),
+            on_request=request_hook(context, run),
             max_tokens=context.model.max_answer_tokens if thinks_first else MAX_TOKENS,
             temperature=temperature,
             stop=() if thinks_first else STOP,

@@ -13,6 +13,7 @@ from twisted.logger import Logger
 from assistant.language.acts import Deed
 from assistant.language.languages import is_foreign, tells_how_it_is
 from assistant.language.words import names_in
+from assistant.loop.overheard import request_hook
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.question import Question
 from llm import LLMError, Message, Usage, system, user
@@ -53,6 +54,7 @@ async def choose_deed(context: RunContext, run: Run, asked: Question) -> tuple[D
             _prompt(asked.text, options),
             deadline=run.meter.deadline,
             caller=context.billing.caller(context.me, run.requester),
+            on_request=request_hook(context, run),
             max_tokens=MAX_TOKENS,
             temperature=0.0,
             think=bool(context.model.think),

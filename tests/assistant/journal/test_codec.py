@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from llm.messages import (
 from llm.response import RateLimitInfo, Usage
 from tests.assistant.journal.keeping import SAY, event, executed, response
 from tools import Category, Executed, Pending, Principal, Status, Target
+from tools.policy.decide import PolicyRule
 
 #: Every character there is, lone surrogates included; any integer; any number but NaN, which equals nothing.
 words = st.text(st.characters(), max_size=20)
@@ -238,6 +240,13 @@ def test_the_instance_of_a_schema_is_kept_as_json() -> None:
 def test_what_has_no_form_is_refused_when_it_is_written() -> None:
     with pytest.raises(TypeError):
         CALL.encode(ToolCall("1", "x", {"y": object()}))  # type: ignore[dict-item]
+
+
+def test_the_rule_that_judged_a_call_is_written_only_where_there_is_one() -> None:
+    judged = replace(executed(SAY), rule=PolicyRule.GRANTED)
+    assert EXECUTED.decode(EXECUTED.encode(judged)) == judged
+    assert b'"rule":"granted"' in EXECUTED.encode(judged)
+    assert b"rule" not in EXECUTED.encode(executed(SAY))
 
 
 def test_a_record_can_be_read_by_a_person() -> None:
