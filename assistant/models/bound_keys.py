@@ -9,6 +9,7 @@ from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.config.model_options import token_references
 from assistant.config.schema import Config, ModelConfig
 from assistant.config.sections import MemoryConfig, WebProviderConfig
+from assistant.config.telemetry import TelemetryConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, rebind
 from assistant.keys.reference import anchor
@@ -89,7 +90,8 @@ def bindings_of(config: Config, folder: Path) -> list[KeyBinding]:
     """Return each key of the settings with the server it would go to."""
     found = [binding for model in (config.model, *config.fallback) for binding in bindings_of_model(model, folder)]
     web = (binding_of_provider(name, provider, folder) for name, provider in config.web.providers.items())
-    return [*found, *filter(None, web), *filter(None, [binding_of_vectors(config.memory, folder)])]
+    rest = [binding_of_vectors(config.memory, folder), *bindings_of_telemetry(config.telemetry, folder)]
+    return [*found, *filter(None, web), *filter(None, rest)]
 
 
 def binding_of_provider(name: str, config: WebProviderConfig, folder: Path = Path()) -> KeyBinding | None:
@@ -106,6 +108,16 @@ def binding_of_vectors(config: MemoryConfig, folder: Path = Path()) -> KeyBindin
         return None
     url = config.vectors_url or get_provider(config.vectors).api_url
     return KeyBinding.of(anchor(config.vectors_key, folder), url)
+
+
+def bindings_of_telemetry(config: TelemetryConfig, folder: Path = Path()) -> list[KeyBinding]:
+    """Return each key of the headers for the collector of telemetry, with the server it would go to.
+
+    Where the environment names the collector, the headers go to whichever it names.
+    """
+    if not config.endpoint:
+        return []
+    return [KeyBinding.of(anchor(key, folder), config.endpoint) for key in config.headers.values()]
 
 
 def usual_url(name: str) -> str:

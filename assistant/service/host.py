@@ -13,6 +13,7 @@ from assistant.config.schema import Config
 from assistant.config.sections import WebConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import Observer, StepTrace
+from assistant.events.watching import Watchers
 from assistant.keys.redaction import Secrets
 from assistant.service.embedded import MakeServed
 from tools import Principal, Tool, World
@@ -87,13 +88,20 @@ class Embodiment:
     where: Callable[[], str] = str
     #: Is told why a run failed or which budget is used up. Never shown in the world.
     failed: Callable[[Failed | LimitReached], None] = lambda _: None
+    #: Called by an emergency stop: nothing more is said, not even the rest of a long speech. Must not raise.
+    silence: Callable[[], None] = lambda: None
 
 
 class Observers:
-    """An observer that passes everything on to others, which may be added and removed at any time."""
+    """An observer of the assistant `me` that passes everything on to others, which come and go at any time.
 
-    def __init__(self) -> None:
+    The `watchers` are those of all assistants of the process.
+    """
+
+    def __init__(self, watchers: Watchers, me: str) -> None:
         self._watching: list[Observer] = []
+        self._watchers = watchers
+        self._me = me
 
     def __contains__(self, observer: object) -> bool:
         """Tell whether this observer was added."""
@@ -113,13 +121,19 @@ class Observers:
         """Report that the model is about to be asked."""
         for observer in tuple(self._watching):
             observer.thinking(run_id, step)
+        if self._watchers.is_watched:
+            self._watchers.thinking(self._me, run_id, step)
 
     def step(self, trace: StepTrace) -> None:
         """Report that a step is over."""
         for observer in tuple(self._watching):
             observer.step(trace)
+        if self._watchers.is_watched:
+            self._watchers.step(self._me, trace)
 
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
         """Report that the run is over."""
         for observer in tuple(self._watching):
             observer.run_ended(run_id, outcome)
+        if self._watchers.is_watched:
+            self._watchers.run_ended(self._me, run_id, outcome)

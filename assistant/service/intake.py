@@ -11,6 +11,7 @@ from twisted.logger import Logger
 
 from assistant.events.classify import Attention, Classification, Manners
 from assistant.events.events import Event
+from assistant.events.watching import Watchers
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.runtime import inbox
@@ -32,8 +33,11 @@ class Intake:
     `unheard` are makers of events that an earlier runner of this assistant has not taken in, each with its time.
     """
 
-    def __init__(self, me: Principal, clock: IReactorTime, unheard: list[tuple[MakeEvent, float]]) -> None:
+    def __init__(
+        self, me: Principal, clock: IReactorTime, unheard: list[tuple[MakeEvent, float]], watchers: Watchers
+    ) -> None:
         self._me = me
+        self._watchers = watchers
         self._clock = clock
         self._unheard = unheard
         self._life = 0
@@ -88,9 +92,11 @@ class Intake:
         hearer = self._assistant or self._pending
         assert hearer is not None
         try:
-            await hearer.hear(event)
+            attention = await hearer.hear(event)
         except (InboxFullError, JournalUnwritable, Fenced):
             return  # logged already; the fallback line was shown, or another process runs this assistant
+        if self._watchers.is_watched and attention.verdict is not Classification.IGNORE:
+            self._watchers.heard(self._me.id, event, attention)
         if self._assistant is not None and hearer is self._pending:
             self._assistant.tick.wake()
 

@@ -17,6 +17,7 @@ from assistant.config.schema import AssistantConfig, Config
 from assistant.errors import KeyReferenceError
 from assistant.events.conversation import Floor
 from assistant.events.scheduler import Scheduler
+from assistant.events.watching import Watchers
 from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, Sound
 from assistant.keys.reference import anchor, key_sources
 from assistant.loop.spending import MinuteCounts
@@ -34,7 +35,7 @@ from assistant.service.host import Embodiment, Observers, ServiceConfig, Service
 from assistant.service.troubles import Lookout, Troubles
 from assistant.service.usage_store import UsageStore
 from assistant.web.shared import SharedWeb
-from llm import Capabilities
+from llm import CallReports, Capabilities
 from resilience import DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
 from resilience.background import in_daemon_thread
 from tools import Approvals, Registry
@@ -90,6 +91,8 @@ class SharedParts:
         self._bound = BoundKeys((), config.folder, hooks.key_again)
         self._pool = EmbeddedPool(hooks.make_served or report_to_the_log(reactor, config.environment))
         self._capabilities = Capabilities()
+        #: Those who watch all assistants, and those who are told of every exchange with a model.
+        self.watchers, self.reports = Watchers(), CallReports()
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
         self._floor = Floor(reactor)
@@ -215,6 +218,7 @@ class SharedParts:
             pipeline=self.pipeline,
             clock=self.clock,
             observer=watch,
+            watchers=self.watchers,
             budget=config.budget,
             memory=config.memory,
             scrub=self.scrub,
@@ -227,6 +231,7 @@ class SharedParts:
             warmer=self._warmer,
             floor=self._floor,
             where=embodiment.where,
+            reports=self.reports,
         )
 
     async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, Lorebook]:

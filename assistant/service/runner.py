@@ -26,6 +26,8 @@ from assistant.runtime.build import build_assistant, granted_tools, manners_of
 from assistant.runtime.character import Assistant
 from assistant.runtime.listener import MakeEvent
 from assistant.runtime.storage import Storage
+from assistant.service.activity import Activity
+from assistant.service.halting import HaltableWorld
 from assistant.service.host import Embodiment, Observers
 from assistant.service.intake import Intake, PendingInbox
 from assistant.service.parts import SharedParts
@@ -68,16 +70,20 @@ class AssistantRunner:
         self.models: tuple[ChosenModel, ...] = ()
         #: None until there is a model.
         self.assistant: Assistant | None = None
-        self.observers = Observers()
+        self.observers = Observers(parts.watchers, embodiment.me.id)
         self._parts = parts
         self._entered = entered
         self._previous = previous
+        #: Its world as long as it may act there.
+        self._world = HaltableWorld(embodiment.world)
         self._storage: Storage | None = None
         self._pending: PendingInbox | None = None
-        self._waking = Waking(embodiment.world, parts.clock, config.assistant)
+        self._waking = Waking(self._world, parts.clock, config.assistant)
         self._state = RunnerState.OPENING
         #: What it perceives goes through here.
-        self.intake: Intake = Intake(embodiment.me, parts.clock, previous.intake.left_unheard() if previous else [])
+        self.intake: Intake = Intake(
+            embodiment.me, parts.clock, previous.intake.left_unheard() if previous else [], parts.watchers
+        )
         #: Why the last attempt to wake up failed, and those who wait for the first.
         self._cause: AssistantError | None = None
         self._attempts: list[Deferred[None]] = []
@@ -85,7 +91,10 @@ class AssistantRunner:
         self._living = Launcher()
         self._succeeding = Launcher()
         self.alarms = Alarms(embodiment.me, parts.lookout, self._living.launch)
+        #: What it does at this moment.
+        self.activity = Activity(embodiment.me.name, parts.clock.seconds, lambda: self.state)
         self.observers.add(self.alarms)
+        self.observers.add(self.activity)
         #: Fires when the previous runner has stopped. None until its stop is begun, and when there is none.
         self._succeeded: Deferred[None] | None = None
 
@@ -139,6 +148,20 @@ class AssistantRunner:
         await self.intake.settled()
         if self.assistant is not None:
             await self.assistant.settled()
+
+    def halt(self) -> list[Deferred[None]]:
+        """Let it do nothing more from now on, and return what ends then; `stop` does the rest. Waits for nothing.
+
+        What it heard is still recorded when the journal can be written. A run is resumed at the next start.
+        """
+        self._state = RunnerState.STOPPED
+        self._world.halt()
+        self.embodiment.silence()
+        self._waking.end()
+        ending = [self._living.stop()]
+        if self.assistant is not None:
+            ending += self.assistant.halt()
+        return ending
 
     async def stop(self) -> None:
         """Stop hearing and thinking. What was heard is recorded first, and the current run is suspended."""
@@ -200,7 +223,7 @@ class AssistantRunner:
             storage = await parts.storage_of(me.id, settings.inbox_limit, me.name, remember)
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             fallback_line = FallbackLine(
-                self.embodiment.world, parts.clock, settings.fallback_line, settings.fallback_every_seconds
+                self._world, parts.clock, settings.fallback_line, settings.fallback_every_seconds
             )
             self._pending = PendingInbox(
                 storage, manners_of(settings, self.embodiment.me), muted, fallback_line, self._waking
@@ -211,7 +234,9 @@ class AssistantRunner:
         await self._turn()  # the whole game may be starting
         await parts.admit(self.config, self._entered)
         await parts.give_meaning()
-        around = await parts.dependencies(self.embodiment, self.config, self._storage, self.observers)
+        around = await parts.dependencies(
+            replace(self.embodiment, world=self._world), self.config, self._storage, self.observers
+        )
         granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
         settings, lore = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))

@@ -57,10 +57,19 @@ class AssistantService:
             lambda: [runner.config for runner in self.runners.values()],
         )
         self.troubles = self.parts.troubles
+        self.watchers = self.parts.watchers
         self.pipeline = self.parts.pipeline
         self.web = self.parts.web
         self.scrub = self.parts.scrub
         self._launcher = Launcher()
+        #: Those that were halted and have not ended yet, because the journal or a model is slow.
+        self._ending: dict[str, AssistantRunner] = {}
+        #: Called with each assistant before it is started, for those who watch it.
+        self.on_start: list[Callable[[AssistantRunner], None]] = []
+        #: Begun when the service is closed, once the assistants are stopped.
+        self.on_close: list[Callable[[], Awaitable[None]]] = []
+        #: Returns the type and the text of the metrics for an Accept header, None where none are kept.
+        self.read_metrics: Callable[[str], tuple[str, bytes] | None] = lambda _: None
 
     @property
     def clock(self) -> IReactorTime:
@@ -81,11 +90,13 @@ class AssistantService:
 
         `entered` is the reference of a key that the owner gave just now: that key may go to a new server.
         """
-        previous = self.runners.get(embodiment.me.id)
+        previous = self.runners.get(embodiment.me.id) or self._ending.pop(embodiment.me.id, None)
         if previous is not None or entered:
             self.settings_changed()
         runner = AssistantRunner(self.parts, embodiment, config, entered=entered, previous=previous)
         self.runners[embodiment.me.id] = runner
+        for begins in self.on_start:
+            begins(runner)
         runner.start()
         return runner
 
@@ -110,10 +121,39 @@ class AssistantService:
 
     async def stop(self, assistant_id: str) -> None:
         """Stop an assistant and wait until it has stopped. Return at once when it was not running."""
-        runner = self.runners.pop(assistant_id, None)
+        runner = self.runners.pop(assistant_id, None) or self._ending.pop(assistant_id, None)
         self.troubles.forget(assistant_id)
         if runner is not None:
             await runner.stop()
+            self.parts.journal.release(assistant_id)
+
+    def halt(self, assistant_id: str = "") -> list[str]:
+        """Stop an assistant at once, or all of them, and return in sentences what was going on. Waits for nothing.
+
+        When this returns, they do nothing more in the game and ask no model, even when the journal cannot be written.
+        What they heard is recorded when it can. Safe to repeat; they may be started again at any time.
+        """
+        chosen = [assistant_id] if assistant_id else list(self.runners)
+        return [self._halt(one) for one in chosen if one in self.runners]
+
+    def _halt(self, assistant_id: str) -> str:
+        runner = self.runners.pop(assistant_id)
+        was = self.scrub(runner.activity.describe())
+        self._ending[assistant_id] = runner
+        if (approvals := self.parts.approvals.get(assistant_id)) is not None:
+            approvals.revoke_all()
+        ending = runner.halt()
+        self.troubles.forget(assistant_id)
+        _log.warn("{name} was stopped at once: {was}", log_event="halted", name=runner.embodiment.me.name, was=was)
+        self._launcher.launch(self._end(assistant_id, runner, ending), f"ending {runner.embodiment.me.name}")
+        return was
+
+    async def _end(self, assistant_id: str, runner: AssistantRunner, ending: Sequence[Deferred[None]]) -> None:
+        """Wait until a halted assistant has ended, and forget it."""
+        await DeferredList(ending, consumeErrors=True)
+        await runner.stop()
+        if self._ending.get(assistant_id) is runner:
+            del self._ending[assistant_id]
             self.parts.journal.release(assistant_id)
 
     async def erase(self, assistant_id: str) -> None:
@@ -121,24 +161,28 @@ class AssistantService:
         await self.stop(assistant_id)
         await self.parts.ready()
         await self.parts.journal.erase(assistant_id)
+        self.watchers.forget(assistant_id)
 
     async def close(self) -> None:
         """Stop all assistants and what they share within half a second, as a game that restarts has to.
 
         What does not end by then is abandoned.
         """
-        runners, parts = list(self.runners.values()), self.parts
+        runners, parts = [*self.runners.values(), *self._ending.values()], self.parts
         tell_who_waits(runners, parts.approvals)
         await within(self.clock, ASSISTANTS_SECONDS, [runner.stop() for runner in runners], "stopping the assistants")
         rest = [self.pipeline.write_ledger(), self._launcher.stop(), parts.exchange.close(), self.web.stop()]
+        rest += [close() for close in self.on_close]
         await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
         await within(self.clock, REST_SECONDS / 2, [parts.journal.close()], "closing the journal")
 
     async def finish(self) -> None:
         """Stop everything and wait for all of it, however long it takes, as a program that ends for good may do."""
-        for runner in list(self.runners.values()):
+        for runner in [*self.runners.values(), *self._ending.values()]:
             await runner.stop()
         await self.pipeline.write_ledger()
+        for close in self.on_close:
+            await close()
         await self.web.stop()
         await self._launcher.stop()
         await self.parts.journal.close()

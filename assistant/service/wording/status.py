@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from assistant.events.events import format_event
 from assistant.journal import Parked, UnknownEffect
+from assistant.loop.spending import AccountKind, kind_of_account
 from resilience import Amount, CircuitState, Snapshot
 from resilience.amounts import Allowance
 from resilience.budget.ledger import AccountState
@@ -21,13 +22,17 @@ _SMALLEST = Amount(calls=1, tokens=1)
 def status_text(
     snapshot: Snapshot, origins: Collection[str] | None = None, names: Mapping[str, str] | None = None
 ) -> str:
-    """Return one line for each server, and one for each account with what it used today.
+    """Return one line for each server, and one for each account that pays, with what it used today.
 
     `origins`, if given, limits the servers. `names` has the names of accounts by their ids; an account without a name
     is shown with its id.
     """
     lines = servers_text(snapshot, origins)
-    lines += [account_text(account, snapshot.at, names or {}) for account in snapshot.accounts]
+    lines += [
+        account_text(account, snapshot.at, names or {})
+        for account in snapshot.accounts
+        if kind_of_account(account.name) is not AccountKind.MODEL
+    ]
     return "\n".join(lines) or "Nothing was asked yet."
 
 

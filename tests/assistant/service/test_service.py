@@ -343,7 +343,7 @@ async def test_what_was_spent_is_told_by_day_and_account(tmp_path: Path) -> None
         await sage.settled()
         await here.service.pipeline.write_ledger()
         rows = {row.account: row for row in await here.service.usage(7)}
-        assert {ANN.id, SAGE.id, "all assistants"} == set(rows)
+        assert {ANN.id, SAGE.id, "all assistants", "model:ollama/sage"} == set(rows)
         assert (rows[ANN.id].calls, rows[ANN.id].day.isoformat()) == (1, "1970-01-12")
         assert rows[ANN.id].tokens > 0
 

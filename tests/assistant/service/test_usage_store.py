@@ -41,7 +41,10 @@ async def test_fifty_runs_at_once_make_as_many_requests_as_are_allowed(tmp_path:
     async with serve(fake, reactor) as url, paying(tmp_path / "j", reactor, url, Allowance(calls=120)) as payer:
         await payer.all_ask_until_spent(50, "Hello?")
     assert len(fake.chats) == 120
-    assert rows(tmp_path / "j", "SELECT account, calls, tokens FROM usage") == [(ACCOUNT, 120, 1200)]
+    assert rows(tmp_path / "j", "SELECT account, calls, tokens FROM usage ORDER BY account") == [
+        (ACCOUNT, 120, 1200),
+        ("model:local/sage", 120, 1200),
+    ]
 
 
 async def test_fifty_at_once_need_two_writes_and_not_fifty(tmp_path: Path, reactor: Any) -> None:
@@ -116,7 +119,7 @@ async def test_a_journal_that_cannot_be_written_is_an_outage_and_nothing_is_aske
         assert [event["log_event"] for event in logged if "log_event" in event] == ["budget"]
         await payer.ask("Hello?")
     assert len(fake.chats) == 2
-    assert rows(tmp_path / "j", "SELECT calls FROM usage") == [(2,)]
+    assert rows(tmp_path / "j", "SELECT calls FROM usage") == [(2,), (2,)]
 
 
 @contextmanager
@@ -270,4 +273,4 @@ async def test_who_leaves_while_the_disk_is_slow_asks_nothing(tmp_path: Path, re
         assert payer.ledger.reserved(ACCOUNT) == Amount()
         disk.callback(None)
     assert fake.chats == []
-    assert rows(tmp_path / "j", "SELECT calls FROM usage") == [(0,)]
+    assert rows(tmp_path / "j", "SELECT calls FROM usage") == [(0,), (0,)]

@@ -91,6 +91,11 @@ def test_accounts_tell_names_what_was_used_of_what_and_until_when_there_is_no_mo
     assert account_text(one, 100.0, names) == "Used today by Ann: 1 of 1 call, 1 token; used up for the next 2 h"
 
 
+def test_what_a_model_used_is_not_told_as_an_account_that_pays() -> None:
+    model = replace(ACCOUNT, name="model:local/sage")
+    assert shown(accounts=(ACCOUNT, model)) == shown(accounts=(ACCOUNT,))
+
+
 def test_which_servers_refuse_their_key() -> None:
     quotas = (replace(QUOTA, revoked="no"), QUOTA, replace(QUOTA, origin=THERE))
     assert key_refusals(Snapshot(0.0, (), quotas, ())) == {HERE: "no", THERE: ""}

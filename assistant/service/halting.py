@@ -1,0 +1,91 @@
+"""Stops what an assistant does to its world, at once and for good: the last door of an emergency stop.
+
+Cancelling a run is not enough: code that was cancelled may still say that nothing came of it, and a long speech may be
+finished. Whatever goes on behind a closed door changes nothing in the game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+
+from tools import Person, Principal, Scene, ToolFailed, World
+from tools.game import GameCommand
+
+#: What an act that came too late is answered.
+STOPPED = "You were stopped: nothing was done."
+
+
+class HaltableWorld(World):
+    """A world that takes no more acts after `halt`. Looking stays possible, because nobody notices it."""
+
+    __slots__ = ("_is_halted", "_world")
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._is_halted = False
+
+    def halt(self) -> None:
+        """Take no more acts from now on."""
+        self._is_halted = True
+
+    def look(self) -> Awaitable[Scene]:
+        """Return the scene around the character."""
+        return self._world.look()
+
+    def inspect(self, target: str) -> Awaitable[str]:
+        """Return the description of one thing, person or exit in the scene."""
+        return self._world.inspect(target)
+
+    def who(self) -> Awaitable[Sequence[Person]]:
+        """Return everybody who is in the game."""
+        return self._world.who()
+
+    def say(self, text: str) -> Awaitable[None]:
+        """Speak aloud."""
+        return self._acting().say(text)
+
+    def emote(self, text: str) -> Awaitable[None]:
+        """Act visibly."""
+        return self._acting().emote(text)
+
+    def whisper(self, target: str, text: str) -> Awaitable[None]:
+        """Speak to one person in the room."""
+        return self._acting().whisper(target, text)
+
+    def hears(self, who: Principal) -> bool:
+        """Tell whether this person would hear the character speak aloud now."""
+        return self._world.hears(who)
+
+    def page(self, target: str, text: str) -> Awaitable[None]:
+        """Speak to one person anywhere in the game."""
+        return self._acting().page(target, text)
+
+    def speak_on(self, channel: str, text: str) -> Awaitable[None]:
+        """Speak on a channel."""
+        return self._acting().speak_on(channel, text)
+
+    def move(self, direction: str) -> Awaitable[Scene]:
+        """Leave by an exit."""
+        return self._acting().move(direction)
+
+    def go_home(self) -> Awaitable[Scene]:
+        """Go to the character's home."""
+        return self._acting().go_home()
+
+    def is_left_alone(self) -> bool:
+        """Tell whether the character is away from home in a room without players."""
+        return self._world.is_left_alone()
+
+    def resolve(self, line: str) -> Awaitable[GameCommand]:
+        """Return the command that the game takes `line` for. Nothing is run."""
+        return self._world.resolve(line)
+
+    def execute(self, command: GameCommand) -> Awaitable[str]:
+        """Run exactly this command."""
+        return self._acting().execute(command)
+
+    def _acting(self) -> World:
+        """Return the world to act in. Raises ToolFailed after `halt`."""
+        if self._is_halted:
+            raise ToolFailed(STOPPED)
+        return self._world
