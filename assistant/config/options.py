@@ -159,6 +159,12 @@ def web_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
     ]
 
 
+def find_option(name: str) -> tuple[str, str]:
+    """Return the table and the field of a setting as people name it, also of the web. Raises SettingsError."""
+    table, _, rest = name.strip().casefold().partition(".")
+    return _place(rest, _GAME_TABLES) if table == "web" else _place(name, _TABLES)
+
+
 def find_renamed(name: str, tables: Mapping[str, type[BaseModel]] = _TABLES) -> tuple[str, str] | None:
     """Return the present name of a setting that is named by its former name, and a sentence for the owner.
 

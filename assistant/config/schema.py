@@ -23,10 +23,12 @@ from assistant.config.sections import (
     KeyReference,
     MannerConfig,
     MemoryConfig,
+    PageConfig,
     Seconds,
     Settings,
     WebConfig,
 )
+from assistant.config.telemetry import TelemetryConfig
 from assistant.events.classify import Classification
 
 DEFAULT_PERSONA = "You are an old, kind scholar who keeps the library of a small hamlet and knows its stories."
@@ -260,6 +262,8 @@ class Config(Settings):
     journal: JournalConfig = JournalConfig()
     memory: MemoryConfig = MemoryConfig()
     web: WebConfig = WebConfig()
+    page: PageConfig = PageConfig()
+    telemetry: TelemetryConfig = TelemetryConfig()
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Config:

@@ -163,6 +163,33 @@ class MemoryConfig(Settings):
         return self
 
 
+class PageTokenConfig(Settings):
+    """A token with which a program uses the API of the operator's page."""
+
+    #: A reference to the token, never the token itself: env:NAME, file:PATH or keyring:NAME.
+    key: KeyReference
+    #: What it may do: a "viewer" reads no words of players, an "operator" reads them, stops and decides, an "owner"
+    #: changes settings and deletes.
+    role: Literal["viewer", "operator", "owner"] = "viewer"
+
+
+class PageConfig(Settings):
+    """The settings of the operator's page."""
+
+    #: Whether there is a page. In a game of Evennia it is at /assistants of the game's own web server.
+    enabled: bool = True
+    #: The port of a page outside games; 0 takes one that is free.
+    port: int = Field(default=8410, ge=0, le=65_535)
+    #: The address it listens on; another than this machine's own shows the page to the network.
+    interface: str = Field(default="127.0.0.1", max_length=60, pattern=r"^[0-9A-Za-z.:]+$")
+    #: Further names under which it may be opened, such as that of a proxy.
+    hosts: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
+    #: Whether everybody who reaches the port may read /metrics; otherwise it takes a token or somebody logged in.
+    open_metrics: bool = False
+    #: Tokens for programs, by a name for each.
+    tokens: dict[Annotated[str, Field(pattern=r"^[\w-]{1,40}$")], PageTokenConfig] = Field(default={}, max_length=50)
+
+
 class MannerConfig(Settings):
     """The settings that say how an assistant behaves in company."""
 

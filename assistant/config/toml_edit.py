@@ -15,7 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-Value = str | bool | int | Sequence[str]
+Value = str | bool | float | Sequence[str] | Mapping[str, object]
 Path = tuple[str, ...]
 
 _NAME = r"(?:\"[^\"\\]+\"|'[^']+'|[\w-]+)"
@@ -59,12 +59,23 @@ def written(value: Value) -> str:
     """Format the value as TOML. A text must be one line of printable characters."""
     if isinstance(value, bool | int):
         return json.dumps(value)
+    if isinstance(value, float):
+        return repr(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_name(key)} = {written(part)}' for key, part in value.items())} }}"  # type: ignore[arg-type]  # as TOML has it
     return f"[{', '.join(map(written, value))}]"
 
 
+def _name(key: str) -> str:
+    """Return a key as TOML has it, in quotes where it needs them."""
+    return key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key, ensure_ascii=False)
+
+
 def _plain(value: Value | None) -> object:
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}  # type: ignore[arg-type]  # as TOML has it
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
