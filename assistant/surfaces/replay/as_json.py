@@ -6,8 +6,9 @@ from assistant.events.events import format_event
 from assistant.events.outcome import Outcome
 from assistant.journal import Accepted
 from assistant.journal.records import OUTCOME
-from assistant.surfaces.replay.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
-from assistant.surfaces.replay.transcript import exact, run_usage
+from assistant.page.reading.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
+from assistant.page.reading.wording import exact
+from assistant.surfaces.replay.transcript import run_usage
 from llm import ToolCall, Usage
 
 

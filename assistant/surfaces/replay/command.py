@@ -21,12 +21,14 @@ from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.loop.speech.screening import scrub_json
 from assistant.models.bound_keys import bindings_of
-from assistant.surfaces.replay import LAST_RUNS, recorded
+from assistant.page.reading import recorded
+from assistant.page.reading.recorded import RecordedRun
+from assistant.page.reading.wording import exact, name_shown, shown
+from assistant.surfaces.replay import LAST_RUNS
 from assistant.surfaces.replay.again import Replayer
 from assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json
 from assistant.surfaces.replay.compare import Compared, compared, compared_json, compared_text
-from assistant.surfaces.replay.recorded import RecordedRun
-from assistant.surfaces.replay.transcript import exact, name_shown, parked_text, run_text, shown, unknown_text
+from assistant.surfaces.replay.transcript import parked_text, run_text, unknown_text
 
 #: The exit statuses other than 0.
 DIFFERS, UNREADABLE = 1, 2

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers
+from assistant.page.reading.wording import exact, name_shown, outcome_text, shown
 from assistant.surfaces.replay.again import Again
-from assistant.surfaces.replay.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers
-from assistant.surfaces.replay.transcript import call_text, exact, name_shown, outcome_text, shown
+from assistant.surfaces.replay.transcript import call_text
 from tools import Executed, Status
 
 #: The statuses of calls that were not done at all.

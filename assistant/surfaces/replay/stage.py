@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from assistant.surfaces.replay.recorded import RecordedCall, RecordedRun, RecordedStep
+from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep
 from llm import LLMResponse, Message, ModelChain, ToolCall, ToolSpec, Unavailable
 from tools import (
     Arguments,

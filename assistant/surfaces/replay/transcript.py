@@ -6,20 +6,14 @@ A stranger's text is on one line and cannot control the terminal.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import assert_never
 
 from assistant.events.events import format_event
-from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
 from assistant.journal import Accepted
-from assistant.surfaces.replay.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
+from assistant.page.reading.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
+from assistant.page.reading.wording import ended, name_shown, plain_form, shown
 from llm import ToolCall, Usage
-from tools.text.clean import clean_heard
-
-#: How many characters of a text are shown, and of a name.
-_SHOWN = 1000
-_NAME = 100
+from tools.policy.decide import NOT_RUN
 
 
 def run_text(run: RecordedRun) -> str:
@@ -85,16 +79,6 @@ def unknown_text(unknown: UnknownCall) -> str:
     )
 
 
-def shown(text: str) -> str:
-    """Return a text as one clean line."""
-    return clean_heard(text, _SHOWN)
-
-
-def name_shown(text: str) -> str:
-    """Return a name as one clean, short line, whatever it contains."""
-    return clean_heard(text, _NAME)
-
-
 def moment(at: float) -> str:
     """Return seconds since 1970 as a date and time."""
     try:
@@ -112,18 +96,15 @@ def call_text(call: ToolCall | None) -> str:
     """Return the call with its arguments."""
     if call is None:
         return "a call that cannot be read"
-    return f"{name_shown(call.name)} {shown(json.dumps(call.arguments, default=_plain, ensure_ascii=False))}"
-
-
-def exact(value: object) -> str:
-    """Return the value as JSON in plain ASCII: nothing in it can control a terminal, and nothing is lost."""
-    return json.dumps(value, default=_plain).replace("\x7f", "\\u007f")
+    return f"{name_shown(call.name)} {shown(json.dumps(call.arguments, default=plain_form, ensure_ascii=False))}"
 
 
 def came_to(run: RecordedRun, call: RecordedCall) -> str:
     """Say what became of a call."""
     if call.executed is not None:
         done = call.executed
+        if done.rule in NOT_RUN:
+            return f"{done.status}, not done: {shown(done.result.text)}"
         return f"{done.status} in {done.seconds:.2f} s: {shown(done.result.text)}"
     if call.call is not None and call.call.problem:
         return f"not done: {shown(call.call.problem)}"
@@ -132,33 +113,3 @@ def came_to(run: RecordedRun, call: RecordedCall) -> str:
     if run.closed_at is None:
         return "not begun"
     return "not done: refused, or its arguments did not fit"
-
-
-def ended(run: RecordedRun) -> str:
-    """Say how the run ended, or that it did not."""
-    if run.outcome is not None:
-        return outcome_text(run.outcome)
-    return "still open: it goes on now, or its process died" if run.closed_at is None else "how it ended is lost"
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """Say how a run ended."""
-    match outcome:
-        case Answered(acts):
-            return "answered with " + ", ".join(name_shown(act) for act in acts)
-        case NothingToDo():
-            return "nothing to do"
-        case LimitReached(limit, cause):
-            return f"limit reached: {limit}" + (f" ({shown(cause)})" if cause else "")
-        case Failed():
-            kind = "failed, a fault in the program" if outcome.bug else "failed"
-            return f"{kind}: {shown(outcome.cause)}" + (" (a setting must change)" if outcome.lasting else "")
-        case Cancelled():
-            return "cancelled"
-        case _:
-            assert_never(outcome)
-
-
-def _plain(value: object) -> object:
-    """Return a form that JSON knows: a dict for a read-only mapping, else a string."""
-    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -18,10 +18,10 @@ from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import Accepted
 from assistant.journal.records import RESPONSE
+from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep
 from assistant.surfaces.replay.again import Replayer
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from assistant.surfaces.replay.compare import Compared, compared
-from assistant.surfaces.replay.recorded import RecordedCall, RecordedRun, RecordedStep
 from assistant.surfaces.replay.stage import CrashedThenError
 from tests.assistant.surfaces.replay.recording import (
     ANSWERED,

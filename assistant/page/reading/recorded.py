@@ -25,19 +25,21 @@ from tools import Executed
 T = TypeVar("T")
 _PREFIX = "run-"
 _Row = tuple[int, str, float, float | None, bytes | None]
+_COLUMNS = "seq, assistant, opened_at, closed_at, outcome"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
     """One call of a step. When it was `begun` but has no `executed`, it is unknown whether it happened.
 
-    When it has neither, it was refused, or its arguments did not fit.
+    When it has neither, it was refused, or its arguments did not fit. `at` is when it was begun, in seconds since 1970.
     """
 
     index: int
     call: ToolCall | None
     begun: bool
     executed: Executed | None
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class RecordedRun:
     unreadable: int = 0
     #: The character's name.
     name: str = ""
+    #: How many of its later steps were not read.
+    steps_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,24 +125,31 @@ def how_many(db: sqlite3.Connection, assistant: str | None) -> int:
 def last_runs(db: sqlite3.Connection, assistant: str | None, most: int) -> list[RecordedRun]:
     """Return the last `most` runs, oldest first; all of them when `most` is negative."""
     rows = db.execute(
-        """SELECT seq, assistant, opened_at, closed_at, outcome FROM runs WHERE assistant = coalesce(?, assistant)
-           ORDER BY seq DESC LIMIT ?""",
+        f"""SELECT {_COLUMNS} FROM runs WHERE assistant = coalesce(?, assistant)
+           ORDER BY seq DESC LIMIT ?""",  # noqa: S608  (words of ours)
         (assistant, most),
     ).fetchall()
     return [_run(db, row) for row in reversed(rows)]
 
 
-def run_called(db: sqlite3.Connection, assistant: str | None, run_id: str) -> RecordedRun | None:
-    """Return the run of this id, None when there is none."""
-    digits = run_id.removeprefix(_PREFIX)
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(2**63)) and int(digits) < 2**63):
-        return None
+def run_called(
+    db: sqlite3.Connection, assistant: str | None, run_id: str, most_steps: int | None = None
+) -> RecordedRun | None:
+    """Return the run of this id with its first `most_steps` steps (None for all), None when there is no such run."""
+    number = run_number(run_id)
     row = db.execute(
-        """SELECT seq, assistant, opened_at, closed_at, outcome FROM runs
-           WHERE seq = ? AND assistant = coalesce(?, assistant)""",
-        (int(digits), assistant),
+        f"""SELECT {_COLUMNS} FROM runs
+           WHERE seq = ? AND assistant = coalesce(?, assistant)""",  # noqa: S608  (words of ours)
+        (number, assistant),
     ).fetchone()
-    return _run(db, row) if row else None
+    return _run(db, row, most_steps) if row else None
+
+
+def run_number(run_id: str) -> int | None:
+    """Return the number of a run, None when the id is not one of a run."""
+    digits = run_id.removeprefix(_PREFIX)
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= len(str(2**63)) and int(digits) < 2**63
+    return int(digits) if is_number else None
 
 
 def parked_events(db: sqlite3.Connection, assistant: str | None) -> list[ParkedEvent]:
@@ -178,7 +189,7 @@ def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[Unknown
 _EVENT = "events.payload, events.verdict, events.importance, events.addressed"
 
 
-def _run(db: sqlite3.Connection, row: _Row) -> RecordedRun:
+def _run(db: sqlite3.Connection, row: _Row, most_steps: int | None = None) -> RecordedRun:
     number, name, opened_at, closed_at, record = row
     rows = db.execute(
         f"SELECT {_EVENT} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",  # noqa: S608
@@ -186,18 +197,34 @@ def _run(db: sqlite3.Connection, row: _Row) -> RecordedRun:
     )
     events = [_accepted(*values) for values in rows]
     outcome: Outcome | None = None if record is None else OUTCOME.find(record)
-    steps, unreadable = _steps(db, number)
+    end, left_out = _last_step(db, number, most_steps)
+    steps, unreadable = _steps(db, number, end)
     unreadable += events.count(None) + (outcome is None and record is not None)
     readable = tuple(event for event in events if event is not None)
     called = name_of(db, name)
-    return RecordedRun(f"{_PREFIX}{number}", name, opened_at, closed_at, outcome, readable, steps, unreadable, called)
+    times = opened_at, closed_at
+    return RecordedRun(f"{_PREFIX}{number}", name, *times, outcome, readable, steps, unreadable, called, left_out)
 
 
-def _steps(db: sqlite3.Connection, run: int) -> tuple[tuple[RecordedStep, ...], int]:
-    """Return the steps of the run, and how many of their records cannot be read."""
-    responses = _by_place(db.execute("SELECT step, 0, payload FROM responses WHERE run = ?", (run,)), RESPONSE)
-    intents = _by_place(db.execute("SELECT step, idx, payload FROM intents WHERE run = ?", (run,)), CALL)
-    results = _by_place(db.execute("SELECT step, idx, payload FROM results WHERE run = ?", (run,)), EXECUTED)
+def _last_step(db: sqlite3.Connection, run: int, most: int | None) -> tuple[int, int]:
+    """Return the number of the last step to read, and how many answers come after it."""
+    row = None
+    if most is not None:
+        after = "SELECT step FROM responses WHERE run = ? ORDER BY step LIMIT 1 OFFSET ?"
+        row = db.execute(after, (run, most)).fetchone()
+    if row is None:
+        return 2**63 - 1, 0
+    left = db.execute("SELECT count(*) FROM responses WHERE run = ? AND step >= ?", (run, row[0])).fetchone()
+    return row[0] - 1, left[0]
+
+
+def _steps(db: sqlite3.Connection, run: int, end: int) -> tuple[tuple[RecordedStep, ...], int]:
+    """Return the steps of the run up to number `end`, and how many of their records cannot be read."""
+    of_run = "WHERE run = ? AND step <= ?"
+    responses = _by_place(db.execute(f"SELECT step, 0, payload FROM responses {of_run}", (run, end)), RESPONSE)  # noqa: S608
+    begun = db.execute(f"SELECT step, idx, payload, at FROM intents {of_run}", (run, end)).fetchall()  # noqa: S608
+    intents, times = _by_place((row[:3] for row in begun), CALL), {row[:2]: row[3] for row in begun}
+    results = _by_place(db.execute(f"SELECT step, idx, payload FROM results {of_run}", (run, end)), EXECUTED)  # noqa: S608
     steps = []
     for number in sorted({step for step, _ in [*responses, *intents, *results]}):
         response = responses.get((number, 0))
@@ -208,7 +235,7 @@ def _steps(db: sqlite3.Connection, run: int) -> tuple[tuple[RecordedStep, ...], 
             place = (number, index)
             executed = results.get(place)
             call = intents.get(place) or asked.get(index) or (executed.call if executed else None)
-            calls.append(RecordedCall(index, call, place in intents, executed))
+            calls.append(RecordedCall(index, call, place in intents, executed, times.get(place)))
         steps.append(RecordedStep(number, response, tuple(calls)))
     found: Sequence[object] = [*responses.values(), *intents.values(), *results.values()]
     return tuple(steps), sum(value is None for value in found)

@@ -1,0 +1,118 @@
+"""What an operator decides and does: approvals, actions and their answers, checks, changes of settings, lore."""
+
+from __future__ import annotations
+
+from assistant.page.values.common import Value
+
+
+class ApprovalView(Value):
+    """A call that waits for leave, exactly as it will run. `digest` stands for it: a decision must give it back.
+
+    `approved_by` is set for a call that was allowed for an hour: it may be made again until then.
+    """
+
+    assistant: str
+    name: str
+    number: int
+    tool: str
+    shown: str
+    arguments: str
+    digest: str
+    requester: str = ""
+    requester_id: str = ""
+    because: str = ""
+    needs: str = ""
+    approved_by: str = ""
+    expires_in: float
+
+
+class ApprovalDecision(Value):
+    """The body of a decision. `lasts` is once, or hour: then the same exact call may be made again for an hour."""
+
+    allow: bool
+    digest: str
+    lasts: str = "once"
+
+
+class ActionDone(Value):
+    """What came of an action, in a sentence, and what was going on when it came."""
+
+    sentence: str
+    was: tuple[str, ...] = ()
+
+
+class FindingView(Value):
+    """One check of the doctor. `state` is ok, wrong, unknown or skipped."""
+
+    check: str
+    state: str
+    sentence: str
+
+
+class SettingChange(Value):
+    """A change of one setting. An empty `value` takes it back. `force` keeps a model that does not answer."""
+
+    option: str
+    value: str
+    force: bool = False
+
+
+class SettingChanged(Value):
+    """What came of a change: the sentence for the owner, and the value as it is kept."""
+
+    option: str
+    value: str
+    sentence: str
+
+
+class LoreLine(Value):
+    """One piece of lore: its number, title, keys and text. `own` says that it was added in the game."""
+
+    number: int
+    title: str
+    keys: tuple[str, ...]
+    text: str
+    own: bool = False
+
+
+class NewPersona(Value):
+    """The body of a change of who an assistant is: the name of a character, or words."""
+
+    text: str
+
+
+class NewLore(Value):
+    """The body of a new piece of lore."""
+
+    title: str
+    keys: tuple[str, ...] = ()
+    text: str
+
+
+class CharacterView(Value):
+    """Who an assistant is, and what its character knows."""
+
+    assistant: str
+    name: str
+    persona: str
+    character: str = ""
+    known_characters: tuple[str, ...] = ()
+    lore: tuple[LoreLine, ...] = ()
+
+
+class LorePreview(Value):
+    """Which pieces of lore a line would bring up, and the text that the model would be shown."""
+
+    line: str
+    pieces: tuple[LoreLine, ...]
+    text: str = ""
+
+
+class PlayerView(Value):
+    """What is kept of a player: counts only; `forget` removes it."""
+
+    id: str
+    name: str
+    runs: int = 0
+    memories: int = 0
+    muted_by: tuple[str, ...] = ()

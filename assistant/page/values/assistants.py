@@ -1,0 +1,126 @@
+"""How assistants are: the overview and one assistant."""
+
+from __future__ import annotations
+
+from assistant.page.values.common import Ceiling, CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Used, Value
+
+
+class AssistantStatus(Value):
+    """One assistant, as the overview shows it.
+
+    `state` is off, opening, waiting, awake, stopped, lost or emergency. `doing` says in a few words what it does now.
+    `last_words` is what it said last, empty for a viewer. `context_used` is the part of the context window in use, from
+    0 to 1, None when it does not run.
+    """
+
+    id: str
+    name: str
+    state: str
+    doing: str = ""
+    run: str | None = None
+    place: str = ""
+    model: str = ""
+    circuit: str = "unknown"
+    events_waiting: int | None = None
+    approvals_waiting: int = 0
+    used_today: Used = Used()
+    ceiling: Ceiling = Ceiling()
+    last_words: str = ""
+    last_at: float | None = None
+    trouble: str = ""
+    context_used: float | None = None
+    context_tokens: int | None = None
+
+
+class Overview(Value):
+    """All assistants of the process at one moment. `reactor_lag` is the worst delay of the last minute.
+
+    `timings` and `circuits` are of the last hour, the oldest first; empty where they are not kept.
+    """
+
+    at: float
+    version: str
+    assistants: tuple[AssistantStatus, ...]
+    servers: tuple[ServerStatus, ...] = ()
+    troubles: tuple[TroubleNotice, ...] = ()
+    used_today: Used = Used()
+    ceiling: Ceiling = Ceiling()
+    reactor_lag: float | None = None
+    approvals_waiting: int = 0
+    watchers: int = 0
+    timings: tuple[TimingPoint, ...] = ()
+    circuits: tuple[CircuitSpan, ...] = ()
+
+
+class ModelLine(Value):
+    """A model an assistant thinks with; the first is asked first. `why` is the sentence that says which and where."""
+
+    name: str
+    provider: str
+    why: str
+    circuit: str = "unknown"
+
+
+class ToolGrant(Value):
+    """A tool the assistant could have, and whether it is granted."""
+
+    name: str
+    granted: bool
+    category: str = ""
+    meaning: str = ""
+
+
+class MutedPlayer(Value):
+    """A player whom the assistant neither hears nor remembers."""
+
+    id: str
+    name: str
+    since: float | None = None
+
+
+class ParkedNotice(Value):
+    """Something heard that is not tried any more. `heard` is empty for a viewer."""
+
+    event: str
+    heard: str
+    reason: str
+
+
+class UnknownCallNotice(Value):
+    """A call of which it is not known whether it happened."""
+
+    run: str
+    step: int
+    call: str
+    at: float
+
+
+class SettingLine(Value):
+    """One setting. `set_by` is "assistant", "game", "character" or "default". A key is shown as its reference."""
+
+    name: str
+    value: str
+    meaning: str
+    set_by: str
+    default: str
+    allowed: str
+    example: str
+
+
+class AssistantDetail(Value):
+    """One assistant with all that is known of it, but for its runs."""
+
+    status: AssistantStatus
+    persona: str = ""
+    character: str = ""
+    lore_entries: int = 0
+    models: tuple[ModelLine, ...] = ()
+    servers: tuple[ServerStatus, ...] = ()
+    troubles: tuple[TroubleNotice, ...] = ()
+    tools: tuple[ToolGrant, ...] = ()
+    muted: tuple[MutedPlayer, ...] = ()
+    memories: int | None = None
+    parked: tuple[ParkedNotice, ...] = ()
+    unknown: tuple[UnknownCallNotice, ...] = ()
+    settings: tuple[SettingLine, ...] = ()
+    timings: tuple[TimingPoint, ...] = ()

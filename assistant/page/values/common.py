@@ -1,0 +1,97 @@
+"""Values that several views share: amounts, limits, servers, troubles, problems."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """A frozen value of the API. Unknown fields are refused, so that a misspelt one is noticed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class VisitorRole(StrEnum):
+    """What a visitor of the page may do: each role may do what those before it may.
+
+    A viewer reads no words of players. An operator reads them, stops, starts and decides on approvals. An owner changes
+    settings and deletes.
+    """
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    OWNER = "owner"
+
+    def may(self, needed: VisitorRole) -> bool:
+        """Tell whether this role may do what needs `needed`."""
+        order = list(VisitorRole)
+        return order.index(self) >= order.index(needed)
+
+
+class Used(Value):
+    """An amount that was used: model calls, tokens, money."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+
+
+class Ceiling(Value):
+    """The limits of one account for a day; None where there is none."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    money: float | None = None
+
+
+class ServerStatus(Value):
+    """One server of models: its circuit, and what it does now. `sentence` describes it as /status does."""
+
+    origin: str
+    circuit: str
+    open_for: float = 0.0
+    failures_in_a_row: int = 0
+    in_flight: int = 0
+    waiting: int = 0
+    sentence: str = ""
+
+
+class CircuitSpan(Value):
+    """How the circuit of a server was from `since` to `until`."""
+
+    origin: str
+    circuit: str
+    since: float
+    until: float
+
+
+class TimingPoint(Value):
+    """How long people waited in the minute from `at` on, in seconds: the middle of its runs, None where there was none.
+
+    `waiting` is from hearing something to the first question to a model, `first_sentence` from hearing it to speaking.
+    """
+
+    at: float
+    waiting: float | None = None
+    first_sentence: float | None = None
+
+
+class TroubleNotice(Value):
+    """Something that a person must see to. `assistant` is the id of the one concerned, empty for all."""
+
+    kind: str
+    assistant: str = ""
+    name: str = ""
+    sentence: str
+
+
+class ProblemDocument(Value):
+    """An error of the API: a problem document of RFC 9457 (application/problem+json)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str = ""
+    instance: str = ""
