@@ -1,0 +1,281 @@
+"""The page as a resource of twisted.web: each request is checked, handed to its route, and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
+from twisted.web.http import Request
+from twisted.web.resource import IResource
+from twisted.web.server import NOT_DONE_YET
+from zope.interface import implementer
+
+from assistant.page.http.answer import set_safety_headers, write_reply
+from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply
+from assistant.page.http.errors import RenderError, error_reply, plain_error_page, too_many
+from assistant.page.http.guard import CSRF_FIELD, Csrf, TokenBuckets, check_host, check_sender
+from assistant.page.http.incoming import (
+    Incoming,
+    ReadRequest,
+    client_address,
+    host_header,
+    parse_fields,
+    parse_form,
+    parse_json,
+    read_body,
+    read_incoming,
+)
+from assistant.page.http.routing import Router, not_allowed_method, split_path
+from assistant.page.http.static import StaticTable
+from assistant.page.ports import Door, InvalidInput, NotAllowed, PageError, Unauthenticated, Unavailable, Visitor
+from resilience.background import Launcher
+
+#: Requests a second of one session, and of one stranger's address, on average and at once.
+_RATE = 10.0
+_BURST = 20
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """A request and what is known of it so far."""
+
+    request: Request
+    incoming: Incoming
+    body: bytes = b""
+    is_api: bool = False
+    call: PageCall | None = None
+    is_gone: bool = False
+
+
+@implementer(IResource)
+class PageResource:
+    """Serves routes to the visitors whom a door lets in.
+
+    `secret` is at least 16 random bytes of this process, for the tokens of forms. `render_error` draws the page of an
+    error. `scrub` takes keys out of the texts of errors, `scrub_body` out of each answer. `host_of` and `address_of`
+    read the host and the sender of a request, where a proxy of the game stands before it.
+    """
+
+    isLeaf = True
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        door: Door,
+        clock: IReactorTime,
+        *,
+        secret: bytes,
+        prefix: str = "",
+        static: StaticTable | None = None,
+        public: Iterable[PublicRoute] = (),
+        render_error: RenderError = plain_error_page,
+        scrub: Callable[[str], str] = str,
+        scrub_body: Callable[[bytes], bytes] = bytes,
+        host_of: ReadRequest = host_header,
+        address_of: ReadRequest = client_address,
+    ) -> None:
+        self._router = Router(routes)
+        self._door = door
+        self._clock = clock
+        self._csrf = Csrf(secret)
+        self._prefix = prefix
+        self._static = static or StaticTable({})
+        self._public: dict[str, dict[str, PublicRoute]] = {}
+        for route in public:
+            self._public.setdefault(route.path, {})[route.method] = route
+        self._render_error = render_error
+        self._scrub = scrub
+        self._scrub_body = scrub_body
+        self._host_of = host_of
+        self._address_of = address_of
+        self._sessions = TokenBuckets(clock, _RATE, _BURST)
+        self._strangers = TokenBuckets(clock, _RATE, _BURST)
+        self._launcher = Launcher()
+
+    # twisted.web's methods have no types that hold.
+    def getChildWithDefault(self, name: bytes, request: Any) -> PageResource:
+        """Return this resource: it answers every path below it."""
+        return self
+
+    def putChild(self, path: bytes, child: Any) -> None:  # noqa: N802  (Twisted's name)
+        """Raise TypeError: the routes were given."""
+        raise TypeError("the page takes no children")
+
+    def render(self, request: Any) -> int:
+        """Answer a request. A reader who leaves cancels their handler; a change runs to its end."""
+        exchange = _Exchange(request, read_incoming(request, self._host_of, self._address_of))
+        gone: Deferred[None] = request.notifyFinish()
+        over = self._launcher.launch(self._serve(exchange), "answering a request of the page")
+        over.addErrback(Failure.trap, CancelledError)
+
+        def leave(_: Failure) -> None:
+            exchange.is_gone = True
+            if not exchange.incoming.is_change:
+                over.cancel()
+
+        gone.addErrback(leave)
+        return int(NOT_DONE_YET)
+
+    def stop(self) -> Deferred[None]:
+        """Cancel what is being answered. Fires when all of it is over; streams end by themselves."""
+        return self._launcher.stop()
+
+    def __len__(self) -> int:
+        """Return how many requests are being answered."""
+        return len(self._launcher)
+
+    async def _serve(self, exchange: _Exchange) -> None:
+        request, incoming = exchange.request, exchange.incoming
+        try:
+            reply = await self._answer(exchange)
+        except CancelledError:
+            if not exchange.is_gone:
+                write_reply(request, self._tell(exchange, Unavailable("The server stops.")), self._clock)
+            raise
+        except Exception as error:  # noqa: BLE001  (each error is an answer; what is not foreseen is logged)
+            reply = self._tell(exchange, error)
+        if exchange.is_gone:
+            return
+        if isinstance(reply, StreamReply) and incoming.method != "HEAD":
+            set_safety_headers(request)
+            reply.begin(request)
+            return
+        if isinstance(reply, StreamReply):
+            reply = Reply(content_type="text/event-stream")
+        write_reply(request, reply, self._clock)
+
+    async def _answer(self, exchange: _Exchange) -> Reply | StreamReply:
+        incoming = exchange.incoming
+        exchange.is_api = incoming.path.removeprefix(self._prefix).startswith("/api/")
+        check_host(self._door, incoming)
+        exchange.body = read_body(exchange.request)
+        parts = split_path(incoming.path, self._prefix)
+        if (file := self._static.find(parts)) is not None:
+            if incoming.is_change:
+                raise not_allowed_method(["GET", "HEAD"])
+            return file.reply(incoming.etag)
+        if (methods := self._public.get("/" + "/".join(parts))) is not None:
+            return await self._answer_public(exchange, methods)
+        exchange.is_api = self._router.is_api(parts)
+        route, named = self._router.find(incoming.method, parts)
+        exchange.is_api = route.is_api
+        bearer = incoming.bearer if route.is_api else ""
+        visitor = await self._visitor(incoming, bearer)
+        if visitor is None:
+            self._take(self._strangers, incoming.address)
+            return self._to_login(exchange)
+        self._take(self._sessions, visitor.session)
+        call = self._new_call(exchange, visitor, named)
+        exchange.call = call
+        if not visitor.role.may(route.needs):
+            raise NotAllowed(f"This needs the role {route.needs}; yours is {visitor.role}.")
+        if incoming.is_change:
+            call = self._with_body(exchange, call, is_bearer=bool(bearer))
+        reply = await route.handler(call)
+        if isinstance(reply, StreamReply):
+            return reply
+        if incoming.is_change:  # a form that is shown again has in it what was typed
+            body = self._scrub(reply.body.decode("utf-8", "replace")).encode()
+            reply = Reply(body, reply.status, reply.content_type, reply.headers)
+        return self._scrubbed(reply)
+
+    async def _visitor(self, incoming: Incoming, bearer: str) -> Visitor | None:
+        # A bearer token counts alone: what comes with a cookie must show the token of a form too.
+        try:
+            return await self._door.visitor({} if bearer else incoming.cookies, bearer, incoming.address)
+        except PageError:
+            self._take(self._strangers, incoming.address)
+            raise
+
+    def _new_call(self, exchange: _Exchange, visitor: Visitor, named: Mapping[str, str]) -> PageCall:
+        incoming = exchange.incoming
+        return PageCall(
+            method=incoming.method,
+            path=incoming.path.removeprefix(self._prefix) or "/",
+            visitor=visitor,
+            prefix=self._prefix,
+            csrf=self._csrf.token(visitor.session),
+            parts=named,
+            # What is asked for may be shown again, such as the words of a search.
+            query={name: self._scrub(value) for name, value in parse_fields(incoming.query, "query").items()},
+            accept=incoming.accept,
+        )
+
+    def _with_body(self, exchange: _Exchange, call: PageCall, *, is_bearer: bool) -> PageCall:
+        """Return the call with what was sent, when a page of ours or the owner of a bearer token sent it."""
+        incoming, session = exchange.incoming, call.visitor.session
+        if not is_bearer:
+            check_sender(self._door, incoming)
+        form: dict[str, str] = {}
+        data: Any = None
+        if exchange.is_api:
+            if not is_bearer:
+                self._csrf.check(session, incoming.csrf)
+            data = parse_json(incoming, exchange.body)
+        else:
+            form = parse_form(incoming, exchange.body)
+            self._csrf.check(session, form.pop(CSRF_FIELD, ""))
+        return PageCall(
+            call.method, call.path, call.visitor, call.prefix, call.csrf, call.parts, call.query, form=form, json=data
+        )
+
+    async def _answer_public(self, exchange: _Exchange, methods: dict[str, PublicRoute]) -> Reply:
+        incoming = exchange.incoming
+        self._take(self._strangers, incoming.address)
+        route = methods.get("GET" if incoming.method == "HEAD" else incoming.method)
+        if route is None:
+            raise not_allowed_method(["HEAD", *methods] if "GET" in methods else list(methods))
+        is_json = incoming.content_type == JSON
+        exchange.is_api = route.is_api or is_json
+        fields = parse_fields(incoming.query, "query")
+        if incoming.is_change:
+            check_sender(self._door, incoming)
+            fields = _text_fields(incoming, exchange.body) if is_json else parse_form(incoming, exchange.body)
+
+        async def visitor() -> Visitor | None:
+            try:
+                return await self._visitor(incoming, incoming.bearer)
+            except NotAllowed:
+                return None
+
+        return self._scrubbed(
+            await route.handler(
+                PublicCall(incoming.address, incoming.cookies, visitor, fields, is_json, incoming.accept)
+            )
+        )
+
+    def _to_login(self, exchange: _Exchange) -> Reply:
+        incoming, url = exchange.incoming, self._door.login_url
+        if exchange.is_api or not url:
+            raise Unauthenticated(
+                "Send a bearer token, or log in at the page." if exchange.is_api else "Open the printed address again."
+            )
+        page = incoming.path + (f"?{incoming.query}" if incoming.query else "")
+        to = f"{url}{'&' if '?' in url else '?'}next={quote(page, safe='')}"
+        return Reply(status=303 if incoming.is_change else 302, headers=(("Location", to),))
+
+    def _tell(self, exchange: _Exchange, error: Exception) -> Reply:
+        path = exchange.incoming.path.encode("ascii", "replace").decode()
+        return error_reply(
+            error, exchange.call, path, is_api=exchange.is_api, render=self._render_error, scrub=self._scrub
+        )
+
+    def _scrubbed(self, reply: Reply) -> Reply:
+        return Reply(self._scrub_body(reply.body), reply.status, reply.content_type, reply.headers)
+
+    def _take(self, buckets: TokenBuckets, key: str) -> None:
+        if seconds := buckets.take(key):
+            raise too_many(seconds)
+
+
+def _text_fields(incoming: Incoming, body: bytes) -> dict[str, str]:
+    """Return the texts of a JSON object that was sent. Raises InvalidInput."""
+    data = parse_json(incoming, body)
+    if not isinstance(data, dict):
+        raise InvalidInput("The body must be a JSON object.")
+    return {name: value for name, value in data.items() if isinstance(value, str)}

@@ -1,0 +1,106 @@
+"""What a monitor asks, and what it is not told; and what the listener does with connections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from twisted.internet.task import Clock, deferLater
+
+from assistant.errors import ServiceNotRunning
+from assistant.page.http.call import PageCall, Route, StreamReply
+from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
+from assistant.page.http.listener import PageSite
+from assistant.page.ports import Desk
+from tests.assistant.page.http.visiting import VIEWER_TOKEN, visiting
+
+BEARER = f"Bearer {VIEWER_TOKEN}"
+
+
+class Health:
+    """The one method of a desk that monitors ask for."""
+
+    def __init__(self, found: Mapping[str, bool] | Exception) -> None:
+        self.found = found
+
+    async def health(self) -> Mapping[str, bool]:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+async def test_health_tells_strangers_little(reactor: Any) -> None:
+    desk = Health({"journal": True, "model": True})
+    async with visiting(reactor, public=health_routes(cast("Desk", desk))) as page:
+        assert ((await page.get("/healthz")).status, (await page.get("/healthz")).body) == (200, b"ok\n")
+        assert (await page.ask("POST", "/healthz", b"x")).status == 405
+        got = await page.get("/readyz")
+        assert (got.status, got.body) == (200, b"ready\n")
+        desk.found = {"journal": True, "model": False}
+        got = await page.get("/readyz")
+        assert (got.status, got.body) == (503, b"not ready\n")
+        got = await page.get("/readyz", authorization=BEARER)
+        assert (got.status, got.body) == (503, b'{"ready":false,"journal":true,"model":false}')
+        await page.log_in()
+        assert b'"model":false' in (await page.get("/readyz")).body
+        desk.found = ServiceNotRunning("it stops")
+        got = await page.get("/readyz")
+        assert (got.status, got.headers["content-type"]) == (503, "application/problem+json")
+        assert (await page.get("/healthz")).status == 200
+
+
+async def test_metrics_need_a_right(reactor: Any) -> None:
+    figures = ("text/plain; version=0.0.4", b"up 1\n")
+    async with visiting(reactor, metrics_route(lambda _: figures)) as page:
+        assert (await page.get("/metrics")).status == 401
+        got = await page.get("/metrics", authorization=BEARER)
+        assert (got.status, got.headers["content-type"], got.body) == (200, *figures)
+        await page.log_in()
+        assert (await page.get("/metrics")).status == 200
+    async with visiting(reactor, public=[open_metrics_route(lambda _: figures)]) as page:
+        assert (await page.get("/metrics")).body == figures[1]
+    async with visiting(reactor, metrics_route(lambda _: None)) as page:
+        got = await page.get("/metrics", authorization=BEARER)
+        assert got.status == 404
+        assert "install" in got.text
+
+
+async def test_connection_is_used_again(reactor: Any) -> None:
+    async with visiting(reactor) as page:
+        first = page.request("GET", "/login", {"Connection": "keep-alive"})
+        received = await page.send(first + page.request("GET", "/none", {}))
+        assert received.count(b"HTTP/1.1 ") == 2
+        assert b" 404 " in received
+
+
+async def test_idle_connections_are_closed_and_busy_ones_are_not(reactor: Any) -> None:
+    clock = Clock()
+    begun: list[Any] = []
+
+    async def stream(_: PageCall) -> StreamReply:
+        return StreamReply(begun.append)
+
+    async with visiting(reactor, Route("GET", "/api/v1/events", stream, is_api=True)) as page:
+        port: Any = reactor.listenTCP(0, PageSite(page.resource, clock), interface="127.0.0.1")
+        page.port = port.getHost().port
+        page.door.port = page.port
+        try:
+            silent, watching = await page.connect(), await page.connect()
+            transport: Any = watching.transport
+            transport.write(page.request("GET", "/api/v1/events", {"Authorization": BEARER}))
+            for _ in range(1_000):
+                if begun:
+                    break
+                await deferLater(reactor, 0, lambda: None)
+            clock.advance(59)
+            assert not silent.closed.called
+            clock.advance(2)
+            await silent.closed
+            clock.advance(3_600)
+            assert not watching.closed.called
+            begun[0].write(b"data: 1\n\n")
+            begun[0].finish()
+            await watching.closed
+            assert b"data: 1" in watching.received
+        finally:
+            await port.stopListening()
