@@ -1,0 +1,187 @@
+"""The desk of the page: everything that is read and done there, with the role checked and the words of players guarded.
+
+This is the one place where a role is checked. Whoever may not read the words of players gets values without them;
+whoever may is logged when they read them. No text leaves with a key in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from assistant.page.operations import acting, deciding, runs, settings, status
+from assistant.page.operations.sources import Sources, as_page_errors, check_role, log_reading, off_reactor
+from assistant.page.ports import NotAllowed, Visitor
+from assistant.page.values.actions import (
+    ActionDone,
+    ApprovalDecision,
+    ApprovalView,
+    CharacterView,
+    FindingView,
+    LorePreview,
+    PlayerView,
+    SettingChange,
+    SettingChanged,
+)
+from assistant.page.values.assistants import AssistantDetail, Overview, SettingLine
+from assistant.page.values.common import VisitorRole
+from assistant.page.values.money import UsageAnswer
+from assistant.page.values.runs import RunPage, RunQuery, RunView
+
+_VIEWER, _OPERATOR, _OWNER = VisitorRole.VIEWER, VisitorRole.OPERATOR, VisitorRole.OWNER
+
+
+class Operations:
+    """The `Desk` over a service, a world and a journal."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._scrub = sources.scrubbed
+
+    async def overview(self, who: Visitor) -> Overview:
+        """Return how all assistants are."""
+        with self._for(who, _VIEWER):
+            found = await status.overview(self._sources, is_hidden=_is_hidden(who))
+            return await off_reactor(self._sources.service, lambda: self._scrub(found))
+
+    async def assistant(self, who: Visitor, assistant: str) -> AssistantDetail:
+        """Return all that is known of one assistant, but for its runs."""
+        with self._for(who, _VIEWER):
+            return self._scrub(await status.detail(self._sources, assistant, is_hidden=_is_hidden(who)))
+
+    async def runs(self, who: Visitor, query: RunQuery) -> RunPage:
+        """Return the runs that a search finds, newest first. A viewer may not search for words."""
+        with self._for(who, _VIEWER):
+            if query.text and _is_hidden(who):
+                raise NotAllowed("only an operator may look for words: you may not read what players said")
+            found = await self._sources.records.runs(query)
+            if _is_hidden(who):
+                return self._scrub(runs.without_words(found))
+            log_reading(who, f"a list of {len(found.runs)} runs")
+            return self._scrub(found)
+
+    async def run(self, who: Visitor, run: str) -> RunView:
+        """Return one run as a tree."""
+        with self._for(who, _VIEWER):
+            found = await runs.find_run(self._sources, run)
+            if _is_hidden(who):
+                return self._scrub(runs.hide_run(found))
+            log_reading(who, f"{run} of {found.summary.assistant}")
+            return self._scrub(found)
+
+    async def approvals(self, who: Visitor) -> Sequence[ApprovalView]:
+        """Return what waits for a decision, the oldest first."""
+        with self._for(who, _VIEWER):
+            found = deciding.approvals(self._sources, is_hidden=_is_hidden(who))
+            if found and not _is_hidden(who):
+                log_reading(who, f"{len(found)} requests for leave")
+            return [self._scrub(one) for one in found]
+
+    async def decide(self, who: Visitor, assistant: str, number: int, decision: ApprovalDecision) -> ActionDone:
+        """Allow or refuse what waits. Raises Conflict when it is not there any more, or is another call by now."""
+        with self._for(who, _OPERATOR):
+            return self._scrub(deciding.decide(self._sources, who, assistant, number, decision))
+
+    async def standing(self, who: Visitor) -> Sequence[ApprovalView]:
+        """Return what was allowed for an hour."""
+        with self._for(who, _VIEWER):
+            return [self._scrub(one) for one in deciding.standing(self._sources, is_hidden=_is_hidden(who))]
+
+    async def revoke(self, who: Visitor, assistant: str, number: int) -> ActionDone:
+        """End what was allowed for an hour."""
+        with self._for(who, _OPERATOR):
+            return self._scrub(deciding.revoke(self._sources, who, assistant, number))
+
+    async def usage(self, who: Visitor, by: str, since: str, until: str) -> UsageAnswer:
+        """Return what was spent, by day, assistant, player or model; empty dates mean the present month."""
+        with self._for(who, _VIEWER):
+            found = await self._sources.records.usage(by, since, until)
+            return await off_reactor(self._sources.service, lambda: self._scrub(found))
+
+    async def doctor(self, who: Visitor, assistant: str) -> Sequence[FindingView]:
+        """Look for what is wrong. May take a minute, and asks a model one question."""
+        with self._for(who, _OPERATOR):
+            return [self._scrub(one) for one in await acting.examine(self._sources, assistant)]
+
+    async def settings(self, who: Visitor, assistant: str) -> Sequence[SettingLine]:
+        """Return the settings of an assistant, or of the whole game for ""."""
+        with self._for(who, _VIEWER):
+            return [self._scrub(one) for one in await settings.settings(self._sources, assistant)]
+
+    async def change_setting(self, who: Visitor, assistant: str, change: SettingChange) -> SettingChanged:
+        """Change one setting; a model is asked first, as by the command in the game."""
+        with self._for(who, _OWNER):
+            return self._scrub(await settings.change(self._sources, who, assistant, change))
+
+    async def stop(self, who: Visitor, assistant: str) -> ActionDone:
+        """Stop an assistant now, or all for "": in memory first, then written down. Safe to repeat."""
+        with self._for(who, _OPERATOR):
+            return self._scrub(acting.stop(self._sources, who, assistant))
+
+    async def start(self, who: Visitor, assistant: str) -> ActionDone:
+        """Let an assistant live again."""
+        with self._for(who, _OPERATOR):
+            return self._scrub(await acting.start(self._sources, who, assistant))
+
+    async def reset(self, who: Visitor, assistant: str) -> ActionDone:
+        """Lift the emergency stop that crashed runs set."""
+        with self._for(who, _OPERATOR):
+            return self._scrub(acting.reset(self._sources, who, assistant))
+
+    async def retry_parked(self, who: Visitor, assistant: str, event: str, *, clear: bool) -> ActionDone:
+        """Try again what was put aside, or clear it."""
+        with self._for(who, _OPERATOR):
+            return self._scrub(await acting.retry_parked(self._sources, who, assistant, event, clear=clear))
+
+    async def character(self, who: Visitor, assistant: str) -> CharacterView:
+        """Return who an assistant is and what it knows."""
+        with self._for(who, _VIEWER):
+            self._sources.find(assistant)
+            return self._scrub(await self._sources.host.character(assistant))
+
+    async def set_persona(self, who: Visitor, assistant: str, text: str) -> ActionDone:
+        """Let it play a character, or be who the words say."""
+        with self._for(who, _OWNER):
+            return self._scrub(await settings.set_persona(self._sources, who, assistant, text))
+
+    async def add_lore(self, who: Visitor, assistant: str, title: str, keys: Sequence[str], text: str) -> ActionDone:
+        """Add a piece of lore."""
+        with self._for(who, _OWNER):
+            return self._scrub(
+                await settings.add_lore(self._sources, who, assistant, title=title, keys=keys, text=text)
+            )
+
+    async def delete_lore(self, who: Visitor, assistant: str, number: int) -> ActionDone:
+        """Delete a piece of lore."""
+        with self._for(who, _OWNER):
+            return self._scrub(await settings.delete_lore(self._sources, who, assistant, number))
+
+    async def preview_lore(self, who: Visitor, assistant: str, line: str) -> LorePreview:
+        """Return which pieces a line would bring up."""
+        with self._for(who, _VIEWER):
+            self._sources.find(assistant)
+            return self._scrub(await self._sources.host.preview_lore(assistant, line))
+
+    async def player(self, who: Visitor, player: str) -> PlayerView:
+        """Return what is kept of a player, as counts."""
+        with self._for(who, _VIEWER):
+            return self._scrub(await runs.find_player(self._sources, player))
+
+    async def forget_player(self, who: Visitor, player: str) -> ActionDone:
+        """Delete what every assistant that runs keeps of a player."""
+        with self._for(who, _OWNER):
+            return self._scrub(await acting.forget_player(self._sources, who, player))
+
+    async def health(self) -> Mapping[str, bool]:
+        """Return what is ready: "journal" can be written, a "model" can be reached."""
+        return status.health(self._sources)
+
+    def _for(self, who: Visitor, needed: VisitorRole) -> AbstractContextManager[None]:
+        """Check the role, and turn what is raised into errors of the page."""
+        check_role(who, needed)
+        return as_page_errors(self._sources.service.scrub)
+
+
+def _is_hidden(who: Visitor) -> bool:
+    """Tell whether the words of players are not for this visitor."""
+    return not who.role.may(VisitorRole.OPERATOR)

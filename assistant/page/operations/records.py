@@ -1,0 +1,141 @@
+"""Reads the journal for the page, and adds to it what only the process and the world know: names, and today's sums."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
+
+from assistant.loop.spending import TOTAL
+from assistant.page.operations.sources import RecentActivity, off_reactor
+from assistant.page.operations.status import ceiling_of
+from assistant.page.ports import InvalidInput, NotFound, Unavailable
+from assistant.page.reading.money import (
+    day_of,
+    ids_in,
+    pace,
+    part_of_day,
+    total_of,
+    usage_rows,
+    with_today,
+)
+from assistant.page.reading.reader import JournalReader
+from assistant.page.reading.timings import read_timings
+from assistant.page.values.actions import PlayerView
+from assistant.page.values.common import TimingPoint
+from assistant.page.values.money import UsageAnswer
+from assistant.page.values.runs import RunPage, RunQuery, RunView
+from assistant.service.service import AssistantService
+
+#: The most days of one answer, and the most runs of a page.
+_MAX_DAYS, _MAX_RUNS = 400, 200
+Names = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
+
+
+class JournalRecords:
+    """The records of a journal. `names` returns the names of players and assistants by their ids.
+
+    `is_live` says that the service writes this journal, so that what it spent today is known better from memory.
+    """
+
+    def __init__(self, reader: JournalReader, service: AssistantService, names: Names, *, is_live: bool = True) -> None:
+        self._reader = reader
+        self._service = service
+        self._names = names
+        self._is_live = is_live
+
+    async def recent(self, assistants: Sequence[str]) -> Mapping[str, RecentActivity]:
+        """Return what each of these assistants did of late; nothing when that is not known."""
+        try:
+            return await self._reader.read(lambda db: _recent(db, assistants))
+        except Unavailable:
+            return {}
+
+    async def memories(self, assistant: str) -> int | None:
+        """Return how many memories an assistant has, None when that is not known."""
+        try:
+            return await self._reader.read(lambda db: _memories(db, assistant))
+        except Unavailable:
+            return None
+
+    async def timings(self, assistant: str) -> tuple[TimingPoint, ...]:
+        """Return how long people waited in the last hour; nothing where it is not known."""
+        now = self._service.config.wall()
+        try:
+            return await self._reader.read(lambda db: read_timings(db, now, assistant))
+        except Unavailable:
+            return ()
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Return the runs that a search finds, newest first. Raises InvalidInput and Unavailable."""
+        if not 1 <= query.limit <= _MAX_RUNS:
+            raise InvalidInput(f"limit: give a number from 1 to {_MAX_RUNS}")
+        return await self._reader.search_runs(query)
+
+    async def run(self, run: str) -> RunView | None:
+        """Return one run as a tree, None when there is none. Raises Unavailable."""
+        return await self._reader.read_run(run)
+
+    async def usage(self, by: str, since: str, until: str) -> UsageAnswer:
+        """Return what was spent from one day to another, and how the month goes. Raises InvalidInput, Unavailable."""
+        service = self._service
+        today = day_of(service.parts.ledger.day)
+        first, last = _day(since, "from", today.replace(day=1)), _day(until, "to", today)
+        if first > last or (last - first).days > _MAX_DAYS:
+            raise InvalidInput(f"from, to: give two days in their order, with at most {_MAX_DAYS} days between them")
+        rows = await self._reader.read_usage(min(first, today.replace(day=1)), max(last, today))
+        accounts = service.pipeline.snapshot().accounts
+        if self._is_live:
+            rows = with_today(rows, today, accounts)
+        names = await self._names(await off_reactor(service, lambda: sorted(ids_in(rows))))
+        budget = service.config.settings.budget
+        ceiling = ceiling_of(next((one for one in accounts if one.name == TOTAL), None), budget.total)
+        part = part_of_day(service.config.wall(), budget.utc_offset_hours, today)
+
+        def answer() -> UsageAnswer:
+            shown = [row for row in rows if first <= row.day <= last]
+            return UsageAnswer(
+                by=by or "day",
+                since=first.isoformat(),
+                until=last.isoformat(),
+                utc_offset_hours=budget.utc_offset_hours,
+                rows=usage_rows(shown, by or "day", names),
+                total=total_of(shown),
+                pace=pace(rows, today, part, ceiling),
+                ceiling=ceiling,
+            )
+
+        return await off_reactor(service, answer)
+
+    async def player(self, player: str) -> PlayerView:
+        """Return what is kept of a player, as counts. Raises NotFound for one of whom nothing is kept, Unavailable."""
+        facts = await self._reader.player_facts(player)
+        name = facts.name or (await self._names([player])).get(player, "")
+        if not (name or facts.runs or facts.memories):
+            raise NotFound("nothing is kept of this player")
+        return PlayerView(id=player, name=name or player, runs=facts.runs, memories=facts.memories)
+
+
+#: SQL: three values for each assistant of a list. Each is found at one end of an index, however long the journal is.
+_RECENT = """SELECT value,
+    (SELECT count(*) FROM events WHERE assistant = value AND state = 'pending'),
+    (SELECT max(closed_at) FROM runs WHERE assistant = value AND closed_at IS NOT NULL)
+    FROM json_each(?)"""
+
+
+def _recent(db: sqlite3.Connection, assistants: Sequence[str]) -> dict[str, RecentActivity]:
+    rows = db.execute(_RECENT, (json.dumps(list(assistants)),))
+    return {id_: RecentActivity(waiting, last_at) for id_, waiting, last_at in rows}
+
+
+def _memories(db: sqlite3.Connection, assistant: str) -> int:
+    found: int = db.execute("SELECT count(*) FROM memories WHERE assistant = ?", (assistant,)).fetchone()[0]
+    return found
+
+
+def _day(text: str, name: str, usual: date) -> date:
+    try:
+        return date.fromisoformat(text) if text else usual
+    except ValueError:
+        raise InvalidInput(f"{name}: give a day such as 2026-11-01") from None

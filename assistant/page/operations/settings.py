@@ -1,0 +1,57 @@
+"""Shows and changes settings, who an assistant is, and what it knows. The world does it, as its commands do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assistant.page.operations.sources import Sources, log_action
+from assistant.page.ports import InvalidInput, Visitor
+from assistant.page.values.actions import ActionDone, SettingChange, SettingChanged
+from assistant.page.values.assistants import SettingLine
+
+
+async def settings(sources: Sources, assistant: str) -> Sequence[SettingLine]:
+    """Return the settings of an assistant, or of the whole game for "". Raises NotFound and what the world raises."""
+    if assistant:
+        sources.find(assistant)
+    return await sources.host.settings(assistant)
+
+
+async def change(sources: Sources, who: Visitor, assistant: str, wanted: SettingChange) -> SettingChanged:
+    """Change one setting. Raises NotFound, InvalidInput and what the world raises."""
+    name = sources.find(assistant).name if assistant else "the whole game"
+    if not wanted.option.strip():
+        raise InvalidInput("say which setting")
+    changed = await sources.host.change_setting(assistant, wanted.option, wanted.value, force=wanted.force)
+    log_action(who, f"changes the setting {changed.option} of {name}")
+    return changed
+
+
+async def set_persona(sources: Sources, who: Visitor, assistant: str, text: str) -> ActionDone:
+    """Let it play a character, or be who the words say. Raises NotFound and what the world raises."""
+    name = sources.find(assistant).name
+    if not text.strip():
+        raise InvalidInput("write who it is, or the name of a character")
+    sentence = await sources.host.set_persona(assistant, text)
+    log_action(who, f"changes who {name} is")
+    return ActionDone(sentence=sentence)
+
+
+async def add_lore(
+    sources: Sources, who: Visitor, assistant: str, *, title: str, keys: Sequence[str], text: str
+) -> ActionDone:
+    """Add a piece of lore. Raises NotFound and what the world raises."""
+    name = sources.find(assistant).name
+    if not title.strip() or not text.strip():
+        raise InvalidInput("a piece of lore has a title and a text")
+    sentence = await sources.host.add_lore(assistant, title, [key for key in keys if key.strip()], text)
+    log_action(who, f"adds lore of {name}")
+    return ActionDone(sentence=sentence)
+
+
+async def delete_lore(sources: Sources, who: Visitor, assistant: str, number: int) -> ActionDone:
+    """Delete a piece of lore that was added in the game. Raises NotFound and what the world raises."""
+    name = sources.find(assistant).name
+    sentence = await sources.host.delete_lore(assistant, number)
+    log_action(who, f"deletes piece {number} of the lore of {name}")
+    return ActionDone(sentence=sentence)

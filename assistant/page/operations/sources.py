@@ -1,0 +1,186 @@
+"""What the operations work with, and what all need: finding an assistant, checking a role, logging a reading."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from twisted.logger import Logger
+
+from assistant.config.settings import SettingsError
+from assistant.errors import AssistantError
+from assistant.journal import JournalError
+from assistant.page.ports import (
+    InvalidInput,
+    KnownAssistant,
+    NotAllowed,
+    NotFound,
+    PageError,
+    PageHost,
+    Unavailable,
+    Visitor,
+)
+from assistant.page.values.actions import PlayerView
+from assistant.page.values.common import CircuitSpan, TimingPoint, Value, VisitorRole
+from assistant.page.values.money import UsageAnswer
+from assistant.page.values.runs import AskedRequest, RunPage, RunQuery, RunView
+from assistant.runtime.character import Assistant
+from assistant.service.runner import AssistantRunner
+from assistant.service.service import AssistantService
+from resilience import DeadlineExceeded, Launcher
+from resilience.background import in_daemon_thread
+
+V = TypeVar("V", bound=Value)
+T = TypeVar("T")
+#: The seconds that reckoning in a thread may take.
+_SECONDS = 10.0
+
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class RecentActivity:
+    """How many events wait for an assistant, and when its last run ended, in seconds since 1970."""
+
+    waiting: int = 0
+    last_at: float | None = None
+
+
+class Records(Protocol):
+    """What the page reads of the journal. Methods raise JournalError; none blocks the reactor's thread."""
+
+    def recent(self, assistants: Sequence[str]) -> Awaitable[Mapping[str, RecentActivity]]:
+        """Return what each of these assistants did of late; nothing when that is not known."""
+        ...
+
+    def memories(self, assistant: str) -> Awaitable[int | None]:
+        """Return how many memories an assistant has, None when that is not known."""
+        ...
+
+    def timings(self, assistant: str) -> Awaitable[tuple[TimingPoint, ...]]:
+        """Return how long people waited in the last hour, by one assistant or, for "", by all."""
+        ...
+
+    def runs(self, query: RunQuery) -> Awaitable[RunPage]:
+        """Return the runs that a search finds, newest first."""
+        ...
+
+    def run(self, run: str) -> Awaitable[RunView | None]:
+        """Return one run as a tree, None when there is none."""
+        ...
+
+    def usage(self, by: str, since: str, until: str) -> Awaitable[UsageAnswer]:
+        """Return what was spent. Raises ValueError with a sentence for what cannot be asked."""
+        ...
+
+    def player(self, player: str) -> Awaitable[PlayerView]:
+        """Return what is kept of a player, as counts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The service, the world and the journal behind a page. `watchers` counts those who watch the live stream."""
+
+    service: AssistantService
+    host: PageHost
+    records: Records
+    version: str
+    #: Seconds since 1970.
+    wall: Callable[[], float]
+    #: Returns the requests to models of a run, by assistant and run, as far as they are kept.
+    asked: Callable[[str, str], Sequence[AskedRequest]] = lambda _, __: ()
+    watchers: Callable[[], int] = lambda: 0
+    lag: Callable[[], float | None] = lambda: None
+    #: Returns how the circuits of servers were in the last hour.
+    circuits: Callable[[], tuple[CircuitSpan, ...]] = tuple
+    launcher: Launcher = field(default_factory=Launcher)
+
+    def known(self) -> list[KnownAssistant]:
+        """Return every assistant, those that run and those that are off."""
+        found = {one.id: one for one in self.host.assistants()}
+        for id_, runner in self.service.runners.items():
+            found.setdefault(id_, KnownAssistant(id_, runner.embodiment.me.name))
+        return list(found.values())
+
+    def find(self, assistant: str) -> KnownAssistant:
+        """Return the assistant with this id. Raises NotFound."""
+        for one in self.known():
+            if one.id == assistant:
+                return one
+        raise NotFound("there is no assistant of this id")
+
+    def runner(self, assistant: str) -> AssistantRunner:
+        """Return the assistant with this id, which runs. Raises NotFound, and Unavailable when it does not run."""
+        runner = self.service.runners.get(assistant)
+        if runner is None:
+            raise Unavailable(f"{self.find(assistant).name} does not run now")
+        return runner
+
+    def awake(self, assistant: str) -> Assistant:
+        """Return the assistant with this id, which has a model. Raises NotFound and Unavailable."""
+        runner = self.runner(assistant)
+        if runner.assistant is None:
+            raise Unavailable(f"{runner.embodiment.me.name} is not awake yet: {runner.trouble or 'it is starting'}")
+        return runner.assistant
+
+    def scrubbed(self, value: V) -> V:
+        """Return the value without keys in any of its texts."""
+        return type(value).model_validate(_scrub(value.model_dump(), self.service.scrub))
+
+
+def _scrub(value: object, scrub: Callable[[str], str]) -> object:
+    match value:
+        case str():
+            return scrub(value)
+        case dict():
+            return {name: _scrub(part, scrub) for name, part in value.items()}
+        case list() | tuple():
+            return type(value)(_scrub(part, scrub) for part in value)
+    return value
+
+
+async def off_reactor(service: AssistantService, work: Callable[[], T]) -> T:
+    """Return what `work` returns, called in a thread: it reckons with so much that it would hold the reactor up.
+
+    Raises what it raises, and Unavailable when it takes too long. Cancelling ends only the wait for it.
+    """
+    try:
+        return await in_daemon_thread(service.parts.reactor, _SECONDS, work)
+    except DeadlineExceeded as late:
+        raise Unavailable(f"This took longer than {_SECONDS:.0f} s. Ask for less.") from late
+
+
+def check_role(who: Visitor, needed: VisitorRole) -> None:
+    """Raise NotAllowed unless the visitor may do what needs this role."""
+    if not who.role.may(needed):
+        raise NotAllowed(
+            f"only an {needed} may do this" if needed is not VisitorRole.VIEWER else "you may not see this"
+        )
+
+
+def log_reading(who: Visitor, what: str) -> None:
+    """Log that a visitor reads words of players: who, and of what, never the words."""
+    _log.info("{who} ({id}) reads {what}", log_event="read words", who=who.name, id=who.principal.id, what=what)
+
+
+def log_action(who: Visitor, what: str) -> None:
+    """Log what a visitor does."""
+    _log.info("{who} ({id}): {what}", log_event="operator", who=who.name, id=who.principal.id, what=what)
+
+
+@contextmanager
+def as_page_errors(scrub: Callable[[str], str]) -> Iterator[None]:
+    """Turn the errors of the service and of the world into those of the page, without keys."""
+    try:
+        yield
+    except PageError:
+        raise
+    except JournalError as error:
+        raise Unavailable(scrub(str(error))) from error
+    except SettingsError as error:
+        raise InvalidInput(scrub(str(error))) from error
+    except AssistantError as error:
+        raise InvalidInput(scrub(str(error))) from error
