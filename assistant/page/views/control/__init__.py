@@ -1,0 +1,12 @@
+"""What an operator or owner decides and changes: approvals, money, doctor, settings, character, players."""
+
+from __future__ import annotations
+
+from assistant.page.http.call import Route
+from assistant.page.ports import Desk
+from assistant.page.views.control import approvals, character, doctor, money, player, settings
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Return the routes of these pages. Values last as long as the routes: what the doctor found is kept in memory."""
+    return [route for view in (approvals, character, doctor, money, player, settings) for route in view.routes(desk)]

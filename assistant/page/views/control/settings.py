@@ -1,0 +1,167 @@
+"""The settings of the game or of one assistant: what each is, what set it, and a form that changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from assistant.page.ports import Desk, InvalidInput, PageError, Unavailable
+from assistant.page.values.actions import SettingChange
+from assistant.page.values.assistants import SettingLine
+from assistant.page.values.common import VisitorRole
+from assistant.page.views.control.setting_card import SettingAttempt, is_key, setting_card
+from assistant.page.views.element import Element, h
+from assistant.page.views.forms import check_field, choice_field, filter_bar, text_field
+from assistant.page.views.layout import flash, page
+from assistant.page.views.parts import empty_state, notice, path_to
+from assistant.page.views.shared import Named, failure, html, name_of, named_assistants, typed
+
+_REFERENCES = ("env:", "file:", "keyring:")
+_NO_KEY = frozenset({"", "none", "(none)", "not set", "(not set)", "unset"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which settings are shown: whose (an assistant's id, "" for the game), those with a word, only those changed."""
+
+    assistant: str = ""
+    word: str = ""
+    only_set: bool = False
+
+    def fields(self) -> dict[str, str]:
+        """Return these choices as fields of an address; empty ones mean nothing."""
+        return {"assistant": self.assistant, "q": self.word, "set": "yes" if self.only_set else ""}
+
+    def admits(self, line: SettingLine) -> bool:
+        """Tell whether a setting is shown."""
+        if self.only_set and line.set_by == "default":
+            return False
+        sought = self.word.casefold()
+        return sought in line.name.casefold() or sought in line.meaning.casefold()
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Return the routes of the settings."""
+
+    async def show(call: PageCall) -> Reply | StreamReply:
+        shown = _shown(call.query.get("assistant", ""), call.query.get("q", ""), call.query.get("set", ""))
+        lines, unread = await _read(desk, call, shown)
+        return html(settings_page(call, shown, lines, await named_assistants(desk, call.visitor), unread=unread))
+
+    async def change(call: PageCall) -> Reply | StreamReply:
+        form = call.form
+        shown = _shown(form.get("assistant", ""), form.get("q", ""), form.get("set", ""))
+        asked = SettingChange(
+            option=form.get("option", ""),
+            value="" if form.get("do") == "reset" else typed(form, "value"),
+            force=form.get("force") == "yes",
+        )
+        try:
+            _check(form.get("do", ""), asked)
+            changed = await desk.change_setting(call.visitor, shown.assistant, asked)
+        except PageError as error:
+            lines, unread = await _read(desk, call, shown)
+            tried = SettingAttempt(asked.option, _kept(asked), asked.force, error)
+            named = await named_assistants(desk, call.visitor)
+            return html(settings_page(call, shown, lines, named, tried, unread=unread), error)
+        return flash(call, changed.sentence, "settings", **shown.fields())
+
+    return [
+        Route("GET", "/settings", show),
+        Route("POST", "/settings", change, needs=VisitorRole.OWNER),
+    ]
+
+
+async def _read(desk: Desk, call: PageCall, shown: Shown) -> tuple[Sequence[SettingLine], PageError | None]:
+    """Return the settings; none, and why, when they cannot be read."""
+    try:
+        return await desk.settings(call.visitor, shown.assistant), None
+    except (InvalidInput, Unavailable) as error:
+        return (), error
+
+
+def _shown(assistant: str, word: str, only_set: str) -> Shown:
+    return Shown(assistant, word.strip()[:100], only_set == "yes")
+
+
+def _check(do: str, asked: SettingChange) -> None:
+    """Raise InvalidInput for a form that changes nothing, and for a key where its reference belongs."""
+    if do not in {"change", "reset"} or not asked.option:
+        raise InvalidInput("This form says nothing that can be changed. Load the page again.")
+    if do == "change" and not asked.value.strip():
+        raise InvalidInput("Write a value, or take it back with the other button.")
+    if is_key(asked.option) and not _may_be_shown(asked.value):
+        raise InvalidInput(
+            "Give a reference and never the key itself: env:NAME, file:PATH or keyring:NAME. What you typed was not "
+            "kept. If it was a key, others may have seen it on the way: make a new one."
+        )
+
+
+def _kept(asked: SettingChange) -> str:
+    """Return what was typed, to be shown again; nothing where it may be a key."""
+    return asked.value if not is_key(asked.option) or _may_be_shown(asked.value) else ""
+
+
+def _may_be_shown(value: str) -> bool:
+    """Tell whether what was typed for a key is a reference, or takes it away, and so is no key itself."""
+    return value.strip().casefold() in _NO_KEY or value.startswith(_REFERENCES)
+
+
+def settings_page(
+    call: PageCall,
+    shown: Shown,
+    lines: Sequence[SettingLine],
+    assistants: Named,
+    tried: SettingAttempt | None = None,
+    *,
+    unread: PageError | None = None,
+) -> bytes:
+    """Return the page of settings. `tried` is a change that failed: its setting is shown whatever is searched for.
+
+    `unread` says why the settings cannot be read.
+    """
+    whom = name_of(assistants, shown.assistant) if shown.assistant else "the whole game"
+    found = [line for line in lines if shown.admits(line) or (tried is not None and tried.option == line.name)]
+    is_known = tried is None or any(line.name == tried.option for line in found)
+    return page(
+        call,
+        f"Settings of {whom}",
+        None if tried is None or is_known else failure(tried.error),
+        None if unread is None else failure(unread),
+        _filters(call, shown, assistants),
+        None
+        if call.visitor.role.may(VisitorRole.OWNER)
+        else notice(f"You are {call.visitor.role}: you see the settings. An owner may change them."),
+        h("p", f"{len(found)} of {len(lines)} settings", class_="quiet") if len(found) < len(lines) else None,
+        h("div", [setting_card(call, shown.fields(), line, tried) for line in found], class_="card settings")
+        if found
+        else _nothing(shown)
+        if unread is None
+        else None,
+        current="settings",
+        lead=(
+            "What is set for one assistant counts before what is set for the game. Keys stand here by reference only."
+        ),
+        stop=(shown.assistant, whom) if shown.assistant else None,
+        crumbs=((whom, path_to(call, "a", shown.assistant)),) if shown.assistant else (),
+    )
+
+
+def _nothing(shown: Shown) -> Element:
+    if shown.word:
+        return empty_state(f"No setting has \u201c{shown.word}\u201d in its name or meaning.")
+    return empty_state(
+        "Nothing is set here: everything is as it comes." if shown.only_set else "There is nothing to set."
+    )
+
+
+def _filters(call: PageCall, shown: Shown, assistants: Named) -> Element:
+    return filter_bar(
+        path_to(call, "settings"),
+        choice_field("assistant", "Of", [("", "the whole game"), *assistants], shown.assistant),
+        text_field("q", "Search", shown.word, kind="search", placeholder="budget"),
+        check_field("set", "Only what was set", checked=shown.only_set),
+        is_used=bool(shown.word or shown.only_set),
+        label="Show",
+    )

@@ -1,0 +1,90 @@
+"""The tables of what was used: days, or accounts with their totals, the most expensive first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date
+
+from assistant.page.http.call import PageCall
+from assistant.page.values.common import Used
+from assistant.page.values.money import UsageAnswer, UsageRowView
+from assistant.page.views.element import Element, h
+from assistant.page.views.formats import money, number, percent
+from assistant.page.views.parts import TableColumn, TableRow, link, table
+
+#: What usage can be grouped by, and what one of each is called.
+BY = {"day": "Day", "assistant": "Assistant", "player": "Player", "model": "Model"}
+#: The most rows that are shown; the rest is in the total and in the raw JSON.
+_MOST = 200
+
+
+def usage_table(call: PageCall, answer: UsageAnswer) -> Element:
+    """Return the table of an answer with its total as the last row."""
+    columns = (
+        TableColumn(BY[answer.by]),
+        TableColumn("Calls", is_number=True),
+        TableColumn("Tokens", is_number=True),
+        TableColumn("Money", is_number=True),
+        TableColumn("Part", is_number=True),
+    )
+    used = _by_day(answer) if answer.by == "day" else _by_account(answer)
+    rows = [TableRow(_cells(_head(call, answer.by, key, name), each, answer.total)) for key, name, each in used[:_MOST]]
+    if not rows:
+        return table("What was used", columns, [])
+    left = len(used) - len(rows)
+    if left > 0:
+        rows.append(TableRow([f"and {number(left)} more", "", "", "", ""], class_="quiet"))
+    rows.append(TableRow(_cells("Total", answer.total, answer.total), class_="total"))
+    return table("What was used, and the total", columns, rows)
+
+
+def _by_day(answer: UsageAnswer) -> list[tuple[str, str, Used]]:
+    """Return what was used on each day, the newest first."""
+    return sorted(((row.day, row.day, row.used) for row in answer.rows), key=lambda each: each[0], reverse=True)
+
+
+def _by_account(answer: UsageAnswer) -> list[tuple[str, str, Used]]:
+    """Return what each account used, the most expensive first."""
+    names = {row.key: row.name or row.key for row in answer.rows}
+    found = [(key, names[key], used) for key, used in _added(answer.rows)]
+    return sorted(found, key=lambda each: (-each[2].money, -each[2].tokens, each[1]))
+
+
+def _added(rows: Iterable[UsageRowView]) -> list[tuple[str, Used]]:
+    """Return the sum of the rows of each key. There may be tens of thousands, so each costs only three additions."""
+    sums: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
+    for row in rows:
+        sum_, used = sums[row.key], row.used
+        sum_[0] += used.calls
+        sum_[1] += used.tokens
+        sum_[2] += used.money
+    return [(key, Used(calls=int(sum_[0]), tokens=int(sum_[1]), money=sum_[2])) for key, sum_ in sums.items()]
+
+
+def _head(call: PageCall, by: str, key: str, name: str) -> object:
+    if by == "assistant" and key:
+        return link(call, name, "a", key)
+    if by == "player" and key:
+        return link(call, name, "players", key)
+    if by == "day":
+        return h("time", _long(key), datetime=key)
+    return name or h("span", "unknown", class_="quiet")
+
+
+def _long(day: str) -> str:
+    try:
+        return f"{date.fromisoformat(day):%a, %d %b %Y}"
+    except ValueError:
+        return day
+
+
+def _cells(head: object, used: Used, total: Used) -> list[object]:
+    whole, part = (total.money, used.money) if total.money > 0 else (total.tokens, used.tokens)
+    return [
+        head,
+        number(used.calls),
+        number(used.tokens),
+        money(used.money),
+        percent(part / whole) if whole > 0 else "\u2013",
+    ]

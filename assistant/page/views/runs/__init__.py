@@ -1,0 +1,12 @@
+"""The runs: the search for them, their list, and one run as a tree."""
+
+from __future__ import annotations
+
+from assistant.page.http.call import Route
+from assistant.page.ports import Desk
+from assistant.page.views.runs import listing, tree
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Return the routes of the runs."""
+    return [*listing.routes(desk), *tree.routes(desk)]
