@@ -1,0 +1,173 @@
+"""Every path of the API: the role it needs, what it takes and answers, and what of the desk does it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from assistant.page.http.call import PageCall
+from assistant.page.http.errors import parse_body
+from assistant.page.ports import Desk, InvalidInput
+from assistant.page.values.actions import (
+    ActionDone,
+    ApprovalDecision,
+    ApprovalView,
+    CharacterView,
+    FindingView,
+    LorePreview,
+    NewLore,
+    NewPersona,
+    PlayerView,
+    SettingChange,
+    SettingChanged,
+)
+from assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
+from assistant.page.values.common import Value, VisitorRole
+from assistant.page.values.money import UsageAnswer
+from assistant.page.values.runs import RunPage, RunQuery, RunView
+
+#: The most digits of a number in a path.
+_MAX_DIGITS = 9
+Answer = Value | Sequence[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiEndpoint:
+    """One path of the API. `answers` is the model of the answer, of each part of it when `is_list`.
+
+    `takes` is the model of the body of a POST or PATCH, `query` says what each parameter of the query means.
+    """
+
+    method: str
+    pattern: str
+    summary: str
+    do: Callable[[Desk, PageCall], Awaitable[Answer]]
+    answers: type[BaseModel]
+    is_list: bool = False
+    needs: VisitorRole = VisitorRole.VIEWER
+    takes: type[BaseModel] | None = None
+    query: dict[str, str] = field(default_factory=dict)
+
+
+async def _assistants(desk: Desk, call: PageCall) -> Answer:
+    return (await desk.overview(call.visitor)).assistants
+
+
+async def _runs(desk: Desk, call: PageCall) -> Answer:
+    return await desk.runs(call.visitor, parse_body(RunQuery, dict(call.query)))
+
+
+async def _decide(desk: Desk, call: PageCall) -> Answer:
+    decision = parse_body(ApprovalDecision, call.json)
+    return await desk.decide(call.visitor, call.parts["assistant"], _number(call), decision)
+
+
+async def _change_setting(desk: Desk, call: PageCall) -> Answer:
+    return await desk.change_setting(call.visitor, call.parts.get("id", ""), parse_body(SettingChange, call.json))
+
+
+async def _set_persona(desk: Desk, call: PageCall) -> Answer:
+    return await desk.set_persona(call.visitor, call.parts["id"], parse_body(NewPersona, call.json).text)
+
+
+async def _add_lore(desk: Desk, call: PageCall) -> Answer:
+    new = parse_body(NewLore, call.json)
+    return await desk.add_lore(call.visitor, call.parts["id"], new.title, new.keys, new.text)
+
+
+def _number(call: PageCall) -> int:
+    text = call.parts["number"]
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+        raise InvalidInput("number: give a number")
+    return int(text)
+
+
+def _query(call: PageCall, *known: str) -> list[str]:
+    """Return these parameters of the query, empty where they are not given. Raises InvalidInput for any other."""
+    if unknown := sorted(set(call.query).difference(known)):
+        raise InvalidInput(f"{unknown[0][:40]}: there is no such parameter, but: {', '.join(known)}")
+    return [call.query.get(name, "") for name in known]
+
+
+_O, _W = VisitorRole.OPERATOR, VisitorRole.OWNER
+_A, _P = "/api/v1/assistants/{id}", "/api/v1/approvals"
+_RUN_QUERY = {
+    "assistant": "the id of an assistant",
+    "player": "the id of a player, or a part of a name",
+    "tool": "the name of a tool",
+    "outcome": "answered, nothing, limit, failed, cancelled or open",
+    "text": "words that were heard or said; not for viewers",
+    "since": "seconds since 1970",
+    "until": "seconds since 1970",
+    "before": "the id of a run: older ones are returned",
+    "limit": "how many at most",
+}
+_USAGE_QUERY = {
+    "from": "the first day, such as 2026-11-01",
+    "to": "the last day",
+    "by": "day, assistant, player or model",
+}
+
+ENDPOINTS = (
+    ApiEndpoint("GET", "/api/v1/overview", "How all assistants are",
+             lambda desk, call: desk.overview(call.visitor), Overview),
+    ApiEndpoint("GET", "/api/v1/assistants", "All assistants", _assistants, AssistantStatus, is_list=True),
+    ApiEndpoint("GET", _A, "One assistant",
+             lambda desk, call: desk.assistant(call.visitor, call.parts["id"]), AssistantDetail),
+    ApiEndpoint("POST", f"{_A}/stop", "Stop an assistant at once",
+             lambda desk, call: desk.stop(call.visitor, call.parts["id"]), ActionDone, needs=_O),
+    ApiEndpoint("POST", f"{_A}/start", "Let an assistant live again",
+             lambda desk, call: desk.start(call.visitor, call.parts["id"]), ActionDone, needs=_O),
+    ApiEndpoint("POST", f"{_A}/reset", "Lift the emergency stop that crashes set",
+             lambda desk, call: desk.reset(call.visitor, call.parts["id"]), ActionDone, needs=_O),
+    ApiEndpoint("POST", "/api/v1/stop-all", "Stop all assistants at once",
+             lambda desk, call: desk.stop(call.visitor, ""), ActionDone, needs=_O),
+    ApiEndpoint("POST", f"{_A}/parked/{{event}}/retry", "Try again what was put aside",
+             lambda desk, call: desk.retry_parked(call.visitor, call.parts["id"], call.parts["event"], clear=False),
+             ActionDone, needs=_O),
+    ApiEndpoint("POST", f"{_A}/parked/{{event}}/clear", "Clear what was put aside",
+             lambda desk, call: desk.retry_parked(call.visitor, call.parts["id"], call.parts["event"], clear=True),
+             ActionDone, needs=_O),
+    ApiEndpoint("GET", f"{_A}/settings", "The settings of an assistant",
+             lambda desk, call: desk.settings(call.visitor, call.parts["id"]), SettingLine, is_list=True),
+    ApiEndpoint("PATCH", f"{_A}/settings", "Change one setting of an assistant", _change_setting, SettingChanged,
+             needs=_W, takes=SettingChange),
+    ApiEndpoint("GET", "/api/v1/settings", "The settings of the whole game",
+             lambda desk, call: desk.settings(call.visitor, ""), SettingLine, is_list=True),
+    ApiEndpoint("PATCH", "/api/v1/settings", "Change one setting of the whole game", _change_setting, SettingChanged,
+             needs=_W, takes=SettingChange),
+    ApiEndpoint("GET", f"{_A}/character", "Who an assistant is, and what it knows",
+             lambda desk, call: desk.character(call.visitor, call.parts["id"]), CharacterView),
+    ApiEndpoint("PATCH", f"{_A}/character", "Let it play a character, or be who the words say", _set_persona,
+             ActionDone, needs=_W, takes=NewPersona),
+    ApiEndpoint("POST", f"{_A}/lore", "Add a piece of lore", _add_lore, ActionDone, needs=_W, takes=NewLore),
+    ApiEndpoint("DELETE", f"{_A}/lore/{{number}}", "Delete a piece of lore that was added",
+             lambda desk, call: desk.delete_lore(call.visitor, call.parts["id"], _number(call)), ActionDone, needs=_W),
+    ApiEndpoint("GET", f"{_A}/lore/preview", "Which pieces of lore a line brings up",
+             lambda desk, call: desk.preview_lore(call.visitor, call.parts["id"], *_query(call, "line")), LorePreview,
+             query={"line": "what somebody says"}),
+    ApiEndpoint("GET", "/api/v1/runs", "Search runs, newest first", _runs, RunPage, query=_RUN_QUERY),
+    ApiEndpoint("GET", "/api/v1/runs/{id}", "One run as a tree",
+             lambda desk, call: desk.run(call.visitor, call.parts["id"]), RunView),
+    ApiEndpoint("GET", _P, "What waits for leave", lambda desk, call: desk.approvals(call.visitor), ApprovalView,
+             is_list=True),
+    ApiEndpoint("POST", f"{_P}/{{assistant}}/{{number}}", "Allow or refuse what waits", _decide, ActionDone,
+             needs=_O, takes=ApprovalDecision),
+    ApiEndpoint("GET", "/api/v1/standing", "What was allowed for an hour",
+             lambda desk, call: desk.standing(call.visitor), ApprovalView, is_list=True),
+    ApiEndpoint("DELETE", "/api/v1/standing/{assistant}/{number}", "End what was allowed for an hour",
+             lambda desk, call: desk.revoke(call.visitor, call.parts["assistant"], _number(call)), ActionDone,
+             needs=_O),
+    ApiEndpoint("GET", "/api/v1/usage", "What was spent",
+             lambda desk, call: desk.usage(call.visitor, *_query(call, "by", "from", "to")), UsageAnswer,
+             query=_USAGE_QUERY),
+    ApiEndpoint("GET", "/api/v1/doctor", "Look for what is wrong; may take a minute",
+             lambda desk, call: desk.doctor(call.visitor, *_query(call, "assistant")), FindingView, is_list=True,
+             needs=_O, query={"assistant": "the id of an assistant; empty for all"}),
+    ApiEndpoint("GET", "/api/v1/players/{id}", "What is kept of a player",
+             lambda desk, call: desk.player(call.visitor, call.parts["id"]), PlayerView),
+    ApiEndpoint("POST", "/api/v1/players/{id}/forget", "Let all assistants forget a player",
+             lambda desk, call: desk.forget_player(call.visitor, call.parts["id"]), ActionDone, needs=_W),
+)  # fmt: skip
