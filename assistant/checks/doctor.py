@@ -73,6 +73,7 @@ class _Checks:
             await ModelChecks(place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner).run()
         await self._vectors(bound)
         await self._journal()
+        await self._telemetry(bound)
         if self._request.web:
             from assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 
@@ -90,6 +91,15 @@ class _Checks:
         pipeline = Pipeline(self._reactor, Random())  # noqa: S311  (jitter is no secret)
         parts = EmbedderParts(self._exchange, pipeline, self._keys, server, bound)
         await VectorChecks(memory, parts, default_data_dir(), self._runner).run()
+
+    async def _telemetry(self, bound: BoundKeys) -> None:
+        request = self._request
+        if not (request.config.telemetry.metrics or request.config.telemetry.sends(request.environment)):
+            return
+        from assistant.checks.telemetry import TelemetryChecks  # noqa: PLC0415  (only where it is switched on)
+
+        parts = (request.environment, request.folder, self._keys, bound, self._exchange, self._runner)
+        await TelemetryChecks(request.config.telemetry, *parts).run()
 
     async def _bindings(self) -> Collection[KeyBinding]:
         """Return which key the journal remembers for which server."""

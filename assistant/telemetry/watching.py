@@ -1,0 +1,92 @@
+"""Measures what no observer sees while metrics are on: the reactor's lag, the journal's commits, the inboxes.
+
+Imports prometheus-client, by way of the metrics it feeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from assistant.journal import JournalError
+from assistant.service.runner import AssistantRunner
+from assistant.service.service import AssistantService
+from assistant.telemetry.gauges import ServiceGauges
+from assistant.telemetry.metrics import Metrics
+from resilience import Launcher
+
+#: The seconds between two looks at the reactor, and between two counts of the inboxes.
+LOOK_SECONDS, COUNT_SECONDS = 1.0, 5.0
+
+_log = Logger()
+
+
+class MetricsWatch:
+    """Feeds the metrics of a service from `start` until `stop`."""
+
+    def __init__(self, service: AssistantService, versions: Mapping[str, str]) -> None:
+        self.metrics = Metrics(versions)
+        self._service = service
+        self._launcher = Launcher()
+        self._count = LoopingCall(self._begin_count)
+        self._count.clock = service.clock
+        #: The timer that looks at the reactor, and when it is due, in clock seconds.
+        self._timer: IDelayedCall | None = None
+        self._due = 0.0
+        #: How many events waited when they were counted last, by assistant.
+        self.pending: Mapping[str, int] = {}
+        self._is_counting = False
+
+    def start(self, gauges: ServiceGauges) -> None:
+        """Begin, with the gauges that are read at each scrape."""
+        self.metrics.registry.register(gauges)
+        self._service.parts.reports.add(self.metrics.called)
+        self._service.parts.journal.watch_commits(self.metrics.journal_commit.observe)
+        self._look_later()
+        self._count.start(COUNT_SECONDS, now=False).addErrback(_log_end)
+
+    def watch(self, runner: AssistantRunner) -> None:
+        """Count what this assistant does."""
+        runner.observers.add(self.metrics)
+
+    async def stop(self) -> None:
+        """End all timers and leave the service as it was."""
+        self._service.parts.reports.remove(self.metrics.called)
+        self._service.parts.journal.watch_commits(None)
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        if self._count.running:
+            self._count.stop()
+        await self._launcher.stop()
+
+    def _look_later(self) -> None:
+        self._due = self._service.clock.seconds() + LOOK_SECONDS
+        self._timer = self._service.clock.callLater(LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Note how late this timer is, and set the next."""
+        self.metrics.reactor_lag.observe(max(0.0, self._service.clock.seconds() - self._due))
+        self._look_later()
+
+    def _begin_count(self) -> None:
+        if not self._is_counting:
+            self._is_counting = True
+            self._launcher.launch(self._count_pending(), "counting the events that wait")
+
+    async def _count_pending(self) -> None:
+        try:
+            self.pending = await self._service.parts.journal.count_pending()
+        except CancelledError:
+            raise
+        except JournalError:
+            return  # troubles of the journal are told elsewhere
+        finally:
+            self._is_counting = False
+
+
+def _log_end(failure: object) -> None:
+    _log.error("a timer of the metrics ended: {why}", why=str(failure))
