@@ -24,9 +24,11 @@ from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
 from assistant.starting import loading, shadowed
 from assistant.surfaces.doctor import DoctorScreen
+from assistant.surfaces.serve.arguments import ANY_PORT
 
 if TYPE_CHECKING:
     from assistant.config.schema import Config
+    from assistant.surfaces.serve.file import SettingsFile
     from assistant.worlds.embedded.hamlet import Place
 
 #: Exit status of a doctor or a setup that the owner left with Ctrl-C, as shells count it.
@@ -43,8 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command in _ALONE:
         return _ALONE[options.command](options, secrets)
     try:
+        if sys.stdin is None:
+            raise AssistantError("there is no standard input to read lines from")  # noqa: TRY301  (told as the others)
         with loading():
-            config, place = _prepare(options, secrets)
+            config, place, file = _prepare(options, secrets)
     except AssistantError as error:
         return _refuse(error)
     if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
@@ -58,10 +62,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from assistant.surfaces.trial.run import run_trial
 
     wall = time.time  # noqa: TID251  (the composition root)
-    folder = options.config.absolute().parent if options.config else Path.cwd()
-    rank = RANKS.index(options.rank)
+    rank, folder = RANKS.index(options.rank), _folder(options)
     trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank, place)
-    return _run(reactor, run_trial(reactor, trial, os.environ), secrets)
+    if options.page is None:
+        return _run(reactor, run_trial(reactor, trial, os.environ), secrets)
+    with loading():
+        from assistant.surfaces.serve.beside import run_trial_with_page
+    port = None if options.page == ANY_PORT else options.page
+    work = run_trial_with_page(reactor, trial, file, os.environ, port)
+    return _run(reactor, work, secrets)
+
+
+def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Run an assistant without a terminal, or show a journal, until Ctrl-C; return the exit status."""
+    try:
+        with loading():
+            config, place, file = _prepare(options, secrets)
+            from assistant.surfaces.serve.run import ServeOptions, run_serve, with_port
+            from assistant.surfaces.trial.converse import TrialOptions
+    except AssistantError as error:
+        return _refuse(error)
+    from twisted.internet import reactor  # noqa: TID251  (the composition root)
+
+    wall = time.time  # noqa: TID251  (the composition root)
+    key = options.key or ""
+    trial = TrialOptions(config, wall, folder=_folder(options), secrets=secrets, entered_key=key, place=place)
+    wanted = ServeOptions(with_port(trial, options.page), file, options.read_only)
+    return _run(reactor, run_serve(reactor, wanted, os.environ), secrets)
+
+
+def _folder(options: argparse.Namespace) -> Path:
+    """Return the folder of the settings."""
+    return options.config.absolute().parent if options.config else Path.cwd()
 
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -167,15 +199,17 @@ def _refuse(error: AssistantError) -> int:
     return 2
 
 
-def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place]:
-    """Begin the log; return the settings, overridden by the options, and the place. Raises AssistantError."""
+def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place, SettingsFile]:
+    """Begin the log; return the settings, overridden by the options, the place, and the file with what overrides it.
+
+    Raises AssistantError.
+    """
     if in_the_way := shadowed():
         raise AssistantError(in_the_way)
-    if sys.stdin is None:
-        raise AssistantError("there is no standard input to read lines from")
     from assistant.config.playing import play
-    from assistant.config.settings import log_renamed, read_settings
+    from assistant.config.settings import DEFAULT_FILE, log_renamed, read_settings
     from assistant.keys.reference import anchor  # after the check
+    from assistant.surfaces.serve.file import SettingsFile
     from assistant.worlds.embedded.hamlet import HAMLET
     from assistant.worlds.embedded.place_file import WrittenPlace, read_place
 
@@ -192,10 +226,10 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         _begin_logging(options.log, secrets)
         for sentence in renamed:  # the log begins only once the settings are known to be valid
             log_renamed(sentence)
-        config = play(config, options.config.absolute().parent if options.config else Path.cwd(), name_too=True)
+        config = play(config, _folder(options), name_too=True)
     except OSError as error:
         raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
-    return config, written.place
+    return config, written.place, SettingsFile(options.config or DEFAULT_FILE, overrides)
 
 
 def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:
@@ -251,7 +285,14 @@ def _begin_logging(path: Path | None, secrets: Secrets) -> None:
 
 
 #: The commands that need neither a conversation nor settings overridden by options.
-_ALONE = {"replay": _replay, "doctor": _doctor, "setup": _setup, "game": _game, "character": _character}
+_ALONE = {
+    "replay": _replay,
+    "doctor": _doctor,
+    "setup": _setup,
+    "game": _game,
+    "character": _character,
+    "serve": _serve,
+}
 
 
 if __name__ == "__main__":

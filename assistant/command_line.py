@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assistant.starting import shadowed
 from assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from assistant.surfaces.replay import LAST_RUNS
+from assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve
 
 if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
@@ -33,6 +34,8 @@ _TRIAL_EXAMPLES = """  mud-assistant trial
       your own rooms and character, see docs/places.md
   mud-assistant trial --url http://127.0.0.1:8080/v1
       any OpenAI-compatible server: llama.cpp, LM Studio, vLLM
+  mud-assistant trial --page
+      with the operator's page beside it: see it think, see what it costs, stop it
   printf 'Hello Sage\\n' | mud-assistant trial --json
       one JSON object for each step of the assistant's thinking"""
 
@@ -85,6 +88,7 @@ examples:
 {_DOCTOR_EXAMPLES}
 {_SETUP_EXAMPLES}
 {_GAME_EXAMPLES}
+{SERVE_EXAMPLES}
 {CHARACTER_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
@@ -125,6 +129,7 @@ def parser() -> argparse.ArgumentParser:
     _add_doctor(commands)
     _add_setup(commands)
     _add_game(commands)
+    _add_model(add_serve(commands))
     add_character(commands)
     return whole
 
@@ -157,6 +162,7 @@ def _add_trial(commands: Commands) -> None:
     )
     trial.add_argument("--trace", action="store_true", help="show each step of the thinking (as /trace does)")
     trial.add_argument("--json", action="store_true", help="print one JSON object per step instead of the transcript")
+    add_page(trial)
     trial.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
 
 

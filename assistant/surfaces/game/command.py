@@ -151,6 +151,7 @@ def _tell(folder: GameFolder) -> None:
         f"\n{kept.assistant}'s game is up.\n"
         f"  telnet       telnet {LOOPBACK} {ports.telnet}\n"
         f"  web client   http://{LOOPBACK}:{ports.web}/webclient/ (it takes its scripts from the internet)\n"
+        f"  the page     http://{LOOPBACK}:{ports.web}/assistants (what they do and cost; log in as the owner there)\n"
         f"  log in       connect {kept.owner} {folder.password()}\n"
         f"  then         say Hello {kept.assistant}, who are you?\n"
         f"  logs         {folder.server_log}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,7 +14,7 @@ from assistant.config.schema import Config
 from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.listener import BodyListener
+from assistant.runtime.listener import BodyListener, MakeEvent
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
@@ -54,6 +54,8 @@ class TrialOptions:
     visitor_permission: int = 1
     #: The place of the conversation.
     place: Place = HAMLET
+    #: Whether its journal is gone with it.
+    forgets: bool = False
 
 
 class InputLines(Protocol):
@@ -73,38 +75,56 @@ class Trial:
 
     # Any: the reactor as clock, and for descriptors.
     def __init__(self, reactor: Any, options: TrialOptions, service: AssistantService) -> None:
-        self.assistant_name = options.config.assistant.name
+        settings = options.config.assistant
+        self.assistant_name = settings.name
+        self.me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
         self._reactor = reactor
         self._options = options
         self._service = service
         self._world = EmbeddedWorld(options.place)
-        self._runner: AssistantRunner | None = None
+        description = "who keeps the library" if options.place is HAMLET else ""
+        about = f"This is {', '.join(filter(None, (settings.name, description)))}."
+        self._body = body = self._world.add(self.me, description=about)
+        body.listener = BodyListener(self.me, self._hear, body.alone_with, body.others_than)
+        self._visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
         self._lines: InputLines | None = None
         #: Where remarks and failures are shown; None before the conversation.
         self._screen: Screen | None = None
         self._observer: TrialObserver | None = None
+        self._session: Session | None = None
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The names of those who are there, by their ids."""
+        return {one.id: one.name for one in (self.me, self._visitor)}
+
+    def where(self) -> str:
+        """Return the name of the room that the assistant is in."""
+        return self._body.room.name
 
     async def start(self) -> Sequence[ChosenModel]:
-        """Put the assistant into the place, and return the models it thinks with, the preferred one first.
+        """Start the assistant in the place, and return the models it thinks with, the preferred one first.
 
         Raises NoModelError, SettingsError, KeyReferenceError and JournalError.
         """
-        options, settings = self._options, self._options.config.assistant
-        me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
-        description = "who keeps the library" if options.place is HAMLET else ""
-        body = self._world.add(me, description=f"This is {', '.join(filter(None, (settings.name, description)))}.")
-        place = Embodiment(me, body, ACCOUNT_TOOLS, notify=self._notify, failed=self._failed)
-        runner = self._service.start(place, options.config, options.entered_key)
-        body.listener = BodyListener(me, runner.hear, body.alone_with, body.others_than)
-        self._runner = runner
+        runner = self.begin(self._options.config, self._options.entered_key)
         await runner.first_attempt()
         return runner.models
+
+    def begin(self, config: Config, entered: str = "") -> AssistantRunner:
+        """Start the assistant, or restart it, with these settings and a key that was given just now."""
+        place = Embodiment(self.me, self._body, ACCOUNT_TOOLS, notify=self._notify, failed=self._failed)
+        runner = self._service.start(place, config, entered)
+        if self._session is not None and self._observer is not None:
+            self._session.runner = runner
+            runner.observers.add(self._observer)
+        return runner
 
     async def converse(self) -> int:
         """Read and obey lines until the visitor leaves; return the exit status."""
         screen, lines, terminal = self._front()
         self._lines = lines
-        session = self._session(DiscreetScreen(screen, self._options.secrets))
+        session = self._session = self._new_session(DiscreetScreen(screen, self._options.secrets))
         if terminal is not None:
             terminal.complete_from(session.in_sight)
         screen.show(scene_text(await session.body.look()))
@@ -129,7 +149,7 @@ class Trial:
     def _goodbye(self) -> str:
         """Return the last remark, which says whether the conversation is kept."""
         file = self._options.config.journal.file
-        if not file:
+        if not file or self._options.forgets:
             return f"(Goodbye. {self.assistant_name} keeps nothing of this; with --journal FILE it would.)"
         return f"(Goodbye. {self.assistant_name} remembers this in {Path(file).name}.)"
 
@@ -141,10 +161,15 @@ class Trial:
             return terminal, terminal, terminal
         return PlainScreen(quiet=self._options.as_json), PipeLines(sys.stdin.fileno(), self._reactor), None
 
-    def _session(self, screen: Screen) -> Session:
+    def _hear(self, make: MakeEvent) -> None:
+        """Hand an event to the assistant, if it runs. After a restart that is another runner."""
+        if (runner := self._service.runners.get(self.me.id)) is not None:
+            runner.hear(make)
+
+    def _new_session(self, screen: Screen) -> Session:
         """Put the visitor beside the assistant, which is awake, and return the session."""
-        assert self._runner is not None
         options, service = self._options, self._service
+        runner = service.runners[self.me.id]
         observer = TrialObserver(
             screen,
             self.assistant_name,
@@ -154,12 +179,12 @@ class Trial:
             scrub=options.secrets.scrub,
         )
         self._screen, self._observer = screen, observer
-        self._runner.observers.add(observer)
-        visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
+        runner.observers.add(observer)
+        visitor = self._visitor
         body = self._world.add(
             visitor, listener=VisitorListener(screen, visitor), description="A visitor from far away."
         )
-        session = Session(body, self._runner, self.assistant_name, observer, screen, service)
+        session = Session(body, runner, self.assistant_name, observer, screen, service)
         service.troubles.watch(session.troubled)
         return session
 

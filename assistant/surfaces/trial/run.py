@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, Protocol
 
 from assistant.characters import character_folder
 from assistant.errors import AssistantError, NoModelError, NotSetUp, complaint
@@ -24,6 +24,7 @@ from assistant.service.service import AssistantService
 from assistant.surfaces.setup.dialogue import Dialogue, StandardInput
 from assistant.surfaces.trial.converse import Trial, TrialOptions
 from assistant.surfaces.trial.wrapping import wrapped
+from assistant.telemetry import watch_service
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from llm.embedded.supervisor import EmbeddedModel
@@ -39,16 +40,35 @@ _MIB = 1024 * 1024
 _STEP = 25
 
 
+class Beside(Protocol):
+    """Something that runs beside a trial."""
+
+    def open(self, service: AssistantService, trial: Trial, progress: Progress) -> None:
+        """Begin. Raises AssistantError."""
+        ...
+
+    async def close(self) -> None:
+        """End, also when it never began."""
+        ...
+
+
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
-async def run_trial(reactor: Any, options: TrialOptions, environment: Mapping[str, str]) -> int:
-    """Run a trial and return its exit status. Cancelling ends it cleanly: nothing it started is left running."""
+async def run_trial(
+    reactor: Any, options: TrialOptions, environment: Mapping[str, str], beside: Beside | None = None
+) -> int:
+    """Run a trial and return its exit status. Cancelling ends it cleanly: nothing it started is left running.
+
+    `beside` runs as long as the trial does; it is given the service, the trial, and the progress to tell of it.
+    """
     progress = Progress(scrub=options.secrets.scrub)
     service = service_of(reactor, options, environment, progress)
     trial = Trial(reactor, options, service)
     try:
-        return await _run(service, trial, progress)
+        return await _run(service, trial, progress, beside)
     finally:
         trial.close()
+        if beside is not None:
+            await beside.close()
         await service.finish()
 
 
@@ -75,10 +95,11 @@ def service_of(
     )
     service = AssistantService(reactor, inputs, Random(), hooks)  # noqa: S311  (jitter)
     service.open()
+    watch_service(service)
     return service
 
 
-async def _run(service: AssistantService, trial: Trial, progress: Progress) -> int:
+async def _run(service: AssistantService, trial: Trial, progress: Progress, beside: Beside | None) -> int:
     """Start the assistant and converse; return the exit status."""
     try:
         opened = await service.parts.opened()
@@ -86,6 +107,8 @@ async def _run(service: AssistantService, trial: Trial, progress: Progress) -> i
             progress.note(opened.sentence)
         if isinstance(opened, OpeningRefused | ReadOnly):
             return CANNOT_START
+        if beside is not None:
+            beside.open(service, trial, progress)
         models = await trial.start()
     except AssistantError as error:
         progress.note(complaint(error))

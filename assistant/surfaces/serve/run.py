@@ -1,0 +1,138 @@
+"""Runs `mud-assistant serve`: an assistant in its place without a terminal, or a journal that is only looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from assistant.errors import AssistantError, complaint
+from assistant.journal import OpeningRefused, ReadOnly, Sound
+from assistant.page.ports import Unavailable
+from assistant.page.reading.reader import JournalReader
+from assistant.service.host import ServiceConfig
+from assistant.service.service import AssistantService
+from assistant.surfaces.serve.file import SettingsFile
+from assistant.surfaces.serve.journal_host import JournalHost
+from assistant.surfaces.serve.local_host import LocalHost
+from assistant.surfaces.serve.standing import StandingPage
+from assistant.surfaces.trial.converse import Trial, TrialOptions
+from assistant.surfaces.trial.run import CANNOT_START, Progress, service_of
+
+#: Told before the address.
+OPEN_IT = "The operator's page is open. This address is good for one log-in:"
+_NO_JOURNAL = "there is no journal to look at: give it with --journal FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """The options of serve. `file` are the settings, `trial` says what is run in its place."""
+
+    trial: TrialOptions
+    file: SettingsFile
+    is_read_only: bool = False
+
+
+# Any: no single interface of the reactor covers time, network, processes and descriptors.
+async def run_serve(reactor: Any, options: ServeOptions, environment: Mapping[str, str]) -> int:
+    """Serve until it is cancelled, and return the exit status. Nothing that it started is left running."""
+    progress = Progress(scrub=options.trial.secrets.scrub)
+    try:
+        if options.is_read_only:
+            return await _look_at(reactor, options.trial, environment, progress)
+        return await _live(reactor, options, environment, progress)
+    except (AssistantError, Unavailable) as error:
+        progress.note(complaint(str(error)))
+        return CANNOT_START
+
+
+async def _live(reactor: Any, options: ServeOptions, environment: Mapping[str, str], progress: Progress) -> int:
+    """Let an assistant live in its place, with the page."""
+    service = service_of(reactor, options.trial, environment, progress)
+    page: StandingPage | None = None
+    try:
+        opened = await service.parts.opened()
+        if opened is not None and (not isinstance(opened, Sound) or opened.new):
+            progress.note(opened.sentence)
+        if isinstance(opened, OpeningRefused | ReadOnly):
+            return CANNOT_START
+        trial = Trial(reactor, options.trial, service)
+        page = open_page(reactor, service, trial, options.file, progress)
+        try:
+            models = await trial.start()
+        except AssistantError as error:
+            progress.note(f"{complaint(error)} It is tried again by itself; the page shows it.")
+        else:
+            progress.note(f"{trial.assistant_name} thinks with {models[0].why}.")
+        await _for_ever()
+    finally:
+        if page is not None:
+            await page.close()
+        await service.finish()
+    return 0
+
+
+async def _look_at(reactor: Any, options: TrialOptions, environment: Mapping[str, str], progress: Progress) -> int:
+    """Show a journal, without any assistant. Raises AssistantError and Unavailable."""
+    config = options.config
+    if not config.journal.file:
+        raise AssistantError(_NO_JOURNAL)
+    file = options.folder / config.journal.file
+    if not file.is_file():
+        raise AssistantError(f"there is no journal {file}")
+    inputs = ServiceConfig(config, options.folder, environment, options.wall, options.secrets, None)
+    service = AssistantService(reactor, inputs, Random())  # noqa: S311  (jitter)
+    service.open()
+    reader = JournalReader(file, reactor)
+    host = JournalHost(reader)
+    page: StandingPage | None = None
+    try:
+        await host.load()
+        page = StandingPage(reactor, service, host, config.page, journal=file)
+        _tell(page, progress)
+        progress.note(f"{file.name} is only looked at: nothing in it is changed. Ctrl-C ends this.")
+        await _for_ever()
+    finally:
+        if page is not None:
+            await page.close()
+        reader.close()
+        await service.finish()
+    return 0
+
+
+def open_page(
+    reactor: Any, service: AssistantService, trial: Trial, file: SettingsFile, progress: Progress
+) -> StandingPage:
+    """Open the page beside an assistant, and say where it is. Raises PageNotOpened."""
+    host = LocalHost(service, trial.me, file, trial.begin, where=trial.where, names=trial.names)
+    page = StandingPage(reactor, service, host, service.config.settings.page)
+    _tell(page, progress)
+    return page
+
+
+def with_port(options: TrialOptions, port: int | None) -> TrialOptions:
+    """Return the options with another port for the page, None for that of the settings."""
+    if port is None:
+        return options
+    page = options.config.page.model_copy(update={"port": port})
+    return replace(options, config=options.config.model_copy(update={"page": page}))
+
+
+def with_journal(options: TrialOptions, file: Path, *, is_temporary: bool = False) -> TrialOptions:
+    """Return the options with another journal, which does not outlive the trial when it is temporary."""
+    journal = options.config.journal.model_copy(update={"file": str(file)})
+    config = options.config.model_copy(update={"journal": journal})
+    return replace(options, config=config, forgets=is_temporary)
+
+
+def _tell(page: StandingPage, progress: Progress) -> None:
+    progress.note(f"{OPEN_IT}\n  {page.open()}")
+
+
+def _for_ever() -> Deferred[None]:
+    """Return what fires only when it is cancelled, as Ctrl-C does."""
+    return Deferred()

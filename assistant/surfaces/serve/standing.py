@@ -1,0 +1,93 @@
+"""Listens for a page outside games, and says where it is."""
+
+from __future__ import annotations
+
+import secrets
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.address import IPv4Address, IPv6Address
+from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IListeningPort
+
+from assistant.config.sections import PageConfig
+from assistant.errors import AssistantError
+from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
+from assistant.page.http.listener import listen
+from assistant.page.ports import PageHost
+from assistant.page.site import OperatorPage, SiteOptions, make_site
+from assistant.page.views.door import login_page
+from assistant.service.service import AssistantService
+
+_TAKEN = (
+    "the page cannot be opened at port {port} of {interface}: {why}. Another program has it, maybe a page that still "
+    "runs: choose another with --port, or 0 for any that is free"
+)
+_NO_HOSTS = (
+    "[page] interface = {interface!r} would show the page to the network. Name in [page] hosts under which names it "
+    "may be opened, such as that of the proxy with HTTPS in front of it; or leave interface out"
+)
+
+
+class PageNotOpened(AssistantError):
+    """The page cannot be opened; the message says why, and what to do."""
+
+
+class StandingPage:
+    """A page with a listener of its own. Call `close` before the service ends."""
+
+    # Any: the reactor as clock and as maker of connections.
+    def __init__(
+        self,
+        reactor: Any,
+        service: AssistantService,
+        host: PageHost,
+        config: PageConfig,
+        *,
+        journal: Path | None = None,
+    ) -> None:
+        self._reactor = reactor
+        self._config = config
+        self._door = StandaloneDoor(reactor, secrets.token_bytes, names=config.hosts)
+        leaving = logout_route(self._door, self._end_session)
+        options = SiteOptions((leaving,), login_routes(self._door, login_page), journal=journal)
+        self.site: OperatorPage = make_site(service, host, self._door, "", options)
+        self._port: IListeningPort | None = None
+
+    def _end_session(self, session: str) -> None:
+        self.site.end_session(session)
+
+    def open(self) -> str:
+        """Listen, and return an address that is good for one log-in. Raises PageNotOpened."""
+        port, interface = self._config.port, self._config.interface
+        if not _is_loopback(interface) and not self._config.hosts:
+            raise PageNotOpened(_NO_HOSTS.format(interface=interface))
+        try:
+            self._port = listen(self._reactor, self.site, port, interface)
+        except CannotListenError as error:
+            why = getattr(error.socketError, "strerror", None) or str(error.socketError)
+            raise PageNotOpened(_TAKEN.format(port=port, interface=interface, why=why)) from error
+        address = self._port.getHost()
+        assert isinstance(address, IPv4Address | IPv6Address)
+        self._door.port = address.port
+        return self.new_address()
+
+    def new_address(self) -> str:
+        """Return an address that is good for one more log-in; the one before, if it was not used, is good no longer."""
+        return self._door.new_address()
+
+    async def close(self) -> None:
+        """Listen no more, and end what is open."""
+        stopped: object = None if self._port is None else self._port.stopListening()
+        await self.site.close()
+        if isinstance(stopped, Deferred):
+            await stopped
+
+
+def _is_loopback(interface: str) -> bool:
+    try:
+        return ip_address(interface).is_loopback
+    except ValueError:
+        return interface == "localhost"

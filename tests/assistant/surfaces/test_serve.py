@@ -1,0 +1,89 @@
+"""`mud-assistant serve`: a journal that is only looked at, and what keeps a page from opening."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from assistant.config.options import merged
+from assistant.config.sections import PageConfig
+from assistant.config.settings import SettingsError
+from assistant.keys.redaction import Secrets
+from assistant.page.ports import NotAllowed
+from assistant.page.reading.reader import JournalReader
+from assistant.service.host import ServiceConfig
+from assistant.service.service import AssistantService
+from assistant.surfaces.serve.file import SettingsFile
+from assistant.surfaces.serve.journal_host import JournalHost
+from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
+from tests.assistant.living import reactor
+from tests.assistant.page.served import served
+
+pytestmark = pytest.mark.usefixtures("reactor_baseline")
+
+
+def looking(folder: Path, **page: Any) -> AssistantService:
+    """A service that runs nobody."""
+    config = merged({"page": page})
+    made = ServiceConfig(config, folder, {}, lambda: 1_000_000.0, Secrets(), None)
+    service = AssistantService(reactor, made, Random(1))  # noqa: S311  (jitter)
+    service.open()
+    return service
+
+
+async def test_a_journal_is_shown_while_a_game_writes_it_and_nothing_is_changed(tmp_path: Path) -> None:
+    async with served(tmp_path) as page:
+        await page.tell("Sage, are you there?")
+        service, reader = looking(tmp_path), JournalReader(tmp_path / "journal", reactor)
+        host = JournalHost(reader)
+        await host.load()
+        assert [(one.id, one.name) for one in host.assistants()] == [("assistant:1", "Sage")]
+        with pytest.raises(NotAllowed, match="only looked at"):
+            await host.start("assistant:1")
+        standing = StandingPage(reactor, service, host, PageConfig(port=0), journal=tmp_path / "journal")
+        address = standing.open()
+        assert address.startswith("http://127.0.0.1:")
+        await standing.close()
+        reader.close()
+        await service.finish()
+
+
+async def test_a_port_that_is_taken_is_told_with_what_to_do(tmp_path: Path) -> None:
+    service = looking(tmp_path)
+    host = JournalHost(JournalReader(None, reactor))
+    first = StandingPage(reactor, service, host, PageConfig(port=0))
+    port = int(first.open().partition("#")[0].rstrip("/").rpartition(":")[2])
+    second = StandingPage(reactor, service, host, PageConfig(port=port))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # Twisted leaves a socket it could not bind to the collector
+        with pytest.raises(PageNotOpened, match=f"port {port} of 127.0.0.1.*--port"):
+            second.open()
+        gc.collect()
+    third = StandingPage(reactor, service, host, PageConfig(port=0, interface="0.0.0.0"))  # noqa: S104  (refused)
+    with pytest.raises(PageNotOpened, match="hosts"):
+        third.open()
+    for page in (first, second, third):
+        await page.close()
+    await service.finish()
+
+
+def test_a_setting_is_written_where_it_stands_and_the_command_line_gives_way(tmp_path: Path) -> None:
+    path = tmp_path / "assistant.toml"
+    path.write_text("# mine\n[model]\nmodel = 'one'  # the first\n")
+    file = SettingsFile(path, {"model": {"model": "typed"}})
+    assert file.config().model.model == "typed"
+    changes: Any = {("model", "model"): "two", ("model", "temperature"): 0.5, ("assistant", "voice"): {"Who?": "I."}}
+    assert file.with_changes(changes).model.model == "two"
+    assert file.config().model.model == "typed"
+    file.change(changes)
+    assert (file.config().model.model, file.config().model.temperature) == ("two", 0.5)
+    assert file.config().assistant.voice == {"Who?": "I."}
+    assert path.read_text().startswith('# mine\n[model]\nmodel = "two"  # the first\n')
+    with pytest.raises(SettingsError):
+        file.change({("assistant", "max_steps"): 99})
+    assert "max_steps" not in path.read_text()
