@@ -103,6 +103,7 @@ async def test_usage_is_shown_by_day_by_assistant_and_by_player_with_names(tmp_p
         assert by_player.splitlines()[-1].split()[:2] == ["Anna", "1"]
         anna.character.delete()
         assert "(gone)" in await here.orders("assistant/usage 3")
+        assert "model:" not in shown + await here.orders("assistant/budget")
         assert "Sage, today:" in await here.orders("assistant/usage Sage 1")
         assert "from 1 to 366" in await here.orders("assistant/usage 1000")
         assert "Type: assistant/usage" in await here.orders("assistant/usage Sage often")

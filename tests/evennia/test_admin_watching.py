@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.test import override_settings
 
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
@@ -145,3 +146,11 @@ async def test_the_doctor_tells_what_is_wrong_with_the_game_and_with_the_model(t
         assert told.splitlines()[-1].endswith(("wrong.", "see above."))
         await here.orders("assistant/stop Sage")
         assert "Sage is not running, so its model was not looked at" in await here.orders("assistant/doctor Sage")
+
+
+async def test_the_status_of_all_says_where_the_page_is(tmp_path: Path) -> None:
+    async with office(tmp_path) as here:
+        with override_settings(WEBSERVER_PORTS=[(4001, 4005)]):
+            assert "http://localhost:4001/assistants" in await here.orders("assistant/status")
+        with override_settings(WEBSERVER_ENABLED=False):
+            assert "/assistants" not in await here.orders("assistant/status")

@@ -21,6 +21,7 @@ async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
         found = {finding.check: finding for finding in await doctor.findings()}
     assert {check: finding.state for check, finding in found.items() if finding.check != doctor.DATABASE} == {
         "packages": FindingState.OK, "service": FindingState.OK, "reactor": FindingState.OK,
+        "page": FindingState.OK,
     }  # fmt: skip
     assert str(tmp_path / "server/assistants.sqlite3") in found["service"].sentence
 
@@ -64,3 +65,20 @@ def test_it_is_asked_of_the_games_own_connection() -> None:
 def test_the_start_of_the_server_raises_nothing() -> None:
     hooks.at_server_start()
     assert doctor.pragmas_in_force().check == "the game's database"
+
+
+async def test_where_the_page_is_is_told_and_under_which_names(tmp_path: Path) -> None:
+    async with opened(tmp_path):
+        with override_settings(WEBSERVER_PORTS=[(4001, 4005)], ALLOWED_HOSTS=["*"]):
+            (found,) = [finding for finding in await doctor.findings() if finding.check == "page"]
+    assert found.sentence.startswith("http://localhost:4001/assistants, for Admins")
+    assert "put it into SERVER_HOSTNAME or ALLOWED_HOSTS" in found.sentence
+
+
+async def test_a_game_without_a_web_server_is_told_how_its_journal_is_read_all_the_same(tmp_path: Path) -> None:
+    async with opened(tmp_path):
+        with override_settings(WEBSERVER_ENABLED=False):
+            (found,) = [finding for finding in await doctor.findings() if finding.check == "page"]
+    assert found.state is FindingState.SKIPPED
+    journal = tmp_path / "server/assistants.sqlite3"
+    assert found.sentence.endswith(f"mud-assistant serve --journal {journal} --read-only")

@@ -108,6 +108,13 @@ def assistants() -> list[AssistantCharacter]:
     return [known[pk] for pk in sorted(known)]
 
 
+def assistants_with_state() -> list[tuple[AssistantCharacter, bool]]:
+    """Return every assistant of the game, the oldest first, and whether it is switched off, with two queries."""
+    tagged = AssistantScript.objects.filter(db_tags__db_key=OFF, db_tags__db_category=CATEGORY)
+    off = set(tagged.values_list("db_obj_id", flat=True))
+    return [(character, character.pk in off) for character in assistants()]
+
+
 def settings_of(character: AssistantCharacter) -> dict[str, Any]:
     """Return a copy, as plain tables, of this assistant's own settings. Raises SettingsError for no assistant."""
     return _script(character).overrides

@@ -135,7 +135,8 @@ def _embody(character: Any, config: Config, entered: str) -> AssistantRunner:
     channel = accounts.account_channel_of(character)
     manner = config.assistant
     body = EvenniaBody(character, service.clock, channel, manner.pause_seconds, manner.speech_colour)
-    place = Embodiment(me, body, ACCOUNT_TOOLS if channel is not None else (), body.wait_for_listener, tell, body.where)
+    tools = ACCOUNT_TOOLS if channel is not None else ()
+    place = Embodiment(me, body, tools, body.wait_for_listener, tell, body.where, silence=body.silence)
     runner = service.start(place, config, entered)
     sink = _ATTACHED.get(me.id)
     if sink is None or sink.character is not character:

@@ -26,6 +26,7 @@ from assistant.service.host import ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.starting import settle_heap
+from assistant.telemetry import watch_service
 from assistant.worlds.evennia.install import CONFIG, JOURNAL
 
 #: The keys of this process. They stay hidden after the service is closed, for the last lines of the log.
@@ -85,6 +86,7 @@ def open_service() -> None:
         home = read_service_config()
         opened = AssistantService(reactor, home, Random())  # noqa: S311  (jitter)
         opened.open()
+        watch_service(opened)
     except SettingsError as error:
         _Running.why_not = f"{error}; mend it, then reload the game"
         _log.error("no assistant can live: {why}", why=_Running.why_not)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from llm.testing import Call, Reply, Step
-from tests.evennia.live.browser import browsing
+from tests.browser import browsing
 from tests.evennia.live.game import Game
 from tests.evennia.live.living import Model, game_with_sage
 from tests.evennia.live.telnet import Telnet

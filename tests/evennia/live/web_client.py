@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.evennia.live.browser import PROGRAM, Page
+from tests.browser import PROGRAM, Page
 
 #: `npm ci` fills it; package.json beside it says with what.
 _MODULES = Path(__file__).parent / "webclient" / "node_modules"

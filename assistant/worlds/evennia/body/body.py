@@ -76,6 +76,11 @@ class EvenniaBody:
         #: Called after every piece of speech in the room.
         self.spoke: Callable[[], None] = _nobody_cares
         self._ladder = Ladder.of_game()
+        self._is_silent = False
+
+    def silence(self) -> None:
+        """Say nothing more, not even the rest of a long speech."""
+        self._is_silent = True
 
     def where(self) -> str:
         """Return the identity of the room, empty for nowhere."""
@@ -199,14 +204,14 @@ class EvenniaBody:
         return Written(printed, min(levels)) if levels else printed
 
     async def _in_pieces(self, text: str, speak: Callable[[str], None]) -> None:
-        """Say the first piece now and each other one after a pause. When cancelled, say the rest at once."""
+        """Say the first piece now and each other one after a pause. When cancelled, say the rest, unless silenced."""
         pieces = split_speech(text)
         for index, piece in enumerate(pieces):
             if index and self._pause_seconds > 0:
                 try:
                     await deferLater(self._clock, self._pause_seconds)
                 except CancelledError:
-                    for rest in pieces[index:]:
+                    for rest in () if self._is_silent else pieces[index:]:
                         self._game(lambda rest=rest: speak(rest))  # type: ignore[misc]
                     raise
             self._game(lambda piece=piece: speak(piece))  # type: ignore[misc]

@@ -62,6 +62,9 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /parked <name> [= retry <number>]  what crashed it; or: clear <number>
       /uninstall = yes                   takes everything out of the game
 
+    The same on a page, and what they do while they do it: /assistants on the web site of the game (log in there first;
+    assistant/status says the whole address).
+
     One of these whole, or an option: /help <switch>, /help <option>
     Names and switches may be shortened: assistant/stat sa. Without a switch all assistants are listed.
     """

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from assistant.characters import (
     Character,
     CharacterError,
+    FoundCharacter,
     LorePiece,
     LoreScanner,
     add_lore,
@@ -80,12 +81,23 @@ async def show_lore(typed: TypedCommand) -> str:
 async def add(typed: TypedCommand) -> str:
     """Add a piece of lore to the character that an assistant plays; one that plays none becomes a character first."""
     character = find_assistant(typed.left, ADD_USAGE)
-    parts = [one_line(part, max_chars=_MAX_TYPED) for part in (typed.right or "").split(":", _PARTS - 1)]
-    if len(parts) < _PARTS or not parts[0] or not parts[-1]:
+    parts = (typed.right or "").split(":", _PARTS - 1)
+    if len(parts) < _PARTS or not parts[0].strip() or not parts[-1].strip():
         raise CommandRefused(
             f"Type: {ADD_USAGE.replace('NAME', character.key)}. Without keys its title brings it up "
             "(TITLE: : TEXT); with always in their place it is always shown."
         )
+    return await add_piece(character, *parts)
+
+
+async def add_piece(character: Any, title: str, keys: str, text: str) -> str:
+    """Add a piece of lore to the character that an assistant plays, and say so; one that plays none becomes one first.
+
+    `keys` are separated by commas. Raises CharacterError, CommandRefused and ServiceNotRunning.
+    """
+    title, keys, text = (one_line(part, max_chars=_MAX_TYPED) for part in (title, keys, text))
+    if not title or not text:
+        raise CommandRefused("A piece of lore needs a title and a text.")
     found = await found_of(character)
     made = ""
     if found is None:
@@ -93,7 +105,7 @@ async def add(typed: TypedCommand) -> str:
         made = f" For that, who {character.key} is was written to characters/{name}, which it plays from now on."
     else:
         name = found.name
-    entry = await in_thread(partial(add_lore, folder_of_characters(), name, *parts))
+    entry = await in_thread(partial(add_lore, folder_of_characters(), name, title, keys, text))
     count = creation.restart_all(playing=name)
     brought = "is always shown" if entry.constant else f"is brought up by: {cut(', '.join(entry.keys), _KEYS)}"
     return f"{entry.title} stands in characters/{name}/lore/{ADDED}, and {brought}.{made} {restarted_text(count)}"
@@ -107,12 +119,17 @@ async def test(typed: TypedCommand) -> str:
     found = await found_of(character)
     if found is None or not found.pieces:
         return f"{character.key} knows no lore yet. To add a piece: {ADD_USAGE.replace('NAME', character.key)}"
+    scanner = scanner_for(character, found)
+    room = f"There is room for {scanner.budget} tokens at once."
+    return f"{activated_text(scanner.activate([typed.right]), character.key)}\n{room}"
+
+
+def scanner_for(character: Any, found: FoundCharacter) -> LoreScanner:
+    """Return what finds the lore that a line brings up, with as much room as an assistant's model has for it."""
     runner = server.runner_of(character)
     models = runner.models if runner is not None else ()
     book = found.character.lore
-    scanner = LoreScanner(book, window=models[0].config.context_tokens) if models else LoreScanner(book)
-    room = f"There is room for {scanner.budget} tokens at once."
-    return f"{activated_text(scanner.activate([typed.right]), character.key)}\n{room}"
+    return LoreScanner(book, window=models[0].config.context_tokens) if models else LoreScanner(book)
 
 
 async def delete(typed: TypedCommand) -> str:
@@ -121,8 +138,17 @@ async def delete(typed: TypedCommand) -> str:
     name = character.key
     if not typed.right or not typed.right.isdecimal():
         raise CommandRefused(f"Give the number of a piece: {DELETE_USAGE}. The numbers: assistant/lore {name}")
+    return await delete_piece(character, typed.right)
+
+
+async def delete_piece(character: Any, number: str) -> str:
+    """Delete a piece of lore that was added in the game, by its number, and say so.
+
+    Raises CharacterError, CommandRefused and ServiceNotRunning.
+    """
+    name = character.key
     found = await found_of(character)
-    piece = _numbered(found.pieces if found is not None else (), typed.right, name)
+    piece = _numbered(found.pieces if found is not None else (), number, name)
     assert found is not None
     if piece.file != ADDED:
         raise CommandRefused(

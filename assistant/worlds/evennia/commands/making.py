@@ -124,7 +124,11 @@ def start(typed: TypedCommand) -> Answer:
     """Start an assistant, or all of them; they start again after every restart of the game."""
     if typed.left.casefold() == _ALL:
         return _start_all()
-    character = find_assistant(typed.left, "assistant/start NAME (or: all)")
+    return start_one(find_assistant(typed.left, "assistant/start NAME (or: all)"))
+
+
+def start_one(character: Any) -> str:
+    """Start an assistant unless it runs, and say so. Raises SettingsError and ServiceNotRunning."""
     if server.runner_of(character) is not None:
         return f"{character.key} runs already. See: assistant/status {character.key}"
     creation.start_assistant(character)

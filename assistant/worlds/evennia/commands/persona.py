@@ -50,8 +50,11 @@ def persona(typed: TypedCommand) -> Answer:
     character = find_assistant(typed.left, PERSONA_USAGE)
     if typed.right is None:
         return _show(character)
-    if typed.right:
-        return play(character, typed.right)
+    return play(character, typed.right) if typed.right else play_no_more(character)
+
+
+def play_no_more(character: Any) -> str:
+    """Let an assistant play no character of its own, and say who it is now. Raises SettingsError."""
     before = creation.config_of(character).assistant.character
     creation.play_oneself(character)
     now = creation.config_of(character).assistant

@@ -44,19 +44,26 @@ def set_option(typed: TypedCommand) -> Answer:
     if known in _ELSEWHERE and typed.right:
         return _ELSEWHERE[known](replace(typed, left=name.strip()))
     if known == _NAME and typed.right:
-        return _rename(character, typed.right)
-    overrides = creation.settings_of(character)
-    taken_back = not typed.right
-    overrides = without_option(overrides, known) if taken_back else with_option(overrides, known, typed.right)
-    creation.change_settings(character, overrides)
-    shown = next(one for one in options_of(character) if one.name == known)
-    how = "again what the game says" if taken_back else "kept"
+        return rename(character, typed.right)
+    shown = change_option(character, known, typed.right)
+    how = "kept" if typed.right else "again what the game says"
     note = f" {renamed[1]}." if renamed else ""
     return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how}).{note}"
 
 
-def _rename(character: Any, name: str) -> str:
-    """Rename the assistant's character. Raises CommandRefused and SettingsError."""
+def change_option(character: Any, option: str, value: str) -> Option:
+    """Change one option, which needs no command of its own, and return it. An empty value takes it back.
+
+    Raises SettingsError; nothing is changed then.
+    """
+    overrides = creation.settings_of(character)
+    changed = with_option(overrides, option, value) if value else without_option(overrides, option)
+    creation.change_settings(character, changed)
+    return next(one for one in options_of(character) if one.name == option)
+
+
+def rename(character: Any, name: str) -> str:
+    """Rename the assistant's character, and say so. Raises CommandRefused and SettingsError."""
     old = character.key
     creation.check_new_name(name, character)
     if (taken := making.why_no_name(name)) and name.casefold() != old.casefold():
@@ -135,16 +142,26 @@ def meant_option(text: str, character: Any) -> str:
 def tools(typed: TypedCommand) -> Answer:
     """Show which tools an assistant may use, or grant and withdraw some."""
     character = find_assistant(typed.left, TOOLS_USAGE)
-    there = tools_of(character)
     if typed.right is not None:
-        overrides = creation.settings_of(character)
-        if typed.right.casefold() == _ALL:
-            overrides = without_option(overrides, "tools")
-        else:
-            overrides.setdefault("assistant", {})["tools"] = _chosen(
-                typed.right, _read_granted(character, there), there
-            )
-        creation.change_settings(character, overrides)
+        grant_tools(character, typed.right)
+    return tools_text(character)
+
+
+def grant_tools(character: Any, text: str) -> None:
+    """Grant the tools of "+tool -tool", of a list, or all. Raises CommandRefused and SettingsError."""
+    there = tools_of(character)
+    overrides = creation.settings_of(character)
+    if text.casefold() == _ALL:
+        overrides = without_option(overrides, "tools")
+    else:
+        chosen = _chosen(text, _read_granted(character, there), there)
+        overrides.setdefault("assistant", {})["tools"] = chosen
+    creation.change_settings(character, overrides)
+
+
+def tools_text(character: Any) -> str:
+    """Say which tools an assistant may use, and which not."""
+    there = tools_of(character)
     has = _read_granted(character, there)
     withheld = [name for name in there if name not in has]
     return (

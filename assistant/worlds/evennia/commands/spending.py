@@ -11,7 +11,7 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
 from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.loop.spending import TOTAL
+from assistant.loop.spending import TOTAL, AccountKind, kind_of_account
 from assistant.service.usage_store import UsageRow
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.console.showing import count_of, number, paragraph, table
@@ -30,10 +30,11 @@ MINUTE_USAGE = "assistant/budget player = 6 a minute"
 #: The limits of the whole game, and their names in its settings.
 GAME_WIDE = {"all": "total", "each": "assistant", "player": "player"}
 _MEANINGS = {"all": "all assistants together", "each": "each assistant", "player": "each player"}
-_UNITS = ("calls", "tokens", "money")
+UNITS = ("calls", "tokens", "money")
 _NONE = {"none", "no limit", "unlimited"}
 _DAYS, _MOST_DAYS = 7, 366
 _PLAYER, _PER_MINUTE = "player", "player_per_minute"
+_MOST_A_MINUTE = 1000
 #: So many players are shown by name: those who used most.
 _MOST_PLAYERS = 10
 _A_MINUTE = re.compile(r"\b([1-9]\d{0,2})\s*(?:times\s*)?(?:a|an|per|each|/)\s*min(?:ute)?\b", re.IGNORECASE)
@@ -46,18 +47,33 @@ def budget(typed: TypedCommand) -> Answer:
         return _limits(typed, creation.assistants())
     if typed.right is None:
         return _limits(typed, [find_assistant(typed.left, USAGE)])
-    if typed.left.casefold() == _PLAYER:
-        return _player(typed.right)
-    wanted = allowance(typed.right)
-    if (table_name := GAME_WIDE.get(typed.left.casefold())) is not None:
-        tables = game_overrides()
-        _put(tables, table_name, wanted)
-        return _for_the_game(tables, typed.left.casefold())
-    character = find_assistant(typed.left, USAGE)
+    if typed.left.casefold() in GAME_WIDE:
+        return limit_game(typed.left.casefold(), typed.right)
+    allowance(typed.right)
+    return limit_assistant(find_assistant(typed.left, USAGE), typed.right)
+
+
+def limit_game(which: str, text: str) -> str:
+    """Set what `which` of GAME_WIDE may use in a day, and say so. Raises CommandRefused and SettingsError."""
+    if which == _PLAYER:
+        return _player(text)
+    tables = game_overrides()
+    _put(tables, GAME_WIDE[which], allowance(text))
+    return _for_the_game(tables, which)
+
+
+def limit_assistant(character: Any, text: str) -> str:
+    """Set what one assistant may use in a day, and say so; an empty text takes its own limit back.
+
+    Raises CommandRefused and SettingsError.
+    """
     overrides = creation.settings_of(character)
-    _put(overrides, "assistant", wanted)
+    if text:
+        _put(overrides, "assistant", allowance(text))
+    else:
+        overrides.get("budget", {}).pop("assistant", None)
     creation.change_settings(character, overrides)
-    return f"{character.key} may use in a day: {_limit(creation.config_of(character).budget.assistant)}."
+    return f"{character.key} may use in a day: {limit_text(creation.config_of(character).budget.assistant)}."
 
 
 def allowance(text: str) -> dict[str, float]:
@@ -67,7 +83,7 @@ def allowance(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     at = 0
     while match := _AMOUNT.match(text, at):
-        units = [unit for unit in _UNITS if unit.startswith(match.group(2).casefold())]
+        units = [unit for unit in UNITS if unit.startswith(match.group(2).casefold())]
         if not units or units[0] in found:
             break
         amount = float(match.group(1))
@@ -82,7 +98,7 @@ def allowance(text: str) -> dict[str, float]:
 
 def _put(tables: dict[str, Any], name: str, limits: dict[str, float]) -> None:
     """Set one limit in tables of settings. All three units are written, so that none of a lower table applies."""
-    tables["budget"] = {**tables.get("budget", {}), name: {unit: limits.get(unit) for unit in _UNITS}}
+    tables["budget"] = {**tables.get("budget", {}), name: {unit: limits.get(unit) for unit in UNITS}}
 
 
 def _for_the_game(tables: dict[str, Any], which: str) -> str:
@@ -98,8 +114,18 @@ def _for_the_game(tables: dict[str, Any], which: str) -> str:
         raise
     creation.restart_all()
     minute = f" In a minute they are answered {_per_minute(config.budget)}." if which == _PLAYER else ""
-    limit = _limit(getattr(config.budget, GAME_WIDE[which])).replace("it wants", "they want")
+    limit = limit_text(getattr(config.budget, GAME_WIDE[which])).replace("it wants", "they want")
     return f"In a day {_MEANINGS[which]} may use: {limit}.{minute}"
+
+
+def limit_minute(text: str) -> str:
+    """Set how often each player is answered in a minute, a number or none, and say so. Raises CommandRefused."""
+    most = text.strip().casefold()
+    if most and most not in _NONE and not (most.isascii() and most.isdigit() and 0 < int(most[:9]) < _MOST_A_MINUTE):
+        raise CommandRefused(f"Give a whole number from 1 to {_MOST_A_MINUTE - 1}, or none.")
+    tables = game_overrides()
+    tables.setdefault("budget", {})[_PER_MINUTE] = int(most) if most.isdigit() else None
+    return _for_the_game(tables, _PLAYER)
 
 
 def _player(text: str) -> str:
@@ -125,10 +151,10 @@ def _limits(typed: TypedCommand, characters: Iterable[Any]) -> str:
         mine = creation.config_of(character).budget.assistant
         rows.append((character.key, *_row(mine, used.get(server.id_of(character)))))
     rows.append(("each player", *_row(game.player, None, is_used=False)))
-    players = [account for name, account in used.items() if name != TOTAL and not name.startswith("assistant:")]
+    players = [account for name, account in used.items() if kind_of_account(name) is AccountKind.PLAYER]
     players.sort(key=lambda account: (-account.spent.calls, account.name))
     rows += [(f"player {name_of(account.name)}", *_row(game.player, account)) for account in players[:_MOST_PLAYERS]]
-    lines = [table(("today", *_UNITS), rows, typed.width)]
+    lines = [table(("today", *UNITS), rows, typed.width)]
     if len(players) > _MOST_PLAYERS:
         lines.append(f"and {count_of(len(players) - _MOST_PLAYERS, 'more player')} who used less: assistant/usage 1")
     lines.append(paragraph(f"In a minute, each player is answered {_per_minute(game)}.", typed.width))
@@ -144,20 +170,21 @@ def _per_minute(budget: BudgetConfig) -> str:
 def _row(limits: AllowanceConfig, used: AccountState | None, *, is_used: bool = True) -> tuple[str, ...]:
     """Return the cells of one line; only the limits when `is_used` is false."""
     if not is_used:
-        most = [getattr(limits, unit) for unit in _UNITS]
+        most = [getattr(limits, unit) for unit in UNITS]
         return tuple("no limit" if one is None else f"up to {number(one)}" for one in most)
     spent = used.spent.plain() if used is not None else {}
-    return tuple(_of(spent.get(unit, 0), getattr(limits, unit)) for unit in _UNITS)
+    return tuple(_of(spent.get(unit, 0), getattr(limits, unit)) for unit in UNITS)
 
 
 def _of(spent: float, limit: float | None) -> str:
     return number(spent) if limit is None else f"{number(spent)} of {number(limit)}"
 
 
-def _limit(limits: AllowanceConfig) -> str:
+def limit_text(limits: AllowanceConfig) -> str:
+    """Say what may be used in a day."""
     parts = [
         f"{number(amount)} {unit.removesuffix('s') if amount == 1 else unit}"
-        for unit in _UNITS
+        for unit in UNITS
         if (amount := getattr(limits, unit)) is not None
     ]
     return ", ".join(parts) or "as much as it wants"
@@ -187,9 +214,8 @@ async def _usage(typed: TypedCommand, character: Any, days: int) -> str:
         mine = [row for row in rows if row.account == server.id_of(character)]
         return _by_day(typed, mine, f"{character.key}, {span}")
     total = [row for row in rows if row.account == TOTAL]
-    others = [row for row in rows if row.account != TOTAL]
-    assistants = [row for row in others if row.account.startswith("assistant:")]
-    players = [row for row in others if not row.account.startswith("assistant:")]
+    assistants = [row for row in rows if kind_of_account(row.account) is AccountKind.ASSISTANT]
+    players = [row for row in rows if kind_of_account(row.account) is AccountKind.PLAYER]
     parts = [_by_day(typed, total, f"All assistants, {span}")]
     parts += [_by_account(typed, assistants, "By assistant")] if assistants else []
     parts += [_by_account(typed, players, "By player")] if players else []
@@ -200,7 +226,7 @@ def _by_day(typed: TypedCommand, rows: list[UsageRow], head: str) -> str:
     if not rows:
         return f"{head}: nothing was used."
     shown = [(row.day.isoformat(), number(row.calls), number(row.tokens), number(row.money)) for row in rows]
-    return f"{head}:\n{table(('day', *_UNITS), shown, typed.width)}"
+    return f"{head}:\n{table(('day', *UNITS), shown, typed.width)}"
 
 
 def _by_account(typed: TypedCommand, rows: list[UsageRow], head: str) -> str:
@@ -211,7 +237,7 @@ def _by_account(typed: TypedCommand, rows: list[UsageRow], head: str) -> str:
             sums[row.account][at] += amount
     most_first = sorted(sums.items(), key=lambda one: (-one[1][1], one[0]))
     shown = [(name_of(account), *map(number, amounts)) for account, amounts in most_first]
-    return f"{head}:\n{table(('who', *_UNITS), shown, typed.width)}"
+    return f"{head}:\n{table(('who', *UNITS), shown, typed.width)}"
 
 
 def name_of(account: str) -> str:

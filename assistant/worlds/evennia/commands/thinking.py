@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +11,10 @@ from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_b
 from assistant.config.schema import ModelConfig
 from assistant.config.settings import SettingsError
 from assistant.errors import KeyReferenceError, NoModelError
-from assistant.keys.reference import check_reference
 from assistant.models.bound_keys import binding_of
 from assistant.service.host import IN_THE_GAME
 from assistant.worlds.evennia import creation, server
+from assistant.worlds.evennia.commands.typed_keys import KEY_USAGE, check_reference_typed, is_reference, refuse_keys
 from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence
 from assistant.worlds.evennia.console.typed_command import (
     WORK,
@@ -28,20 +27,17 @@ from assistant.worlds.evennia.console.typed_command import (
 from llm import BadCredential
 
 USAGE = "assistant/provider NAME = PROVIDER [MODEL] [URL] [env:VARIABLE or file:PATH]"
-KEY_USAGE = "assistant/key NAME = env:VARIABLE (or file:PATH)"
-NO_LITERAL_KEY = (
-    "A key is never typed out here: nothing was changed, and what you typed is not repeated. Put the key into an "
-    "environment variable of the server or into a file that only it may read, then type: {usage}. If it was a "
-    "real key, replace it at its provider: the line you typed may stand in logs and in your scrollback."
-)
+MODEL_USAGE = "assistant/model NAME = MODEL"
 #: With this word at the end a change is kept without being tried.
 FORCE = "force"
-_REFERENCE = re.compile(r"(?:env|file|keyring):", re.IGNORECASE)
-#: The beginnings of keys of the usual providers, and what only a key looks like: long, with letters and digits mixed.
-_LIKE_A_KEY = re.compile(
-    r"(?:sk|pk|rk|gsk|xai|tvly|pplx|hf|key)[-_]\w[\w-]{11,}|AIza[\w-]{20,}|(?=[^\d\s]*\d)(?=[\d_-]*[A-Za-z])\w{28,}"
-)
-_SHORTEST_TO_HIDE = 16
+
+
+class ModelRefused(CommandRefused):
+    """A change that was not kept because the model did not answer. `cause` says why, and not how to force it."""
+
+    def __init__(self, text: str, cause: str) -> None:
+        super().__init__(text)
+        self.cause = cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ def parse_change(text: str) -> ModelChange:
     words = words[:-1] if force else words
     refuse_keys(words)
     urls = [word for word in words if "://" in word]
-    keys = [word for word in words if _REFERENCE.match(word) and word not in urls]
+    keys = [word for word in words if is_reference(word) and word not in urls]
     rest = [word for word in words if word not in urls and word not in keys]
     if len(urls) > 1 or len(keys) > 1:
         raise CommandRefused(f"Give one address and one key at most: {USAGE}")
@@ -77,6 +73,31 @@ def parse_change(text: str) -> ModelChange:
     return ModelChange(provider, "".join(rest), "".join(urls), "".join(keys) or None, force)
 
 
+def parse_model(text: str) -> ModelChange:
+    """Read what the words of /model ask for. Raises CommandRefused."""
+    words, force = _without_force(text)
+    refuse_keys(words)
+    if len(words) > 1:
+        raise CommandRefused(f"Give one model, without spaces in its name: {MODEL_USAGE}")
+    return ModelChange(model="".join(words), force=force)
+
+
+def parse_key(text: str, character: Any) -> ModelChange:
+    """Read what the words of /key ask for. Raises CommandRefused for what is no reference, without repeating it."""
+    words, force = _without_force(text)
+    reference = " ".join(words)
+    if reference:
+        _check(reference, creation.config_of(character).model, character.key)
+    return ModelChange(key=reference, force=force)
+
+
+def _without_force(text: str) -> tuple[list[str], bool]:
+    """Return the words, and whether the word `force` stood behind them."""
+    words = text.split()
+    force = len(words) > 1 and words[-1].casefold() == FORCE
+    return words[:-1] if force else words, force
+
+
 def provider(typed: TypedCommand) -> Answer:
     """Show the provider and the choices, or change it."""
     character = find_assistant(typed.left, USAGE)
@@ -87,17 +108,10 @@ def provider(typed: TypedCommand) -> Answer:
 
 def model(typed: TypedCommand) -> Answer:
     """Show the model, or change to another one of the same provider."""
-    usage = "assistant/model NAME = MODEL"
-    character = find_assistant(typed.left, usage)
+    character = find_assistant(typed.left, MODEL_USAGE)
     if typed.right is None:
-        return f"{_current(character)}\nTo change the model: {usage}"
-    words = typed.right.split()
-    force = len(words) > 1 and words[-1].casefold() == FORCE
-    words = words[:-1] if force else words
-    refuse_keys(words)
-    if len(words) > 1:
-        raise CommandRefused(f"Give one model, without spaces in its name: {usage}")
-    return _change(typed, character, ModelChange(model="".join(words), force=force))
+        return f"{_current(character)}\nTo change the model: {MODEL_USAGE}"
+    return _change(typed, character, parse_model(typed.right))
 
 
 def key(typed: TypedCommand) -> Answer:
@@ -106,12 +120,7 @@ def key(typed: TypedCommand) -> Answer:
     if typed.right is None:
         reference = creation.config_of(character).model.key
         return f"{character.key} has {f'the key {reference}' if reference else 'no key'}. To change it: {KEY_USAGE}"
-    words = typed.right.split()
-    force = len(words) > 1 and words[-1].casefold() == FORCE
-    reference = " ".join(words[:-1] if force else words)
-    if reference:
-        _check(reference, creation.config_of(character).model, character.key)
-    return _change(typed, character, ModelChange(key=reference, force=force))
+    return _change(typed, character, parse_key(typed.right, character))
 
 
 def reload(_: TypedCommand) -> Answer:
@@ -119,18 +128,6 @@ def reload(_: TypedCommand) -> Answer:
     server.service().settings_changed()
     count = creation.restart_all()
     return f"The keys are read again, and every server may be asked anew. Started anew: {count}. See: assistant/status"
-
-
-def check_reference_typed(reference: str, usage: str) -> None:
-    """Raise Refused for what is no reference to a key, without repeating it. `usage` is what to type."""
-    bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference
-    if bare == reference or _LIKE_A_KEY.fullmatch(bare):
-        _hide(bare)
-        raise CommandRefused(NO_LITERAL_KEY.format(usage=usage))
-    try:
-        check_reference(reference)
-    except KeyReferenceError as error:
-        raise CommandRefused(f"{sentence(str(error))} Type: {usage}") from None
 
 
 def _check(reference: str, config: ModelConfig, name: str) -> None:
@@ -141,20 +138,6 @@ def _check(reference: str, config: ModelConfig, name: str) -> None:
             f"The provider {config.provider} takes no key. Name one that does, with its key in the same line: "
             f"{USAGE.replace('NAME', name)}"
         )
-
-
-def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
-    """Raise Refused when one of the words looks like a key."""
-    if found := [word for word in words if _LIKE_A_KEY.fullmatch(word)]:
-        for word in found:
-            _hide(word)
-        raise CommandRefused(NO_LITERAL_KEY.format(usage=usage))
-
-
-def _hide(key: str) -> None:
-    """Register a key that was typed after all, so that no log shows it from now on."""
-    if len(key) >= _SHORTEST_TO_HIDE and " " not in key:
-        server.SECRETS.add(key)
 
 
 def _current(character: Any) -> str:
@@ -169,22 +152,47 @@ def _current(character: Any) -> str:
 
 
 def _change(typed: TypedCommand, character: Any, wanted: ModelChange) -> Answer:
-    """Keep the change at once when that is forced, else when the model has answered."""
-    overrides = apply_change(creation.settings_of(character), creation.config_of(character).model, wanted)
-    config = creation.config_with(overrides)
+    """Keep the change at once when that is forced, else when the model has answered, as `change_model` does."""
     if wanted.force:
-        return f"Kept without being tried.{_keep(character, overrides, wanted)} {_current(character)}"
+        return _keep_untried(character, wanted)
+    config = _changed(character, wanted)
     server.service()
     typed.say(f"Asking the model that {character.key} shall think with ...")
-    return _try_model(character, config.model, wanted)
+    return _try_model(character, config, wanted)
+
+
+async def change_model(character: Any, wanted: ModelChange) -> str:
+    """Keep the change, at once when that is forced, else when the model has answered; say what came of it.
+
+    Raises ModelRefused when it does not answer, CommandRefused, SettingsError and ServiceNotRunning. Cancelling ends
+    the question, and keeps nothing.
+    """
+    if wanted.force:
+        return _keep_untried(character, wanted)
+    return await _try_model(character, _changed(character, wanted), wanted)
+
+
+def _changed(character: Any, wanted: ModelChange) -> ModelConfig:
+    """Return how an assistant's model would be configured. Raises SettingsError."""
+    overrides = apply_change(creation.settings_of(character), creation.config_of(character).model, wanted)
+    return creation.config_with(overrides).model
+
+
+def _keep_untried(character: Any, wanted: ModelChange) -> str:
+    overrides = apply_change(creation.settings_of(character), creation.config_of(character).model, wanted)
+    creation.config_with(overrides)
+    return f"Kept without being tried.{_keep(character, overrides, wanted)} {_current(character)}"
 
 
 async def _try_model(character: Any, config: ModelConfig, wanted: ModelChange) -> str:
-    """Ask the model; if it answers, keep the change and say so. Raises CommandRefused with the cause if it does not."""
+    """Ask the model; if it answers, keep the change and say so. Raises ModelRefused with the cause if it does not."""
     try:
         answered = await server.service().try_model(config, wanted.key or "")
     except (NoModelError, KeyReferenceError, SettingsError) as error:
-        raise CommandRefused(_explain(error, character.key, config)) from error
+        cause = _explain(error, character.key, config)
+        raise ModelRefused(
+            f"{cause}\nTo keep the change all the same, put the word {FORCE} at its end.", cause
+        ) from error
     if not character.pk:
         raise CommandRefused("It answered, but the assistant was deleted meanwhile.")
     # Other settings that were changed while the model was asked are kept.
@@ -254,7 +262,6 @@ def _explain(error: Exception, name: str, config: ModelConfig) -> str:
     elif not config.key and (isinstance(error.__cause__, BadCredential) or "needs a key" in str(error)):
         example = f"assistant/provider {name} = {_words(config)} {usual_key(config.provider)}"
         hints.append(f"Name the key in the same line, as in: {example}")
-    hints.append(f"To keep the change all the same, put the word {FORCE} at its end.")
     return "\n".join(hints)
 
 

@@ -31,6 +31,7 @@ from assistant.worlds.evennia.console.typed_command import (
     runner_of,
     split_assistant,
 )
+from assistant.worlds.evennia.console.web_address import page_address
 from llm.messages import Message
 from resilience.http.request import origin_of
 
@@ -45,7 +46,9 @@ def status(typed: TypedCommand) -> Answer:
     """Show the state of one assistant, or of all of them with the servers of their models."""
     if typed.left:
         return _one(find_assistant(typed.left, "assistant/status [NAME]"))
-    return "\n".join([list_text(typed), *troubles_of(None), *_servers(None)])
+    address = page_address()
+    where = [f"All of it on a page, for Admins logged in to the web site: {address}"] if address else []
+    return "\n".join([list_text(typed), *troubles_of(None), *_servers(None), *where])
 
 
 async def _one(character: Any) -> str:

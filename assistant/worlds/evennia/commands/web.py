@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Coroutine
 from typing import Any
+
+from twisted.internet.defer import Deferred
 
 from assistant.config.options import Option, merged, web_options, with_web_option, without_web_option
 from assistant.config.settings import SettingsError
 from assistant.models.bound_keys import usual_url
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.setting import option_text
-from assistant.worlds.evennia.commands.thinking import check_reference_typed, refuse_keys
+from assistant.worlds.evennia.commands.typed_keys import check_reference_typed, refuse_keys
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, table
 from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand, match_name
 from assistant.worlds.evennia.stored import (
@@ -60,6 +63,14 @@ def web(typed: TypedCommand) -> Answer:
     name = _meant_option(" ".join(words))
     if value is None:
         return _one(typed, name)
+    return change_web_option(name, value)
+
+
+def change_web_option(name: str, value: str) -> Coroutine[Deferred[Any], Any, str]:
+    """Change one setting of the web, for the whole game, and return a sentence. An empty value takes it back.
+
+    Raises CommandRefused, SettingsError and JournalError; nothing is changed then.
+    """
     refuse_keys(_SPLIT.split(value), KEY_USAGE)
     tables = game_overrides()
     if name in _WORDS.values():
@@ -79,11 +90,12 @@ def _meant_option(text: str) -> str:
 
 
 def _one(typed: TypedCommand, name: str) -> str:
-    option = next(one for one in _options() if one.name == name)
+    option = next(one for one in options_of_the_web() if one.name == name)
     return option_text(option, "assistant/web ", typed.width)
 
 
-def _options() -> list[Option]:
+def options_of_the_web() -> list[Option]:
+    """Return the settings of the web, which count for the whole game."""
     return web_options(creation.config_with({}), game_overrides())
 
 
@@ -111,7 +123,7 @@ def _show(typed: TypedCommand) -> str:
         if rows:
             lines.append(table(("left in this hour", "searches", "pages"), rows, typed.width))
     lines.append(f"There are, for searches: {join_names(SEARCH_PROVIDERS)}; for pages: {join_names(READ_PROVIDERS)}.")
-    rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in _options()]
+    rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in options_of_the_web()]
     lines += [table(("*", "option", "value", "meaning"), rows, typed.width)]
     lines += [f"* is set in the game. To read one whole: assistant/web OPTION. To change it: {USAGE}"]
     return "\n".join(line if "\n" in line else paragraph(line, typed.width) for line in lines)
@@ -186,7 +198,7 @@ async def _store_change(tables: dict[str, Any], what: str, entered: str = "") ->
     if before.get("web") != tables.get("web"):
         creation.restart_all()
         await service.web.end_former()
-    shown = [one.value for one in _options() if one.name == what] or [_named(what)]
+    shown = [one.value for one in options_of_the_web() if one.name == what] or [_named(what)]
     kept = f"Kept: {f'{what} = ' if hasattr(config, what) else ''}{cut(shown[0], _SHOWN)}."
     if not config.search_provider:
         return f"{kept} The web is off: no assistant searches or reads it. To switch it on: assistant/web on"

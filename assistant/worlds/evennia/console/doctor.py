@@ -18,6 +18,7 @@ from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
 from assistant.starting import shadowed
 from assistant.worlds.evennia import creation, server
+from assistant.worlds.evennia.console import web_address
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 #: The settings that say where the game listens, each with the setting that must be on for it to do so.
@@ -41,8 +42,9 @@ PRAGMAS_CURE = (
 
 
 async def findings() -> list[Finding]:
-    """Check packages, the service, settings, the reactor, the game's database and the ports that others can reach."""
-    return [packages(), service_in_use(), *renamed(), reactor_in_use(), pragmas_in_force(), *ports()]
+    """Check packages, the service, settings, the reactor, the game's database, ports that others reach, the page."""
+    page = web_address.page_findings()
+    return [packages(), service_in_use(), *renamed(), reactor_in_use(), pragmas_in_force(), *ports(), *page]
 
 
 def counters(runner: AssistantRunner) -> Iterable[Finding]:

@@ -1,0 +1,69 @@
+"""Runs the page's work with the game's database in threads, and turns errors of the commands into those of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from django.db import connections
+from twisted.internet.defer import CancelledError
+
+from assistant.characters import CharacterError
+from assistant.errors import AssistantError, KeyReferenceError, ServiceNotRunning
+from assistant.page.ports import InvalidInput, Unavailable
+from assistant.worlds.evennia.accounts import AccountTaken
+from assistant.worlds.evennia.commands.thinking import ModelRefused
+from assistant.worlds.evennia.console.typed_command import CommandRefused, scrub
+from resilience import Deadline, DeadlineExceeded
+from resilience.background import DaemonThreads, Full
+
+#: How many threads there are, how many calls may wait for one, and how long a call may take, in seconds.
+_THREADS, _WAITING, _SECONDS = 2, 64, 10.0
+_BUSY = "the game's database is busy: try again in a moment"
+T = TypeVar("T")
+
+
+class DatabaseThreads:
+    """A few threads for the game's database. Each piece of work has a connection of its own, closed behind it."""
+
+    # Any: the reactor as clock and as what threads call back.
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self._threads: DaemonThreads[Any] = DaemonThreads(reactor, "page", _THREADS, _WAITING)
+
+    async def __call__(self, work: Callable[[], T], /) -> T:
+        """Return what `work` returns, or raise its error. Raises Unavailable when the database does not keep up."""
+        try:
+            deadline = Deadline.after(self._reactor, _SECONDS)
+            result: T = await deadline.bound(self._threads.run(lambda: _with_own_connection(work)))
+        except (Full, DeadlineExceeded) as error:
+            raise Unavailable(_BUSY) from error
+        return result
+
+    def close(self) -> None:
+        """End the threads; work that waits is cancelled."""
+        self._threads.close()
+
+
+def _with_own_connection(work: Callable[[], T]) -> T:
+    """Do the work, and close the connections to the database that this thread opened for it."""
+    try:
+        return work()
+    finally:
+        connections.close_all()
+
+
+@contextmanager
+def page_errors() -> Iterator[None]:
+    """Turn the errors of the functions behind the commands into those of the page. SettingsError goes through."""
+    try:
+        yield
+    except CancelledError:
+        raise
+    except ModelRefused as error:
+        raise InvalidInput(scrub(error.cause)) from error
+    except (CommandRefused, CharacterError, KeyReferenceError, AccountTaken) as error:
+        raise InvalidInput(scrub(error.sentence if isinstance(error, AssistantError) else str(error))) from error
+    except ServiceNotRunning as error:
+        raise Unavailable(str(error)) from error
