@@ -13,6 +13,7 @@ from typing import Any
 from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import NobodyWatches, Observer
+from assistant.events.watching import Watchers
 from assistant.journal import MemoryJournal, StreamEntry
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
@@ -22,7 +23,7 @@ from assistant.runtime.storage import JournalFile, MemoryFile, Storage
 from assistant.worlds.embedded.hamlet import Place, Room
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from benchmarks.canned import MODEL, history
-from llm import Capabilities, LLMProvider, get_provider
+from llm import CallReports, Capabilities, LLMProvider, get_provider
 from llm.messages import Message, Role, Text
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry, Status
@@ -136,6 +137,7 @@ class Village:
         self.scheduler = Scheduler(reactor)
         self._launcher = Launcher()
         self._capabilities = Capabilities()
+        self._watchers, self._reports = Watchers(), CallReports()
         self._registry = Registry(GAME_TOOLS)
         described = "A small room with a desk under the window, and a shelf of books that nobody has dusted."
         places = [Room(f"room{number}", f"Room {number}", described, (), (THING,)) for number in range(rooms)]
@@ -205,6 +207,8 @@ class Village:
             observer=observer or NobodyWatches(),
             budget=BudgetConfig(),
             scheduler=self.scheduler,
+            watchers=self._watchers,
+            reports=self._reports,
         )
         return build_assistant(
             AssistantConfig(**{"join_seconds": 0, "max_run_tokens": 10_000_000, **tenant.settings}), [chosen], around
