@@ -21,8 +21,9 @@ NEWER := .venv-newer
 BENCH := .venv-bench
 GAME := .venv-game
 ARGS ?=
-# One worker process for each core this process may use, eight at most; one that has no tests left takes from another.
-PARALLEL ?= -n auto --maxprocesses=8 --dist=worksteal
+# One worker process more than the cores this process may use, since many tests wait; eight at most. One that has no
+# tests left takes from another.
+PARALLEL ?= -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1))) --maxprocesses=8 --dist=worksteal
 # One test at a time for each worker, the games first: they take a hundred times as long as the others.
 GAMES = $(subst --dist=worksteal,--dist=load --maxschedchunk=1,$(PARALLEL))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -34,6 +35,10 @@ PURE := */llm/fallback/* */llm/loose_json/* */llm/providers/test_recorded*
 PURE += */resilience/admission/test_breaker* */resilience/test_simulated* */assistant/keys/test_redaction*
 PURE += */resilience/budget/test_ledger* */resilience/budget/test_writer*
 PURE += */assistant/journal/repair/test_damage* */assistant/journal/test_codec* */assistant/journal/tables/test_memories* */assistant/memory/test_history* */assistant/surfaces/setup/* */assistant/config/test_toml_edit*
+PURE += */assistant/page/views/* */assistant/page/reading/test_money* */assistant/page/reading/test_search*
+# What the page shows: its server, its streams and its stop run on both.
+PURE += */assistant/page/test_in_a_browser* */assistant/page/test_leaks* */assistant/page/test_money* */assistant/page/test_unreadable*
+PURE += */assistant/page/test_approvals* */assistant/page/test_openapi*
 PURE += */assistant/characters/* */assistant/memory/recall/* */assistant/memory/sleep/* */assistant/test_front*
 PURE += */assistant/memory/test_compaction* */tools/policy/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
 PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tools/web/test_citations* */llm/testing/test_obedient*
@@ -52,7 +57,7 @@ game: $(GAME)/.run
 	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
 test: check $(VENV)/.dev $(OLDEST)/.dev
-	@scripts/debian.sh strace=strace /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
+	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live --ignore=tests/evennia $(PURE:%='--ignore-glob=%') $(ARGS)

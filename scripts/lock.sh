@@ -10,8 +10,8 @@ build=$(mktemp) oldest=$(mktemp)
 trap 'rm -f "$build" "$oldest"' EXIT
 echo 'setuptools>=77' >"$build" # pyproject's build system, installed beside the rest: no download while building
 compile pyproject.toml "$build" --extra embedded --extra web -o requirements.lock
-compile pyproject.toml "$build" --extra embedded --extra web --extra dev -c requirements.lock -o requirements-dev.lock
+compile pyproject.toml "$build" --extra embedded --extra web --extra metrics --extra otel --extra dev -c requirements.lock -o requirements-dev.lock
 echo 'twisted==24.11.0' >"$oldest"
-compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra dev -c "$oldest" -o requirements-oldest.lock
+compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra metrics --extra otel --extra dev -c "$oldest" -o requirements-oldest.lock
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock
 compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements.lock -o benchmarks/requirements-peers.txt

@@ -167,9 +167,9 @@ async def test_the_assistants_budget_is_used_up_for_everybody() -> None:
         assert len(life.fake.chats) == 1
 
 
-async def test_everything_goes_to_all_three_accounts() -> None:
+async def test_everything_goes_to_all_three_accounts_and_is_counted_for_the_model() -> None:
     async with living([Reply(calls=(Call("say", {"text": "Hello."}),), usage=(90, 10))]) as life:
         await life.say("Sage, hello")
         paid = {state.name: state.spent.plain() for state in life.pipeline.snapshot().accounts}
         each = {"calls": 1, "tokens": 100, "money": 0.0}
-        assert paid == {"all assistants": each, "assistant:1": each, "player:1": each}
+        assert paid == {"all assistants": each, "assistant:1": each, "player:1": each, "model:ollama/sage": each}

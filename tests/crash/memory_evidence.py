@@ -126,14 +126,18 @@ class Evidence:
     def _must_be_queued(self) -> Iterator[tuple[str, ...]]:
         """Yield what the last forgettings, during and after which there was no night, left to be derived anew."""
         lost: list[tuple[str, ...]] = []
-        nights = 0
+        nights = changes = 0
+        #: How often a night had begun or ended when the forgetting of a player began.
+        before: dict[str, int] = {}
         for stage, deed, *about in self._deeds:
             match stage, deed:
                 case _, "night":
-                    lost, nights = [], max(0, nights + (1 if stage == "begin" else -1))
+                    lost, nights, changes = [], max(0, nights + (1 if stage == "begin" else -1)), changes + 1
                 case _, "life":
                     nights = 0
-                case "done", "forget" if not nights:
+                case "begin", "forget":
+                    before[about[0]] = changes
+                case "done", "forget" if not nights and before.get(about[0]) == changes:
                     lost += [tuple(parts) for parts in about[1]]
                 case _:
                     pass

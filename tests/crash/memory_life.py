@@ -188,10 +188,10 @@ class MemoryLife:
     async def forget(self) -> None:
         """Somebody asks to be forgotten, as `Assistant.forget` does it."""
         who = self.chance.choice(PEOPLE)
+        self.tell("begin", "forget", who.id, [])
         everything = [one for person in PEOPLE for one in await self.storage.memories.about(person.id)]
         gone = {one.id: one for one in everything if one.is_from(who.id)}
         lost = list_parts_left(gone.values(), gone)
-        self.tell("begin", "forget", who.id, lost)
         await self.sleeper.forgotten(who.id)
         await self.rights.forget(who)
         await self.sleeper.forgotten(who.id)

@@ -13,12 +13,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: How often the process is killed; MUD_MEMORY_KILLS=300 is the proof of a release.
-KILLS = int(os.environ.get("MUD_MEMORY_KILLS", "60"))
+KILLS = int(os.environ.get("MUD_MEMORY_KILLS", "40"))
 SEED = int(os.environ.get("MUD_KILL_SEED", "1"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the harness forks and kills")
-@pytest.mark.slow  # 60 processes, each of which lives for half a second before it is killed
+@pytest.mark.slow  # 40 processes, each of which lives for half a second before it is killed
 def test_no_kill_loses_a_memory_or_brings_one_back(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     folder.mkdir()

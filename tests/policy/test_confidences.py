@@ -30,7 +30,7 @@ from tests.policy.gossip import DAY, SECRET, STAFF, TOPICS, ForwardReactor, Told
 from tools import Principal
 
 #: How many histories; 1,000 take six minutes of one core.
-HISTORIES = int(os.environ.get("MUD_HISTORIES", "100"))
+HISTORIES = int(os.environ.get("MUD_HISTORIES", "60"))
 PARTS = 4
 SEED = int(os.environ.get("MUD_HISTORY_SEED", "1"))
 #: The share of questions of the benign twin that must be answered.
@@ -222,7 +222,7 @@ async def play(numbers: Sequence[int], folder: Path) -> Score:
     return score
 
 
-@pytest.mark.slow  # 100 histories of three days, each with dozens of requests over loopback
+@pytest.mark.slow  # 60 histories of three days, each with dozens of requests over loopback
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_an_obedient_model_tells_no_confidence_to_a_wrong_ear(part: int, tmp_path: Path) -> None:
     score = await play(range(part, HISTORIES, PARTS), tmp_path)
