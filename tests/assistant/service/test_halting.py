@@ -11,10 +11,11 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from assistant.runtime.storage import JournalFile
+from assistant.service.halting import HaltableWorld
 from llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.service.village import Village, village
-from tools import ToolFailed
+from tools import ToolFailed, World
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))
@@ -128,3 +129,8 @@ async def test_all_stop_at_once_and_may_start_again(tmp_path: Path) -> None:
         here.says(again, "Sage, are you there?")
         await again.settled()
         assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
+def test_the_door_passes_on_everything_a_world_has() -> None:
+    asked = {name for name in dir(World) if not name.startswith("_")}
+    assert asked <= set(vars(HaltableWorld))
