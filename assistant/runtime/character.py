@@ -179,7 +179,7 @@ class Assistant:
             try:
                 forgotten = await self.rights.forget(who)
             finally:
-                self.context.approvals.forget(who.id)
+                self.context.approvals.forget(who)
                 self.context.watchers.forget(self.context.me.id)
             await self._sleep.forgotten(who.id)
             return forgotten

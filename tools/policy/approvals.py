@@ -10,6 +10,7 @@ again for an hour, for the same requester (`stand`).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ SECONDS = 300.0
 MOST = 20
 #: How long the same exact call may be made again, where a person allowed that, in seconds.
 STANDING_SECONDS = 3600.0
+_SOMEBODY = "somebody"
 NO_REQUEST = "There is no request {number} that waits."
 #: Why a request may be gone, for a person who names one that is not there.
 ENDS = "A request ends after five minutes, when what it was for has changed, and when the game restarts: ask again."
@@ -174,10 +176,18 @@ class Approvals:
         """End all standing permissions."""
         self._standing = ()
 
-    def forget(self, requester: str) -> None:
-        """Drop what the person with this id asked for: requests, approvals, and what may be made again for them."""
-        self._asked = {key: one for key, one in self._asked.items() if key[1] != requester}
-        self._standing = tuple(pair for pair in self._standing if pair[0][1] != requester)
+    def forget(self, who: Principal) -> None:
+        """Drop what this person asked for: requests, approvals, and what may be made again for them.
+
+        Other people's requests stay, and no longer name them.
+        """
+        name = re.compile(rf"\b{re.escape(who.name)}\b")
+        self._asked = {
+            key: replace(one, because=name.sub(_SOMEBODY, one.because))
+            for key, one in self._asked.items()
+            if key[1] != who.id
+        }
+        self._standing = tuple(pair for pair in self._standing if pair[0][1] != who.id)
 
     def take(self, number: int) -> Pending | None:
         """Take out the approval with this number; None when there is none. Only its holder can then use it."""

@@ -15,7 +15,7 @@ from assistant.events.outcome import Outcome
 from assistant.events.trace import StepTrace
 from assistant.page.live.deltas import Delta
 from assistant.page.live.describing import approval_data, heard_data, outcome_data, step_data
-from assistant.page.live.looking import Change, Sighting, changes, circuit_data, look
+from assistant.page.live.looking import Change, Sighting, changes, circuit_data, look, without_words
 from assistant.page.live.ring import EventRing, Published
 from assistant.page.ports import Visitor
 from assistant.page.values.live import LiveEvent, LiveKind
@@ -147,6 +147,7 @@ class LiveHub:
     def forget(self, me: str) -> None:
         """Drop the words that came by way of this assistant: a player is forgotten."""
         self._ring.forget(me)
+        self._seen = without_words(self._seen, me)
         self._words = {run: words for run, words in self._words.items() if run[0] != me}
 
     def heard(self, me: str, event: Event, attention: Attention) -> None:

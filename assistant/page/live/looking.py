@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assistant.loop.spending import TOTAL
@@ -37,6 +37,15 @@ def look(service: AssistantService) -> Sighting:
     waiting = {(me, one.number): one for me, asked in parts.approvals.items() for one in asked.pending()}
     states = {me: (state_of(runner), runner.trouble) for me, runner in service.runners.items()}
     return Sighting(states, {one.origin: one for one in service.pipeline.servers()}, waiting, spent)
+
+
+def without_words(seen: Sighting, me: str) -> Sighting:
+    """Return what was seen, without the words and names in this assistant's requests for leave."""
+    approvals = {
+        key: replace(one, shown="", because="", requester=None) if key[0] == me else one
+        for key, one in seen.approvals.items()
+    }
+    return replace(seen, approvals=approvals)
 
 
 def state_of(runner: AssistantRunner) -> str:

@@ -215,6 +215,18 @@ def test_what_nobody_approved_or_asked_for_gets_no_standing_permission(office: O
     assert office.approvals.stand(office.given(who=None)) is None
 
 
+def test_a_forgotten_person_asked_for_nothing_and_is_named_in_no_request(office: Office) -> None:
+    office.approvals.stand(office.given())
+    office.ask(who=ANNA)
+    because = "Why: in its view is what Anna (a player) wrote, and Annabel said"
+    office.approvals.request(CALL, NEED, BEN, because)
+    office.approvals.forget(ANNA)
+    [left] = office.approvals.pending()
+    assert left.because == "Why: in its view is what somebody (a player) wrote, and Annabel said"
+    assert office.approvals.standing() == ()
+    assert not office.use(who=ANNA)
+
+
 def test_the_digest_of_a_request_is_that_of_its_call(office: Office) -> None:
     assert digest_of(office.ask()) == digest(CALL, NEED)
     without = replace(NEED, commands=(), permission=9)

@@ -185,6 +185,27 @@ async def test_a_forgotten_player_is_in_no_later_stream_and_no_kept_request(tmp_
         assert "Quimby" not in (await page.browser(start)).bytes.decode()
 
 
+async def test_what_a_forgotten_player_asked_leave_for_goes_without_their_words(tmp_path: Path) -> None:
+    clock = Clock()
+    async with watched(tmp_path, answering(), clock=clock) as page:
+        sage = page.here.start(page.settings())
+        await sage.settled()
+        browser = await page.browser()
+        assert sage.assistant is not None
+        call = ToolCall("c", "execute_command", {"command": "dig Quimby"})
+        sage.assistant.context.approvals.request(call, Requirement(3), ANN, "Why: Ann wrote of Quimby")
+        clock.advance(1)
+        await until(lambda: len(browser.of("approval")) == 1)
+        assert "Quimby" in browser.bytes.decode()
+        later = len(browser.bytes)
+        await sage.assistant.forget(ANN)
+        clock.advance(1)
+        await until(lambda: len(browser.of("approval")) == 2)
+        gone = browser.of("approval")[1]
+        assert (gone["what"], gone["number"], gone["tool"]) == ("decided", 1, "execute_command")
+        assert not [name for name in ("Quimby", "Ann") if name in browser.bytes[later:].decode()]
+
+
 async def test_a_viewer_gets_no_words(tmp_path: Path) -> None:
     async with watched(tmp_path, answering(Reply("Quimby is a fine name.", chunk_size=4))) as page:
         sage = page.here.start(page.settings())
