@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from twisted.internet.defer import CancelledError, Deferred, gatherResults
+from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
 from twisted.internet.interfaces import IReactorProcess, IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -74,6 +74,11 @@ class _Restarts:
 
 def _ignore(_: object) -> None:
     """Ignore news that has no listener."""
+
+
+def _unwrap(failure: Failure) -> Failure:
+    """Return the failure within the one of `gatherResults`: a cancelled wait is no failed one."""
+    return failure.value.subFailure if isinstance(failure.value, FirstError) else failure
 
 
 class EmbeddedModel:
@@ -139,7 +144,7 @@ class EmbeddedModel:
         if work is not None:
             work.cancel()
         gone = [child.stop() for child in children]
-        return gatherResults(gone).addCallback(_ignore)
+        return gatherResults(gone, consumeErrors=True).addCallbacks(_ignore, _unwrap)
 
     async def _start(self) -> Endpoint:
         try:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from twisted.internet.defer import CancelledError
+from twisted.python.failure import Failure
 
 from llm.embedded.progress import FetchProgress, Phase
 from llm.embedded.server import KEY_VARIABLE
@@ -164,6 +165,21 @@ def test_stopping_during_the_start_cancels_it_and_leaves_no_child(own_file: Path
     assert [type(error) for error in failures(started)] == [CancelledError]
     assert rig.processes.latest.pid is None
     assert len(rig.processes.started) == 1
+
+
+def test_a_stop_that_is_not_waited_for_is_cancelled_and_no_failure(rig: Rig) -> None:
+    rig.ready()
+    rig.processes.latest.obeys = frozenset({"KILL"})
+    stopped = rig.model.stop()
+    assert not stopped.called
+
+    stopped.cancel()
+
+    errors: list[Failure] = []
+    stopped.addErrback(errors.append)
+    assert [error.type for error in errors] == [CancelledError]
+    rig.clock.advance(1000)
+    assert rig.processes.latest.pid is None
 
 
 def test_stop_ends_the_server_for_good(rig: Rig) -> None:
