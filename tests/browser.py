@@ -138,6 +138,10 @@ class Page:
             await deferLater(reactor, 0.1)
         return value
 
+    async def forget_cookies(self) -> None:
+        """Be a browser that was never here."""
+        await self._call("Network.clearBrowserCookies")
+
     async def type(self, text: str) -> None:
         """A line typed where the cursor is, and the return key."""
         await self._call("Input.insertText", text=text)
