@@ -37,6 +37,19 @@ class Request:
     body: bytes = field(default=b"", repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class RequestTarget:
+    """Where a request goes: the parts of its URL. Only `origin` may be shown."""
+
+    url: str = field(repr=False)
+    #: Scheme, host and port.
+    key: tuple[str, str, int]
+    origin: str
+    #: Path and query, as they stand in the request line.
+    path: bytes = field(repr=False)
+    host: bytes = field(repr=False)
+
+
 class Sink(Protocol):
     """The reader of a response. Anything it raises ends the exchange with that error."""
 
@@ -46,6 +59,14 @@ class Sink(Protocol):
 
     def data(self, piece: bytes) -> bool | Deferred[bool]:
         """Take some bytes of the body. Return True when no more are needed, or a Deferred of that if it takes time."""
+        ...
+
+
+class Exchange(Protocol):
+    """What performs requests: an `HttpExchange`, or one with a guard before it."""
+
+    async def perform(self, request: Request, sink: Sink, limits: Limits | None = None) -> None:
+        """Send `request` and feed the response to `sink`, as `HttpExchange.perform` does."""
         ...
 
 
@@ -70,6 +91,20 @@ class Collected:
     def body(self) -> bytes:
         """All bytes that came."""
         return b"".join(self._pieces)
+
+
+@lru_cache(maxsize=256)
+def target_of(url: str) -> RequestTarget:
+    """Return where a request to this URL goes. Raises ValueError for a URL that cannot be requested."""
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("a URL has only printable ASCII characters, and no blanks")
+    parts = urlsplit(url)
+    host, port = parts.hostname, parts.port
+    if parts.scheme not in _USUAL_PORTS or not host:
+        raise ValueError("a URL begins with http:// or https:// and a host")
+    path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii")
+    key = (parts.scheme, host, port if port is not None else _USUAL_PORTS[parts.scheme])
+    return RequestTarget(url, key, origin_of(url), path, host_of(url).encode("ascii"))
 
 
 @lru_cache(maxsize=256)

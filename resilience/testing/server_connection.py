@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.http.exchange import head_error
+from resilience.http.failures import connect_error
 
 #: How long the real server may take to accept a connection, in seconds.
 CONNECT_SECONDS = 10.0
@@ -110,8 +110,7 @@ class ServerConnection(Protocol):
         if not self._dropped:
             self._dropped = True
             self._client.resumeProducing()
-            error = failure.value
-            self._listener.unreachable(str(head_error(error, origin)) if isinstance(error, Exception) else str(error))
+            self._listener.unreachable(str(connect_error(failure.value, origin)))
 
 
 class Connected(typing.Protocol):

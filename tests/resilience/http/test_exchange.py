@@ -32,8 +32,9 @@ from resilience import (
     host_of,
     origin_of,
 )
-from resilience.http.exchange import _Endpoints
-from resilience.http.receive import MAX_HEAD_BYTES
+from resilience.http.endpoints import Endpoints
+from resilience.http.request import target_of
+from resilience.http.response import MAX_HEAD_BYTES
 
 reactor: Any = _reactor
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -337,10 +338,10 @@ async def test_cancelling_closes_the_connection(exchange: HttpExchange, begun: b
 
 def test_one_endpoint_and_so_one_tls_context_per_origin() -> None:
     """A context per request costs 10 ms each."""
-    endpoints = _Endpoints(reactor, 5, None)
-    first = endpoints.endpointForURI(URI.fromBytes(b"https://example.org/a"))
-    assert endpoints.endpointForURI(URI.fromBytes(b"https://example.org/b")) is first
-    assert endpoints.endpointForURI(URI.fromBytes(b"https://example.org:444/a")) is not first
+    endpoints = Endpoints(reactor, 5, None)
+    first = endpoints.get(target_of("https://example.org/a"))
+    assert endpoints.get(target_of("https://example.org/b")) is first
+    assert endpoints.get(target_of("https://example.org:444/a")) is not first
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,18 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
-from twisted.internet.ssl import Certificate, PrivateCertificate, trustRootFromCertificates
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.ssl import Certificate, CertificateOptions, PrivateCertificate, trustRootFromCertificates
 from twisted.protocols.policies import WrappingFactory
+from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request as WebRequest
 from twisted.web.server import Site
 
-from resilience import Collected, ConnectFailed, HttpExchange, Limits, Request
+from resilience import Collected, ConnectFailed, ConnectionLost, HttpExchange, Limits, Request, TimedOut
 
 reactor: Any = _reactor
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places.
@@ -70,9 +74,15 @@ class Hello(Resource):
         return b"hello"
 
 
+def server_options(presented: Made) -> CertificateOptions:
+    """A server's side of TLS. It names its protocol: a Twisted server that names none ends a handshake with ALPN."""
+    own = PrivateCertificate.loadPEM(presented.public + presented.private)
+    return CertificateOptions(own.privateKey.original, own.original, acceptableProtocols=[b"http/1.1"])
+
+
 @asynccontextmanager
 async def https(presented: Made) -> AsyncIterator[str]:
-    options = PrivateCertificate.loadPEM(presented.public + presented.private).options()
+    options = server_options(presented)
     # Wrapped, because Twisted 24.11's own negotiation of HTTP/2 fails with today's pyOpenSSL.
     factory = WrappingFactory(Site(Hello()))
     port = reactor.listenSSL(0, factory, options, interface="127.0.0.1")
@@ -134,3 +144,85 @@ async def test_ten_requests_make_one_tls_context(monkeypatch: pytest.MonkeyPatch
         assert len(await get(url, [mine], times=10)) == 10
         clients = len(made)
     assert clients == 1
+
+
+class Bare(Protocol):
+    """A server that takes a request and answers it with these bytes, then drops the connection without a farewell."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.answer = answer
+
+    def dataReceived(self, data: bytes) -> None:
+        self.transport.write(self.answer)  # type: ignore[union-attr]  # a TLS transport
+        self.dropping = reactor.callLater(0.05, self.transport.transport.loseConnection)  # type: ignore[union-attr]  # TCP
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        if self.dropping.active():
+            self.dropping.cancel()
+
+
+@asynccontextmanager
+async def listening(factory: Any, options: CertificateOptions | None) -> AsyncIterator[int]:
+    served = factory if options is None else TLSMemoryBIOFactory(options, False, factory)
+    port = reactor.listenTCP(0, served, interface="127.0.0.1")
+    try:
+        yield port.getHost().port
+    finally:
+        await port.stopListening()
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_whole"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", True),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", False),
+    ],
+)
+async def test_tls_without_a_farewell_is_no_end_of_a_body(answer: bytes, is_whole: bool) -> None:
+    """Anybody on the way can drop a TCP connection; only the server can say farewell (RFC 9112 section 9.8)."""
+    mine = certificate(HERE)
+    factory = Factory.forProtocol(lambda: Bare(answer))
+    async with listening(factory, server_options(mine)) as port:
+        url = f"https://127.0.0.1:{port}/"
+        if is_whole:
+            assert await get(url, [mine]) == [b"hello"]
+        else:
+            with pytest.raises(ConnectionLost):
+                await get(url, [mine])
+
+
+async def test_only_http_1_1_is_offered() -> None:
+    offered: list[list[bytes]] = []
+
+    def choose(_: SSL.Connection, protocols: list[bytes]) -> bytes:
+        offered.append(protocols)
+        return protocols[0]
+
+    mine = certificate(HERE)
+    options = server_options(mine)
+    options.getContext().set_alpn_select_callback(choose)
+    factory = Factory.forProtocol(lambda: Bare(b"HTTP/1.1 204 No\r\n\r\n"))
+    async with listening(factory, options) as port:
+        await get(f"https://127.0.0.1:{port}/", [mine])
+    assert offered == [[b"http/1.1"]]
+
+
+@pytest.mark.parametrize("cancels", [False, True])
+async def test_a_handshake_that_never_ends(cancels: bool) -> None:
+    gone: Deferred[None] = Deferred()
+
+    class Silent(Protocol):
+        def connectionLost(self, reason: Failure = connectionDone) -> None:
+            gone.callback(None)
+
+    async with listening(Factory.forProtocol(Silent), None) as port:
+        exchange = HttpExchange(reactor, Limits(2, 5 if cancels else 0.1, 2))
+        request = Request("GET", f"https://127.0.0.1:{port}/", Headers())
+        running = Deferred.fromCoroutine(exchange.perform(request, Collected()))
+        if cancels:
+            reactor.callLater(0.1, running.cancel)
+        with pytest.raises(CancelledError if cancels else TimedOut):
+            await running
+        await gone
+        await exchange.close()

@@ -1,0 +1,1 @@
+"""Our reading of responses against that of h11 and of Twisted."""

@@ -1,0 +1,205 @@
+"""Connections against real sockets on loopback: what they refuse, and when they are used again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import pytest_twisted
+from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+
+from resilience import BodyTooLarge, ConnectionLost, HttpExchange, Limits, TimedOut
+from resilience.http.response import MAX_HEAD_BYTES
+from tests.resilience.http.serving import CHUNKED, OK, ask, serving
+
+reactor: Any = _reactor
+pytestmark = pytest.mark.usefixtures("reactor_baseline")
+BIG = b"x" * 20_000_000
+
+
+@pytest.fixture
+def exchange() -> Iterator[HttpExchange]:
+    made = HttpExchange(reactor, Limits(2, 2, 2, 1_000_000))
+    yield made
+    pytest_twisted.blockon(made.close())
+
+
+# What may come before, after and instead of the answer.
+
+
+@pytest.mark.parametrize("status", [b"100 Continue", b"103 Early Hints", b"102 Processing", b"199 X"])
+@pytest.mark.parametrize("count", [1, 3])
+async def test_interim_responses_are_skipped(exchange: HttpExchange, status: bytes, count: int) -> None:
+    async with serving((b"HTTP/1.1 %b\r\nLink: </x>\r\n\r\n" % status) * count + OK) as server:
+        for _ in range(2):
+            sink = await ask(exchange, server)
+            assert (sink.status, sink.body, sink.headers.hasHeader("link")) == (200, b"hello", False)
+        assert len(server.connections) == 1
+
+
+async def test_interim_responses_without_end_are_cut_off(exchange: HttpExchange) -> None:
+    hint = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+    async with serving(hint * (2 * MAX_HEAD_BYTES // len(hint))) as server:
+        with pytest.raises(BodyTooLarge, match="head"):
+            await ask(exchange, server)
+        await server.all_gone()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 101 X\r\n\r\n",
+        b"HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+        b"HTTP/1.1 150 X\r\nContent-Length: 5\r\n\r\nhello" + OK,
+        b"SSH-2.0-OpenSSH\r\n",
+    ],
+)
+async def test_what_is_no_answer_is_refused(exchange: HttpExchange, answer: bytes) -> None:
+    async with serving(answer) as server:
+        with pytest.raises(ConnectionLost, match="not HTTP") as caught:
+            await ask(exchange, server)
+        assert not caught.value.began
+        await server.all_gone()
+        assert len(server.connections) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "body", "connections"),
+    [
+        ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", b"", 2),
+        ("HEAD", OK, b"", 2),
+        ("HEAD", CHUNKED, b"", 2),
+        ("GET", b"HTTP/1.1 204 No\r\n\r\n", b"", 1),
+        ("GET", b"HTTP/1.1 304 Not\r\nContent-Length: 5\r\n\r\n", b"", 1),
+        ("GET", b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", b"hello", 2),
+        ("GET", b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello", b"hello", 1),
+        ("GET", b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", b"hello", 2),
+        ("GET", OK + b"more", b"hello", 2),
+        ("GET", OK + b"\r\n", b"hello", 2),
+        ("GET", OK + OK, b"hello", 2),
+        ("GET", CHUNKED + b"5\r\nhello\r\n0\r\nX: y\r\n\r\n", b"hello", 1),
+    ],
+)
+async def test_when_a_connection_is_used_again(
+    exchange: HttpExchange, method: str, answer: bytes, body: bytes, connections: int
+) -> None:
+    async with serving(answer) as server:
+        for _ in range(2):
+            assert (await ask(exchange, server, method)).body == body
+        assert len(server.connections) == connections
+        if connections == 2:
+            await server.all_gone()
+
+
+# Bodies that go up.
+
+
+async def test_an_early_answer_ends_a_long_upload() -> None:
+    def refuse(transport: Any) -> None:
+        transport.pauseProducing()
+        transport.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+        reactor.callLater(0.05, transport.resumeProducing)
+
+    exchange = HttpExchange(reactor, Limits(2, 2, 2))
+    async with serving(refuse) as server:
+        assert (await ask(exchange, server, "POST", BIG)).status == 413
+        await server.all_gone()
+        assert len(server.received) < len(BIG)
+    await exchange.close()
+
+
+async def test_a_long_upload_arrives_whole_and_the_connection_is_used_again() -> None:
+    def answer(transport: Any) -> None:
+        transport.protocol.dataReceived = count
+        count(b"")
+
+    def count(data: bytes) -> None:
+        server.received += data
+        if server.received.endswith(b"x" * 9 + b"end"):
+            server.received = b""
+            del server.connections[-1].dataReceived
+            server.connections[-1].transport.write(OK)  # type: ignore[union-attr]
+
+    exchange = HttpExchange(reactor, Limits(2, 20, 2))
+    async with serving(answer) as server:
+        for _ in range(2):
+            assert (await ask(exchange, server, "POST", BIG + b"end")).body == b"hello"
+        assert len(server.connections) == 1
+    await exchange.close()
+
+
+async def test_a_server_that_does_not_read_times_out() -> None:
+    exchange = HttpExchange(reactor, Limits(2, 0.1, 2))
+    async with serving(lambda transport: transport.pauseProducing()) as server:
+        with pytest.raises(TimedOut):
+            await ask(exchange, server, "POST", BIG)
+    await exchange.close()
+
+
+# Connections that end.
+
+
+@pytest.mark.parametrize(
+    "part",
+    [b"", b"HTTP/1.1 200 OK\r\nConten", b"HTTP/1.1 200 OK\r\n\r\nhalf", OK[:-1], CHUNKED + b"5\r\nhello\r\n0\r\n"],
+)
+async def test_a_reset_is_never_the_end_of_a_body(exchange: HttpExchange, part: bytes) -> None:
+    def answer(transport: Any) -> None:
+        transport.write(part)
+        reactor.callLater(0.02, transport.abortConnection)
+
+    async with serving(answer) as server:
+        with pytest.raises(ConnectionLost) as caught:
+            await ask(exchange, server)
+        assert caught.value.began is (b"\r\n\r\n" in part)
+
+
+@pytest.mark.parametrize("part", [b"HTTP/1.1 200 OK\r\nConten", OK[:-1], CHUNKED + b"5\r\nhello\r\n0\r\n", CHUNKED])
+async def test_half_closed_by_the_server_is_cut(exchange: HttpExchange, part: bytes) -> None:
+    def answer(transport: Any) -> None:
+        transport.write(part)
+        transport.loseWriteConnection()
+
+    async with serving(answer) as server:
+        with pytest.raises(ConnectionLost):
+            await ask(exchange, server)
+
+
+async def test_bytes_on_an_idle_connection_end_it(exchange: HttpExchange) -> None:
+    async with serving(OK) as server:
+        await ask(exchange, server)
+        server.connections[0].transport.write(b"HTTP/1.1 200 OK\r\n\r\n")  # type: ignore[union-attr]
+        await server.connections[0].lost
+        assert (await ask(exchange, server)).body == b"hello"
+        assert len(server.connections) == 2
+
+
+@pytest.mark.parametrize("part", [b"H", b"HTTP/1.1 200 OK\r\n\r\nhalf"])
+async def test_93_a_request_is_not_sent_again_once_a_byte_of_an_answer_came(
+    exchange: HttpExchange, part: bytes
+) -> None:
+    def answer(transport: Any) -> None:
+        if b"GET" in server.received[5:]:
+            transport.write(part)
+            reactor.callLater(0.02, transport.abortConnection)
+        else:
+            transport.write(OK)
+
+    async with serving(answer) as server:
+        await ask(exchange, server)
+        with pytest.raises(ConnectionLost):
+            await ask(exchange, server)
+        assert len(server.connections) == 1
+
+
+@pytest.mark.parametrize(
+    "rest", [b"0\r\n" + b"X: y\r\n" * 90_000, b"0\r\nX: " + b"y" * 600_000, b"5;a=" + b"b" * 600_000]
+)
+async def test_trailers_and_extensions_without_end_are_cut_off(rest: bytes) -> None:
+    exchange = HttpExchange(reactor, Limits(2, 2, 2))
+    async with serving(CHUNKED + rest) as server:
+        with pytest.raises(BodyTooLarge, match="head"):
+            await ask(exchange, server)
+        await server.all_gone()
+    await exchange.close()
