@@ -38,6 +38,7 @@ from resilience.errors import (
     TransportError,
 )
 from resilience.http.exchange import HttpExchange
+from resilience.http.headers import ReceivedHeaders, SentHeaders
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.pipeline import Pipeline
 from resilience.renamed import former_names
@@ -79,10 +80,12 @@ __all__ = [
     "Pipeline",
     "QueueFull",
     "RateLimitSnapshot",
+    "ReceivedHeaders",
     "Request",
     "ResilienceError",
     "RetryConfig",
     "Revoked",
+    "SentHeaders",
     "Sink",
     "Snapshot",
     "TimedOut",
@@ -102,7 +105,7 @@ if not TYPE_CHECKING:
             "Order": "Call",
             "Passage": "Attempt",
             "State": "CircuitState",
-            "Target": "CallTarget",
+            "RequestTarget": "CallTarget",
             "Told": "RateLimitSnapshot",
         },
     )

@@ -27,6 +27,10 @@ class Amount:
 
     def __add__(self, other: Amount) -> Amount:
         """Return the sum of both."""
+        if other is NOTHING:
+            return self
+        if self is NOTHING:
+            return other
         money = round(self.money + other.money, _SUM_DIGITS)
         return Amount(self.calls + other.calls, self.tokens + other.tokens, money)
 

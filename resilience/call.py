@@ -6,7 +6,7 @@ Each attempt has a permit of its own; none is made once it is useless.
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from twisted.logger import Logger
 from resilience.admission.attempt import AdmissionRequest, Attempt, Judge, Verdict
 from resilience.admission.quota import Quota
 from resilience.admission.upstream import Upstream, UpstreamConfig
-from resilience.amounts import Account, Amount
+from resilience.amounts import NOTHING, Account, Amount
 from resilience.budget.reservation import CallReservation
 from resilience.deadline import Deadline
 from resilience.errors import BudgetSpent, NotAdmitted
@@ -72,9 +72,11 @@ class RetryConfig:
     max_retry_after: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
-    """One call. `estimate` is the expected use of one attempt; its tokens also count against the server's limits.
+    """One call. Never change it; it is not frozen because each call makes one, and pays for that.
+
+    `estimate` is the expected use of one attempt; its tokens also count against the server's limits.
 
     `upstream` is the configuration for a server that is asked for the first time. `counted_by` is an account without a
     limit that counts what the call uses, when other accounts pay for it.
@@ -102,7 +104,7 @@ class RetriedCall:
         *,
         reservation: CallReservation | None = None,
     ) -> None:
-        self.used = Amount()
+        self.used: Amount = NOTHING
         self.call = call
         self._deadline = deadline
         self._upstream = upstream
@@ -121,16 +123,31 @@ class RetriedCall:
         self._is_abandoned = True
 
     async def result(self, make: AttemptFunction[T]) -> T:
-        """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was none."""
-        self._upstream.retries.called()
+        """Return the result of an attempt. Raises the last attempt's error, or NotAdmitted when there was none.
+
+        What the attempts used is booked, and what is left of the reservation given back, however it ends.
+        """
+        try:
+            return await self._attempts(make)
+        finally:
+            if self._reservation is not None:
+                self._reservation.end(self.used)
+
+    async def _attempts(self, make: AttemptFunction[T]) -> T:
+        """Make attempts until one succeeds or another is no use."""
         failure: Exception | None = None
         for number in count(1):
             try:
-                if self._reservation is not None:
-                    await self._reservation.ready(self.used)
-                attempt = await self._upstream.enter(self._admission_request())
+                if (paying := self._pay()) is not None:
+                    await paying
+                attempt = self._enter_at_once(number) or await self._upstream.enter(self._admission_request())
             except NotAdmitted as refusal:
-                raise failure or refusal from refusal
+                if failure is None:
+                    raise
+                try:
+                    raise failure from refusal
+                finally:
+                    failure = None  # its traceback holds this frame
             try:
                 answer = await (make(attempt) if self._limit is None else self._limited(make, attempt))
             except (CancelledError, BudgetSpent):
@@ -140,7 +157,7 @@ class RetriedCall:
                 seconds = self._failed(error, attempt, number)
                 if seconds is None:
                     raise
-                failure = error
+                failure = error.with_traceback(None)  # which would hold this frame
             else:
                 attempt.succeeded()
                 return answer
@@ -176,6 +193,18 @@ class RetriedCall:
         if seconds is None and verdict.in_vain_seconds:
             self._quota.cool(self._clock.seconds() + verdict.in_vain_seconds, verdict.cause)
         return seconds
+
+    def _pay(self) -> Awaitable[None] | None:
+        """Reserve what the next attempt may cost. Returns what to await when that is not done at once."""
+        return None if self._reservation is None else self._reservation.ready(self.used)
+
+    def _enter_at_once(self, number: int) -> Attempt | None:
+        """Return an attempt, as most get one, without a place in the queue; None when it must wait or is refused."""
+        if number == 1:
+            self._upstream.retries.called()
+        return self._upstream.enter_at_once(
+            self._quota, self.call.estimate.tokens, self._deadline.at, is_repeat=self._was_counted
+        )
 
     def _admission_request(self) -> AdmissionRequest:
         call = self.call

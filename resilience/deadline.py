@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from resilience.coroutines import CoroutineRunner, log_late
 from resilience.errors import DeadlineExceeded
 
 T = TypeVar("T")
-_log = Logger()
 
 #: Seconds by which a sum of floats may be wrong.
 _ROUNDING = 1e-6
@@ -39,8 +38,8 @@ class Deadline:
     #: The deadline that this one is a part of: progress made here is progress there.
     whole: Deadline | None = None
     _held: bool = False
-    #: The timers to tell when the deadline comes nearer.
-    _timers: list[_Timer] = field(default_factory=list)
+    #: The work under way, told when the deadline comes nearer.
+    under_way: list[_Bound] = field(default_factory=list)
 
     @classmethod
     def after(cls, clock: IReactorTime, seconds: float, total_seconds: float | None = None) -> Deadline:
@@ -69,8 +68,8 @@ class Deadline:
         self.at = min(self.clock.seconds() + self.seconds, self.latest)
         if self._held:
             self._held = False
-            for timer in tuple(self._timers):
-                timer.come_nearer()
+            for bound in tuple(self.under_way):
+                bound.come_nearer()
 
     def remaining(self) -> float:
         """Return the seconds left, never below 0."""
@@ -83,68 +82,82 @@ class Deadline:
         (Twisted issue 9534 is why `addTimeout` is not enough). Cancelling the returned Deferred cancels `work`,
         once more at the deadline if it goes on. `on_end` is called before either cancels it: no caller waits any more.
         """
-        expired = False
-
-        def abandon(_: Deferred[T]) -> None:
-            on_end()
-            work.cancel()  # the timer stays until the work has ended: a coroutine that is just running is not stopped
-
-        outcome: Deferred[T] = Deferred(abandon)
-
-        def expire() -> None:
-            nonlocal expired
-            expired = True
-            on_end()
-            work.cancel()
-            if not outcome.called:  # a callback may have cancelled it meanwhile
-                outcome.errback(self._exceeded())
-
-        timer = _Timer(self, expire)
-        self._timers.append(timer)
-
-        def settle(result: T | Failure) -> None:
-            self._timers.remove(timer)
-            if expired:
-                if isinstance(result, Failure):
-                    _log.debug("late failure after a deadline: {kind}", kind=type(result.value).__name__)
-                return
-            timer.stop()
-            if not outcome.called:
-                outcome.callback(result)
-
-        work.addBoth(settle)
+        bound = _Bound(self, work.cancel, on_end)
+        outcome = bound.outcome
+        work.addBoth(bound.settle)
         return outcome
 
-    def _exceeded(self) -> DeadlineExceeded:
+    def run(self, work: Coroutine[Deferred[Any], Any, T], on_end: Callable[[], None] = _nothing) -> Deferred[T]:
+        """Run a coroutine and return its result, as `bound` does."""
+        running = CoroutineRunner(work)
+        bound = _Bound(self, running.cancel, on_end)
+        outcome = bound.outcome
+        running.start(bound.settle)
+        return outcome
+
+    def exceeded(self) -> DeadlineExceeded:
+        """Return the error that says what ran out."""
         if self.latest is None or self.at < self.latest:
             said = "no result" if self.latest is None else "nothing heard"
             return DeadlineExceeded(f"{said} within {self.seconds:g} s", self.seconds)
         return DeadlineExceeded("no result in all the time there was", self.seconds)
 
 
-class _Timer:
-    """Calls `expire` once a deadline is over, even when the deadline has moved meanwhile."""
+class _Bound:
+    """Work under a deadline. `outcome` is its result, or the error that there was none in time.
 
-    __slots__ = ("_call", "_deadline", "_expire")
+    Its timer calls `_look` once the deadline is over, even when that has moved meanwhile.
+    """
 
-    def __init__(self, deadline: Deadline, expire: Callable[[], None]) -> None:
+    __slots__ = ("_cancel", "_deadline", "_is_expired", "_on_end", "_timer", "outcome")
+
+    def __init__(self, deadline: Deadline, cancel: Callable[[], None], on_end: Callable[[], None]) -> None:
         self._deadline = deadline
-        self._expire = expire
-        self._call = deadline.clock.callLater(deadline.remaining(), self._look)
+        self._cancel = cancel
+        self._on_end = on_end
+        self._is_expired = False
+        self.outcome: Deferred[Any] = Deferred(self._abandon)
+        self._timer = deadline.clock.callLater(deadline.remaining(), self._look)
+        deadline.under_way.append(self)
 
     def come_nearer(self) -> None:
         """Look again earlier than planned: the deadline came nearer."""
-        if self._call.active():
-            self._call.reset(self._deadline.remaining())
+        if self._timer.active():
+            self._timer.reset(self._deadline.remaining())
 
-    def stop(self) -> None:
-        """Cancel the timer: the work is over."""
-        if self._call.active():
-            self._call.cancel()
+    def settle(self, result: Any) -> None:  # Any: a Failure too
+        """End it: the work has this result."""
+        self._deadline.under_way.remove(self)
+        if self._timer.active():
+            self._timer.cancel()
+        outcome = self.outcome
+        del self.outcome, self._on_end, self._cancel, self._timer  # they refer to this object: a cycle
+        if self._is_expired:
+            if isinstance(result, Failure):
+                log_late(result)
+        elif not outcome.called:
+            outcome.callback(result)
+
+    def _abandon(self, _: Deferred[Any]) -> None:
+        """Cancel the work, because the outcome was cancelled.
+
+        The timer stays until the work has ended: a coroutine that is just running is not stopped.
+        """
+        self._on_end()
+        self._cancel()
 
     def _look(self) -> None:
         left = self._deadline.remaining()
         if self._deadline.latest is not None and left > _ROUNDING:
-            self._call = self._deadline.clock.callLater(left, self._look)
+            self._timer = self._deadline.clock.callLater(left, self._look)
         else:
             self._expire()
+
+    def _expire(self) -> None:
+        """Cancel the work, because its time is up."""
+        outcome = self.outcome
+        self._is_expired = True
+        self._on_end()
+        self._cancel()
+        if not outcome.called:  # a callback may have cancelled it meanwhile
+            outcome.errback(self._deadline.exceeded())

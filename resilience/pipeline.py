@@ -2,7 +2,7 @@
 
 Outermost first:
 
-    total deadline                 Deadline.bound: everything below is cancelled when it is over
+    total deadline                 Deadline.run: everything below is cancelled when it is over
     admission: budget              CallReservation: Ledger.reserve; with a limit, written down before anything leaves;
                                    while one is near, few at once find out what a model costs (reservation.py)
     retry                          RetriedCall: attempts, backoff, the server's shared budget of retries; what a failure
@@ -26,7 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.admission.quota import Credential, Quota
@@ -78,20 +78,11 @@ class Pipeline:
         if (give_way := self._giving_way.pop(origin, None)) is not None:
             give_way()
         try:
-            return await self._call(make, call, deadline)
+            reservation = None if self.ledger is None else self._reservation(self.ledger, call)
+            made = self._retried(call, deadline, reservation)
+            return await deadline.run(made.result(make), made.end)
         finally:
             self._calls[origin] -= 1
-
-    async def _call(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
-        """Return the result of a call that does not give way."""
-        upstream = self.upstream(call.target.origin, call.upstream)
-        quota = self.quota(call.target)
-        if self.ledger is None:
-            made = RetriedCall(call, deadline, upstream, quota, self.random)
-            return await deadline.bound(Deferred.fromCoroutine(made.result(make)), made.end)
-        reservation = self._reservation(self.ledger, call)
-        made = RetriedCall(call, deadline, upstream, quota, self.random, reservation=reservation)
-        return await deadline.bound(Deferred.fromCoroutine(_with_reservation(make, made, reservation)), made.end)
 
     async def _call_that_gives_way(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
         """Return the result of a call that gives way. Raises GaveWay as soon as another call wants the server."""
@@ -99,9 +90,8 @@ class Pipeline:
         refusal = GaveWay(f"{origin} is wanted for something else")
         if self._calls[origin] or origin in self._giving_way:
             raise refusal
-        upstream, quota = self.upstream(origin, call.upstream), self.quota(call.target)
-        made = RetriedCall(call, deadline, upstream, quota, self.random)
-        work = deadline.bound(Deferred.fromCoroutine(made.result(make)), made.end)
+        made = self._retried(call, deadline)
+        work = deadline.run(made.result(make), made.end)
         gave_way = False
 
         def give_way() -> None:
@@ -119,6 +109,11 @@ class Pipeline:
         finally:
             if self._giving_way.get(origin) is give_way:
                 del self._giving_way[origin]
+
+    def _retried(self, call: Call, deadline: Deadline, reservation: CallReservation | None = None) -> RetriedCall:
+        """Return a call with the shared state of its server."""
+        upstream, quota = self.upstream(call.target.origin, call.upstream), self.quota(call.target)
+        return RetriedCall(call, deadline, upstream, quota, self.random, reservation=reservation)
 
     async def write_ledger(self) -> None:
         """Wait until all spent until now is written down, or cannot be, which is logged. For a clean stop.
@@ -184,12 +179,3 @@ class Pipeline:
             tuple(quota_state(target.origin, quota) for target, quota in self._quotas.items()),
             self.ledger.snapshot() if self.ledger else (),
         )
-
-
-async def _with_reservation(make: AttemptFunction[T], retried: RetriedCall, reservation: CallReservation) -> T:
-    """Make the call, with its estimate reserved before anything else and its real use booked at the end."""
-    try:
-        await reservation.ready(retried.used)
-        return await retried.result(make)
-    finally:
-        reservation.end(retried.used)

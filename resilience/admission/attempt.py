@@ -11,7 +11,7 @@ from resilience.admission.breaker import Permit
 from resilience.admission.capacity import InFlight
 from resilience.admission.pace import RateLimitSnapshot
 from resilience.admission.quota import Quota
-from resilience.amounts import Amount
+from resilience.amounts import NOTHING, Amount
 from resilience.errors import NotAdmitted
 
 
@@ -81,7 +81,7 @@ class Attempt:
         self._number = in_flight.enter()
         self._on_end = on_end
         self.quota = quota
-        self.used = Amount()
+        self.used: Amount = NOTHING
         self.heard = permit.heard
 
     def note_limits(self, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from resilience.errors import CircuitOpen
 
@@ -51,8 +52,7 @@ class BreakerConfig:
     reset_jitter: float = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class PermitEnd:
+class PermitEnd(NamedTuple):
     """How one permit ended ("success", "failure" or "given back"), when in clock seconds, and why."""
 
     at: float
@@ -207,15 +207,16 @@ class CircuitBreaker:
 
     def heard(self, permit: Permit) -> None:
         """Note that the permit's server sent something."""
-        now = self._now()
-        hang = self.config.hang_seconds
+        now, hang, listening = self._now(), self.config.hang_seconds, self._listening
         if hang is not None and permit.heard_at + hang <= now:
             self._advance()
         permit.heard_at = now
-        self._hanging.discard(permit)
-        if permit in self._listening:
-            del self._listening[permit]
-            self._listening[permit] = None
+        if permit in listening:
+            if len(listening) > 1:  # it is no longer the longest silent
+                del listening[permit]
+                listening[permit] = None
+        else:
+            self._hanging.discard(permit)
 
     def end(self, permit: Permit, how: str, cause: str = "") -> None:
         """End a permit. Raises PermitEndedError when it has ended before."""
@@ -227,8 +228,10 @@ class CircuitBreaker:
         now = self._now()
         self.recent.append(PermitEnd(now, how, cause))
         is_hung = permit not in self._listening
-        self._listening.pop(permit, None)
-        self._hanging.discard(permit)
+        if is_hung:
+            self._hanging.discard(permit)
+        else:
+            del self._listening[permit]
         if permit.epoch != self._epoch or self._state is CircuitState.OPEN:
             return
         if self._state is CircuitState.HALF_OPEN:

@@ -16,7 +16,7 @@ A server that does not say teaches its pace by how many requests it took before 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: Above this share of the limit nothing is paced.
 FREE_SHARE = 0.5
@@ -32,8 +32,7 @@ MEMORY_SECONDS = 600.0
 _QUICKER = 0.998
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitSnapshot:
+class RateLimitSnapshot(NamedTuple):
     """What one response said of one limit: how much is left, of how much, and when it is renewed (clock seconds)."""
 
     remaining: int
@@ -81,9 +80,10 @@ class RateLimitWindow:
     def ready_at(self, amount: int, now: float) -> float:
         """Return when this amount may go, in clock seconds; `now` when it may go at once."""
         self._renew(now)
-        latest, left = self._latest, self.left
-        if latest is None or left is None or amount < 1:
+        latest = self._latest
+        if latest is None or amount < 1:
             return now
+        left = latest.remaining - (self._sent - self._sent_by_latest)
         if latest.reset_at is None:
             return now if left >= amount or not self._is_renewed else max(now, self._last_at + NEWS_SECONDS)
         if left < amount:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 from resilience.admission.pace import LearnedPace, RateLimitSnapshot, RateLimitWindow
 from resilience.errors import CoolingDown, NotAdmitted, NotThere, Revoked
@@ -80,8 +81,7 @@ class Credential(Revocation):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reserved:
+class Reserved(NamedTuple):
     """What a request took from a quota, to match it with the response.
 
     `probed` are the refusals for which the request is the probe.
@@ -155,7 +155,9 @@ class Quota:
         """Count a request of so many tokens that goes out."""
         now = self.now()
         self.pace.send(now)
-        probed = tuple(held for held in (self.credential, self.missing) if held.revoked and held.asked())
+        probed: tuple[Revocation, ...] = ()
+        if self.credential.revoked or self.missing.revoked:
+            probed = tuple(held for held in (self.credential, self.missing) if held.revoked and held.asked())
         return Reserved(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
     def accepted(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random as random_module
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -18,6 +19,7 @@ from twisted.logger import Logger
 from resilience.admission.attempt import AdmissionRequest, Attempt, QueueEntry, Ready
 from resilience.admission.breaker import BreakerConfig, Change, CircuitBreaker, CircuitState
 from resilience.admission.capacity import FairQueue, InFlight, InFlightConfig, RetryBudget, RetryBudgetConfig
+from resilience.admission.quota import Quota
 from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
 
 _log = Logger()
@@ -63,9 +65,24 @@ class Upstream:
         self._is_letting_in = False
         self._must_look_again = False
 
+    def enter_at_once(
+        self, quota: Quota, tokens: int, deadline_at: float = inf, *, is_repeat: bool = False
+    ) -> Attempt | None:
+        """Return an attempt that need not wait: no other does. None when `enter` must wait or refuse it."""
+        now = self._clock.seconds()
+        if self.queue or self._is_letting_in or self.in_flight.is_full or deadline_at <= now or quota.is_revoked(now):
+            return None
+        if self._start_at(now) > now or quota.ready_at(tokens, now) > now:
+            return None
+        try:
+            return self._admit(quota, tokens, now, is_repeat=is_repeat)
+        except CircuitOpen:
+            return None
+
     def enter(self, request: AdmissionRequest) -> Deferred[Attempt]:
         """Wait until the attempt may be made. Fails with NotAdmitted. Cancelling leaves the queue."""
-        if not self.queue and not self._is_letting_in and (attempt := self._at_once(request)) is not None:
+        attempt = self.enter_at_once(request.quota, request.tokens, request.deadline_at, is_repeat=request.is_repeat)
+        if attempt is not None:
             return succeed(attempt)
         entry = QueueEntry(request, self._leave_queue)
         entered = entry.entered
@@ -126,24 +143,13 @@ class Upstream:
             if entry is None:
                 return ready.first_at
             try:
-                attempt = self._admit(entry.request, now)
+                request = entry.request
+                attempt = self._admit(request.quota, request.tokens, now, is_repeat=request.is_repeat)
             except CircuitOpen as refusal:  # the circuit opened after the check for room: real time passes in between
                 entry.entered.errback(refusal)
             else:
                 entry.entered.callback(attempt)
         return None
-
-    def _at_once(self, request: AdmissionRequest) -> Attempt | None:
-        """Return the attempt of a call when no other waits before it; None when it must wait too, or is refused."""
-        now, quota = self._clock.seconds(), request.quota
-        if self.in_flight.is_full or quota.is_revoked(now) or request.deadline_at <= now:
-            return None
-        if self._start_at(now) > now or quota.ready_at(request.tokens, now) > now:
-            return None
-        try:
-            return self._admit(request, now)
-        except CircuitOpen:
-            return None
 
     def _start_at(self, now: float) -> float:
         """Return when the next request may begin, as far as its connection goes; not after `now` if it may at once."""
@@ -155,11 +161,11 @@ class Upstream:
         """Tell whether another request needs a new connection: all that were open lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
-    def _admit(self, request: AdmissionRequest, now: float) -> Attempt:
+    def _admit(self, quota: Quota, tokens: int, now: float, *, is_repeat: bool) -> Attempt:
         """Admit an attempt. Raises CircuitOpen."""
-        permit = self.breaker.acquire(is_repeat=request.is_repeat)
+        permit = self.breaker.acquire(is_repeat=is_repeat)
         is_new = self._needs_connection(now)
-        attempt = Attempt(permit, request.quota, request.tokens, self.in_flight, self.left)
+        attempt = Attempt(permit, quota, tokens, self.in_flight, self.left)
         if is_new:
             self._next_start = max(now, self._next_start) + self.config.start_seconds
         if is_new or self.in_flight.used == self._connected:

@@ -14,7 +14,7 @@ A limit is near when CAUTION times the estimates would not fit.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -63,18 +63,22 @@ class CallReservation:
         #: Whether any limit applies to the call. The checks for a limit cost time, and most calls need none of them.
         self.is_limited = any(account.allowance.is_limited for account in self._accounts)
 
-    async def ready(self, used: Amount) -> None:
+    def ready(self, used: Amount) -> Awaitable[None] | None:
         """Reserve the estimate of the next attempt; `used` is what all attempts before it used.
 
-        Raises BudgetSpent when there is no room, BudgetUnkept when it could not be written down. When cancelled, the
-        reservation stays until `end`.
+        Returns None when that is done at once. Otherwise await what it returns, which raises BudgetSpent when there is
+        no room, BudgetUnkept when it could not be written down. When cancelled, the reservation stays until `end`.
         """
         if self._reservation is not None and used == self._booked:
-            return  # the last attempt was free, so its reservation is still there
+            return None  # the last attempt was free, so its reservation is still there
         self._book(used)
-        if not self.is_limited:
-            self._reservation = self._ledger.reserve(self._accounts, self._estimate)
-            return
+        if self.is_limited:
+            return self._ready_in_turn()
+        self._reservation = self._ledger.reserve(self._accounts, self._estimate)
+        return None
+
+    async def _ready_in_turn(self) -> None:
+        """Reserve, when it is this call's turn, what an attempt is expected to cost, and have it written down."""
         await self._turn()
         try:
             self._reservation = self._ledger.reserve(self._accounts, self._learned.expected(self._estimate))

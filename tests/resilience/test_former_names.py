@@ -14,7 +14,7 @@ FORMER = {
     "Order": "Call",
     "Passage": "Attempt",
     "State": "CircuitState",
-    "Target": "CallTarget",
+    "RequestTarget": "CallTarget",
     "Told": "RateLimitSnapshot",
 }
 
