@@ -12,8 +12,9 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.providers.provider import LLMProvider
 from llm.request import ActingListener
-from llm.response import StreamEvent, StreamParser
+from llm.response import StreamEvent
 from llm.wire.accumulate import Accumulator
+from llm.wire.building import AnswerBuilder, AnswerParser, EventRecorder
 from llm.wire.error_bodies import excerpt
 
 HTTP_OK = 200
@@ -44,7 +45,7 @@ class AnswerSink:
         self._progress_at = clock.seconds()
         self._on_progress = on_progress
         self._provider = provider
-        self._parser: StreamParser | None = None
+        self._parser: AnswerParser | None = None
         self._listener = listener
         self._whole: list[bytes] | None = None
         self._whole_size = 0
@@ -56,6 +57,8 @@ class AnswerSink:
         self.status = 0
         self.headers = Headers()
         self.accumulator = Accumulator(known, new_id)
+        #: Events are made only for a listener. The answer is then built of each event before the listener hears it.
+        self._recorder = None if listener is None else EventRecorder()
 
     @property
     def was_acted_upon(self) -> bool:
@@ -90,20 +93,15 @@ class AnswerSink:
             self._whole.append(piece)
             self._whole_size += len(piece)
             return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
-        parser = self._parser = self._parser or self._provider.stream_parser()
-        events = parser.feed(piece)
-        if events:
+        parser = self._parser = self._parser or self._provider.answer_parser(self._builder)
+        if parser.feed(piece):
             self._decoded = True
             self._progress_at = self._clock.seconds()
             if self._on_progress is not None:
                 self._on_progress()
         else:
             self._check_progress()
-        if self._listener is None:
-            for event in events:
-                self.accumulator.feed(event)
-            return parser.complete
-        waits = self._tell_at_once(events)
+        waits = None if self._recorder is None else self._tell_at_once(self._recorder.take())
         if waits is None:
             return parser.complete
         told = Deferred.fromCoroutine(waits)
@@ -114,17 +112,29 @@ class AnswerSink:
         if self.status != HTTP_OK:
             body = b"".join(self._whole or ())
             raise self._provider.parse_error_response(self.status, self.headers, self._provider.redact_body(body))
-        if self._whole is not None:
-            await self._tell(self._provider.parse_response(b"".join(self._whole)))
-            return self.accumulator
         try:
-            await self._tell((self._parser or self._provider.stream_parser()).end())
+            await self._read_rest()
         except StreamBroken as error:
-            if self._has_begun and not self._decoded:
+            if self._whole is None and self._has_begun and not self._decoded:
                 raise self._protocol_error(f"not an answer: {excerpt(self._beginning)}") from error
             error.partial = self.accumulator.text
             raise
         return self.accumulator
+
+    async def _read_rest(self) -> None:
+        """Read what is known only at the end. The listener hears what came before an error, too."""
+        try:
+            if self._whole is not None:
+                self._provider.read_response(b"".join(self._whole), self._builder)
+            else:
+                (self._parser or self._provider.answer_parser(self._builder)).end()
+        finally:
+            if self._recorder is not None:
+                await self._tell(self._recorder.take())
+
+    @property
+    def _builder(self) -> AnswerBuilder:
+        return self.accumulator if self._recorder is None else self._recorder
 
     def _without_blanks(self, piece: bytes) -> bytes:
         """Return the body from its first byte that is not blank, or nothing while there is none."""

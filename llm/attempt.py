@@ -77,8 +77,16 @@ class AttemptRunner:
         """Return the complete answer. Raises LLMError; do not retry an error raised after the listener acted."""
         sink, is_whole = self.new_sink(), False
         try:
-            await self._perform(sink, attempt)
-            answer = await self._read(sink)
+            try:
+                await self.exchange.perform(self.http_request, HeardSink(sink, attempt), self.limits)
+            except ResilienceError as error:
+                raise map_failed_exchange(error, self.provider, sink) from error
+            try:
+                answer = await sink.result()
+            except LLMError as error:  # the response was complete, so its headers may carry wishes
+                error.partial = error.partial or sink.accumulator.text
+                set_retry_at(error, Headers() if sink.status == HTTP_OK else sink.headers, self._moment())
+                raise
             is_whole = True
             return AttemptResult(answer, self._report_limits(sink, attempt))
         except LLMError as error:
@@ -91,21 +99,6 @@ class AttemptRunner:
             raise
         finally:
             attempt.used = self._used(sink, is_whole=is_whole)
-
-    async def _perform(self, sink: AnswerSink, attempt: Attempt) -> None:
-        try:
-            await self.exchange.perform(self.http_request, HeardSink(sink, attempt), self.limits)
-        except ResilienceError as error:
-            raise map_failed_exchange(error, self.provider, sink) from error
-
-    async def _read(self, sink: AnswerSink) -> Accumulator:
-        """Return the answer of a complete response. The error of a failed one carries the wishes of its headers."""
-        try:
-            return await sink.result()
-        except LLMError as error:
-            error.partial = error.partial or sink.accumulator.text
-            set_retry_at(error, Headers() if sink.status == HTTP_OK else sink.headers, self._moment())
-            raise
 
     def _report_limits(self, sink: AnswerSink, attempt: Attempt) -> RateLimitInfo | None:
         """Return what the headers say of limits, and pass it on to the pacing of later requests."""
@@ -140,20 +133,20 @@ class AttemptRunner:
 class HeardSink:
     """A sink that passes a response on to its reader, and tells the attempt that the server was heard."""
 
-    __slots__ = ("_attempt", "_sink")
+    __slots__ = ("_heard", "_sink")
 
     def __init__(self, sink: Sink, attempt: Attempt) -> None:
         self._sink = sink
-        self._attempt = attempt
+        self._heard = attempt.heard
 
     def head(self, status: int, headers: Headers) -> None:
         """Pass the status and the headers on."""
-        self._attempt.heard()
+        self._heard()
         self._sink.head(status, headers)
 
     def data(self, piece: bytes) -> bool | Deferred[bool]:
         """Pass a piece on, and return what its reader does."""
-        self._attempt.heard()
+        self._heard()
         return self._sink.data(piece)
 
 

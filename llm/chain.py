@@ -143,7 +143,14 @@ class ModelChain:
             except _ELSEWHERE as error:
                 failures.append(error)
                 if is_last or (more["listener"] is not None and more["listener"].acted):
-                    raise _join_errors(failures) from error
+                    joined = _join_errors(failures)
+                    failures.clear()  # their tracebacks hold this frame
+                    if joined is error:
+                        raise
+                    try:
+                        raise joined from error
+                    finally:
+                        del joined
                 _log.warn("asking the next model: {cause}", log_event="fallback", cause=str(error))
             else:
                 self._served = link

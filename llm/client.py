@@ -14,16 +14,16 @@ from twisted.internet.interfaces import IReactorTime
 
 from llm.answer import AnswerSink
 from llm.attempt import AttemptResult, AttemptRunner, map_unmade_call
-from llm.errors import BadCredential, LLMError, OutputUnreadable
+from llm.errors import BadCredential, LLMError, OutputUnreadable, UnpairedServerTool
 from llm.fallback.find import with_calls_from_text
 from llm.messages import Message, Role, Text, ToolSpec
 from llm.modes.capabilities import Capabilities, ModelRecord, learn_from_answer
 from llm.modes.mode import RequestMode, apply_mode, learn_from
 from llm.modes.structured import parse_structured
-from llm.paused import complete_turn
+from llm.paused import ContinuedTurn
 from llm.providers.provider import LLMProvider
 from llm.reports import CallReports, MeasuredCall
-from llm.request import CallOptions, ChatRequest, Listener, OnRequest, ToolChoice, acting
+from llm.request import NOBODY, USUAL, CallOptions, ChatRequest, Listener, OnRequest, ToolChoice, acting
 from llm.response import FinishReason, LLMResponse, Prices, Usage
 from llm.verdicts import verdict_of
 from resilience import (
@@ -41,8 +41,10 @@ from resilience import (
     ResilienceError,
     RetryConfig,
     UpstreamConfig,
+    Verdict,
     origin_of,
 )
+from resilience.coroutines import run
 
 #: The time for one whole call, in seconds, when the caller names no deadline.
 DEFAULT_SECONDS = 600.0
@@ -85,6 +87,7 @@ class UnifiedLLMClient:
         self._clock = clock
         self._capabilities = capabilities or Capabilities()
         self._limits = limits
+        self._progress_seconds = (limits or Limits()).progress_seconds
         self._new_id = new_id or (lambda: f"call_{secrets.token_hex(8)}")
         self._prices = prices
         self._wall = wall
@@ -118,22 +121,28 @@ class UnifiedLLMClient:
         acted on something, the call is not retried. A plain function counts as acting as soon as it hears anything.
         `caller` says on whose behalf the call is made. `on_request` is shown each body that is sent.
         """
-        request = ChatRequest(
-            messages, tools or (), tool_choice, CallOptions(**options), acting(listener), caller or Caller(), on_request
-        )
+        given = CallOptions(**options) if options else USUAL
+        request = ChatRequest(messages, tools or (), tool_choice, given, acting(listener), caller or NOBODY, on_request)
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
-        return Deferred.fromCoroutine(self._turn(request, until))
+        return run(self._turn(request, until))
 
     async def _turn(self, request: ChatRequest, deadline: Deadline) -> LLMResponse:
-        """Complete one turn, however often the provider pauses in it, and check its text against the schema."""
+        """Complete one turn, however often the provider pauses in it, and check its text against the schema.
 
-        def complete(messages: Sequence[Message]) -> Awaitable[LLMResponse]:
-            return self._complete(
-                request if messages is request.messages else replace(request, messages=messages), deadline
-            )
-
-        response = await complete_turn(complete, request.messages)
-        return response if request.options.schema is None else parse_structured(response, request.options.schema)
+        If the provider refuses because a server tool's call has no result, such calls are left out and it is asked
+        once more.
+        """
+        turn = ContinuedTurn(request.messages)
+        while turn.is_open:
+            asked = request if turn.messages is request.messages else replace(request, messages=turn.messages)
+            try:
+                turn.add(await self._complete(asked, deadline))
+            except UnpairedServerTool:
+                if not turn.drop_unpaired():
+                    raise
+        assert turn.answer is not None
+        schema = request.options.schema
+        return turn.answer if schema is None else parse_structured(turn.answer, schema)
 
     async def _complete(self, request: ChatRequest, deadline: Deadline) -> LLMResponse:
         """Ask in the best mode known for this model. Learn from a refusal that teaches something, and ask again."""
@@ -181,7 +190,12 @@ class UnifiedLLMClient:
         body = provider.build_request(
             messages, tools, choice, options, tools_as_text=mode.as_text, overrides=mode.overrides
         )
-        read = await self._send(request, deadline, body, mode, record)
+        if self._reports is None or not self._reports.listeners:
+            read = await self._send(request, deadline, body, mode, record, on_progress=deadline.renew)
+        else:
+            who = (request.caller.name, provider.name, provider.model)
+            send = partial(self._send, request, deadline, body, mode, record)
+            read = await MeasuredCall(self._reports, self._clock, who, self._prices).report(send, deadline.renew)
         answer = read.answer
         provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
@@ -198,16 +212,6 @@ class UnifiedLLMClient:
         return response
 
     async def _send(
-        self, request: ChatRequest, deadline: Deadline, body: bytes, mode: RequestMode, record: ModelRecord
-    ) -> AttemptResult:
-        """Send this body through the pipeline, report it to those who listen, and return the answer."""
-        perform = partial(self._perform, request, deadline, body, mode, record)
-        if self._reports is None or not self._reports.listeners:
-            return await perform(on_progress=deadline.renew)
-        who = (request.caller.name, self.provider.name, self.provider.model)
-        return await MeasuredCall(self._reports, self._clock, who, self._prices).report(perform, deadline.renew)
-
-    async def _perform(
         self,
         request: ChatRequest,
         deadline: Deadline,
@@ -218,7 +222,7 @@ class UnifiedLLMClient:
         on_progress: Callable[[], None],
     ) -> AttemptResult:
         """Send this body through the pipeline and return the answer."""
-        provider, limits = self.provider, self._limits or Limits()
+        provider = self.provider
         known = [tool.name for tool in request.tools]
 
         def new_sink() -> AnswerSink:
@@ -234,7 +238,7 @@ class UnifiedLLMClient:
                 self._new_id,
                 request.listener,
                 clock=self._clock,
-                progress_seconds=limits.progress_seconds,
+                progress_seconds=self._progress_seconds,
                 on_progress=on_progress,
             )
 
@@ -258,18 +262,21 @@ class UnifiedLLMClient:
 
     def _describe_call(self, request: ChatRequest, tokens: int) -> Call:
         """Describe the call to the pipeline."""
-        provider, now = self.provider, self._clock.seconds
-        answer = request.options.max_tokens or DEFAULT_ANSWER_TOKENS
+        provider, answer = self.provider, request.options.max_tokens or DEFAULT_ANSWER_TOKENS
         cost = self._prices.cost(Usage(tokens, answer)) if self._prices else None
         return Call(
-            CallTarget(origin_of(provider.get_api_url()), provider.credential, provider.model),
-            judge=lambda error: verdict_of(error, now(), self._retry),
+            _target_of(provider.get_api_url(), provider.credential, provider.model),
+            judge=self._judge,
             caller=request.caller,
             counted_by=_account_of(provider.name, provider.model),
             estimate=Amount(1, tokens + answer, cost or 0.0),
             retry=self._retry,
             upstream=self._upstream,
         )
+
+    def _judge(self, error: Exception) -> Verdict:
+        """Return what a failed attempt means."""
+        return verdict_of(error, self._clock.seconds(), self._retry)
 
     def _rescue_calls(self, error: LLMError, request: ChatRequest) -> LLMResponse | None:
         """Return the calls in model output that its server could not parse, or None when there are none."""
@@ -279,6 +286,12 @@ class UnifiedLLMClient:
         response = LLMResponse(written, FinishReason.STOP, Usage(), self.provider.name, self.provider.model)
         read = with_calls_from_text(response, request, self._new_id)
         return read if read.has_tool_calls else None
+
+
+@lru_cache(maxsize=64)
+def _target_of(api_url: str, credential: str, model: str) -> CallTarget:
+    """Return what a call asks, the same object for every call."""
+    return CallTarget(origin_of(api_url), credential, model)
 
 
 @lru_cache(maxsize=64)

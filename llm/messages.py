@@ -122,28 +122,29 @@ class Message:
     """One turn of the conversation.
 
     `raw` is the turn in its provider's own form; any other provider is sent `blocks`. `wire` holds the encoded bytes by
-    dialect. It is a cache, not part of the value.
+    dialect, and `heard` what `llm.fallback.quotes` found in it. Both are caches, not part of the value.
     """
 
     role: Role
     blocks: tuple[Block, ...]
     raw: RawTurn | None = field(default=None, repr=False, hash=False)
     wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    heard: object = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def text(self) -> str:
         """The text blocks, joined without a separator."""
-        return "".join(block.text for block in self.blocks if isinstance(block, Text))
+        return "".join([block.text for block in self.blocks if isinstance(block, Text)])
 
     @property
     def reasoning(self) -> str:
         """The reasoning blocks, joined without a separator."""
-        return "".join(block.text for block in self.blocks if isinstance(block, Reasoning))
+        return "".join([block.text for block in self.blocks if isinstance(block, Reasoning)])
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls, in the model's order."""
-        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+        return tuple([block for block in self.blocks if isinstance(block, ToolCall)])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
@@ -164,11 +165,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model sees it. `parameters` is a JSON Schema of type object."""
+    """A tool as the model sees it. `parameters` is a JSON Schema of type object.
+
+    `wire` holds the encoded bytes by dialect, since most requests offer the same tools. It is a cache, not part of the
+    value.
+    """
 
     name: str
     description: str
     parameters: JSONObject
+    wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 def system(text: str) -> Message:

@@ -5,44 +5,53 @@ The same request is sent again with the answer so far at its end. The parts are 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from llm.errors import UnpairedServerTool
 from llm.messages import JSON, JSONObject, Message, RawTurn, ServerToolCall
 from llm.response import FinishReason, LLMResponse
 
 #: How often one turn is continued. After that it is returned as it is, still paused.
 MAX_CONTINUATIONS = 8
 
-AskAgain = Callable[[Sequence[Message]], Awaitable[LLMResponse]]
 
+class ContinuedTurn:
+    """The answer to some messages, made of as many parts as its provider gives it in.
 
-async def complete_turn(ask: AskAgain, messages: Sequence[Message]) -> LLMResponse:
-    """Return the answer to these messages, its parts joined and their usage added up.
-
-    If the provider refuses because a server tool's call has no result, such calls are left out and it is asked once
-    more. Raises what `ask` raises.
+    `messages` is what to send for the next part, as long as the turn `is_open`; `answer` is what came so far, its parts
+    joined and their usage added up.
     """
-    answer: LLMResponse | None = None
-    may_drop = True
-    for _ in range(1 + MAX_CONTINUATIONS):
-        sent = messages if answer is None else [*messages, answer.message]
-        try:
-            part = await ask(sent)
-        except UnpairedServerTool:
-            if not may_drop:
-                raise
-            may_drop = False
-            paired = without_unpaired(sent)
-            part = await ask(paired)
-            messages = paired[: len(messages)]
-            answer = answer and replace(answer, message=paired[-1])
-        answer = part if answer is None else _join_parts(answer, part)
-        if part.finish_reason is not FinishReason.PAUSED:
-            break
-    assert answer is not None
-    return answer
+
+    __slots__ = ("_asked", "_left", "_may_drop", "answer", "messages")
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = self._asked = messages
+        self.answer: LLMResponse | None = None
+        self._left = 1 + MAX_CONTINUATIONS
+        self._may_drop = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another part is to be asked for."""
+        return self._left > 0
+
+    def add(self, part: LLMResponse) -> None:
+        """Add the answer to `messages`."""
+        self.answer = part if self.answer is None else _join_parts(self.answer, part)
+        self._left = self._left - 1 if part.finish_reason is FinishReason.PAUSED else 0
+        if self._left:
+            self.messages = [*self._asked, self.answer.message]
+
+    def drop_unpaired(self) -> bool:
+        """Leave out the calls of server tools that have no result. Return False when that was done before."""
+        if not self._may_drop:
+            return False
+        self._may_drop = False
+        self.messages = paired = without_unpaired(self.messages)
+        self._asked = paired[: len(self._asked)]
+        if self.answer is not None:
+            self.answer = replace(self.answer, message=paired[-1])
+        return True
 
 
 def without_unpaired(messages: Sequence[Message]) -> list[Message]:

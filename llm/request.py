@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
 
 from twisted.internet.defer import Deferred
@@ -60,9 +61,14 @@ class CallOptions:
         return self.schema
 
 
-@dataclass(frozen=True, slots=True)
+#: The options and the caller of a call that names none.
+USUAL = CallOptions(extra_params=MappingProxyType({}))
+NOBODY = Caller()
+
+
+@dataclass(slots=True)
 class ChatRequest:
-    """One logical call."""
+    """One logical call. Never change it; it is not frozen because each call makes one, and pays for that."""
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]

@@ -116,14 +116,14 @@ def learn_from_answer(response: LLMResponse, request: ChatRequest, mode: Request
     """
     if not request.tools or request.caller.gives_way or response.finish_reason is FinishReason.LENGTH:
         return
-    calls = response.tool_calls
+    calls, text = response.tool_calls, response.content
     outcome = outcome_of(
         calls=len(calls),
-        problems=sum(bool(call.problem) for call in calls),
+        problems=len([call for call in calls if call.problem]),
         repaired=response.repaired or (mode.native and response.from_fallback),
         required=request.tool_choice not in {None, "auto", "none"},
     )
-    if response.content.strip() or response.from_fallback:
+    if text.strip() or response.from_fallback:
         is_answer = not calls and not response.reasoning
         record.text_alone = record.text_alone is not False and is_answer
     style = CallStyle.NATIVE if mode.native else CallStyle.FALLBACK
@@ -156,11 +156,12 @@ def record_answer(record: CallRecord, outcome: CallOutcome, *, style: CallStyle)
     `style` is how that answer was requested. An answer in the style that is not in use is counted and changes nothing
     else.
     """
-    recent = (*record.recent, (style, outcome))[-WINDOW:]
+    recent = (*record.recent[1 - WINDOW :], (style, outcome))
     if style is not record.style:
         return replace(record, recent=recent)
-    misses = {CallOutcome.FAILED: record.misses + 1, CallOutcome.NONE: record.misses}.get(outcome, 0)
-    doubted = record.doubted and outcome not in {CallOutcome.VALID, CallOutcome.REPAIRED}
+    readable = outcome is CallOutcome.VALID or outcome is CallOutcome.REPAIRED
+    misses = 0 if readable else record.misses + (outcome is CallOutcome.FAILED)
+    doubted = record.doubted and not readable
     seen = CallRecord(recent, record.style, misses, record.tried + 1, record.trial, doubted)
     return _to_fallback(seen) if record.style is CallStyle.NATIVE else _to_native(seen)
 

@@ -69,9 +69,12 @@ def apply_overrides(head: JSONObject, overrides: Sequence[FieldOverride]) -> JSO
     return head
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestMode:
-    """How to ask: tools natively or as text, the schema natively or in words, with the thinking option or without."""
+    """How to ask: tools natively or as text, the schema natively or in words, with the thinking option or without.
+
+    Never change one. It is not frozen because each call makes one, and pays for that.
+    """
 
     native: bool
     as_text: bool

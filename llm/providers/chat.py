@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import cast
 from urllib.parse import urlsplit
 
 import orjson
@@ -24,9 +25,7 @@ from llm.modes.mode import FieldOverride, RequestMode
 from llm.providers.chat_stream import ChatStream
 from llm.providers.provider import NAMELESS, LLMProvider
 from llm.request import CallOptions, ToolChoice, merge
-from llm.response import (
-    StreamEvent,
-)
+from llm.wire.building import AnswerBuilder
 from llm.wire.error_bodies import read_error_body, typed_error
 
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -42,6 +41,11 @@ _REFUSED = re.compile(
     r"|not allowed|only .{0,40}(allowed|supported)|is not valid",
     re.IGNORECASE,
 )
+#: The key under which a tool keeps its encoded bytes.
+_FUNCTION = "function"
+#: The tools that were offered together, encoded, by their identities, which are theirs as long as they are kept here.
+_TOOL_SETS: dict[tuple[int, ...], tuple[tuple[ToolSpec, ...], JSON]] = {}
+_MOST_TOOL_SETS = 64
 _TOOLS = re.compile(r"\b(tools?|functions?)\b", re.IGNORECASE)
 _NO_EFFORT = FieldOverride("reasoning_effort", value="none", with_tools=True)
 
@@ -71,26 +75,26 @@ class ChatProvider(LLMProvider):
         self, tools: Sequence[ToolSpec], tool_choice: ToolChoice | None, options: CallOptions
     ) -> JSONObject:
         """Return model, options and tools, streamed, with usage in the last chunk."""
-        settings: dict[str, JSON] = {
-            "model": self.model,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "temperature": options.temperature,
-            self.limit_field: options.max_tokens,
-            "seed": options.seed,
-            "stop": list(options.stop) or None,
-        }
-        head: dict[str, JSON] = {key: value for key, value in settings.items() if value is not None}
+        head: dict[str, JSON] = {"model": self.model, "stream": True, "stream_options": {"include_usage": True}}
+        if options.temperature is not None:
+            head["temperature"] = options.temperature
+        if options.max_tokens is not None:
+            head[self.limit_field] = options.max_tokens
+        if options.seed is not None:
+            head["seed"] = options.seed
+        if options.stop:
+            head["stop"] = list(options.stop)
         if (schema := options.json_schema) is not None:
             form: JSONObject = {"name": "answer", "schema": schema, "strict": self.is_strict(schema)}
             head["response_format"] = {"type": "json_schema", "json_schema": form}
         elif options.json_object:
             head["response_format"] = {"type": "json_object"}
         if tools:
-            head["tools"] = [function_tool(tool) for tool in tools]
+            added = "tools" in options.extra_params  # to a list
+            head["tools"] = [encoded_tool(tool) for tool in tools] if added else _encoded_tools(tools)
             if tool_choice is not None:
                 head["tool_choice"] = _choice(tool_choice)
-        return merge(head, options.extra_params)
+        return merge(head, options.extra_params) if options.extra_params else head
 
     def is_strict(self, schema: JSONObject) -> bool:
         """Tell whether to request strict mode for this schema. Most servers accept any schema strictly."""
@@ -121,13 +125,13 @@ class ChatProvider(LLMProvider):
         """Return one message per call, which goes directly after the assistant message."""
         return {"role": "tool", "tool_call_id": result.call_id, "content": result.text}
 
-    def stream_parser(self) -> ChatStream:
+    def answer_parser(self, answer: AnswerBuilder) -> ChatStream:
         """Return a parser for server-sent events."""
-        return ChatStream(self.name, self.model)
+        return ChatStream(self.name, self.model, answer)
 
-    def parse_response(self, body: bytes) -> list[StreamEvent]:
-        """Return the events of an answer to `stream: false`."""
-        return ChatStream(self.name, self.model).whole(body)
+    def read_response(self, body: bytes, answer: AnswerBuilder) -> None:
+        """Read an answer to `stream: false`."""
+        ChatStream(self.name, self.model, answer).whole(body)
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """Read `{"error": {message, type, param, code}}` and its many relatives."""
@@ -175,6 +179,26 @@ def function_tool(tool: ToolSpec) -> JSONObject:
     """Return a tool as Ollama and Chat Completions want it."""
     described: JSONObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": described}
+
+
+def encoded_tool(tool: ToolSpec) -> JSON:
+    """Return `function_tool` as orjson takes it up without encoding it again. Its bytes are made once and kept."""
+    encoded = tool.wire.get(_FUNCTION)
+    if encoded is None:
+        encoded = tool.wire[_FUNCTION] = orjson.dumps(function_tool(tool))
+    return cast("JSON", orjson.Fragment(encoded))
+
+
+def _encoded_tools(tools: Sequence[ToolSpec]) -> JSON:
+    """Return all the tools of a request as `encoded_tool` does each. Most requests of a process offer the same ones."""
+    key = tuple(map(id, tools))
+    known = _TOOL_SETS.get(key)
+    if known is None:
+        if len(_TOOL_SETS) >= _MOST_TOOL_SETS:
+            _TOOL_SETS.clear()
+        encoded = orjson.Fragment(orjson.dumps([encoded_tool(tool) for tool in tools]))
+        known = _TOOL_SETS[key] = (tuple(tools), cast("JSON", encoded))
+    return known[1]
 
 
 def adapt_fields(error: Rejected, mode: RequestMode) -> RequestMode | None:

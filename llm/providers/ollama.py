@@ -15,29 +15,21 @@ from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.providers.chat import function_tool
+from llm.providers.chat import encoded_tool
 from llm.providers.offered import OfferedModel, names_in
 from llm.providers.provider import NAMELESS, LLMProvider
 from llm.request import CallOptions, ToolChoice, merge
-from llm.response import (
-    CallDelta,
-    FinishReason,
-    FinishSeen,
-    ModelSeen,
-    ReasoningDelta,
-    StreamEvent,
-    TextDelta,
-    Usage,
-    UsageSeen,
-)
+from llm.response import FinishReason, Usage
+from llm.wire.building import AnswerBuilder
 from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
-from llm.wire.lines import LineDecoder, UntilError
+from llm.wire.lines import LineDecoder
+from llm.wire.parser import RecordParser
 from resilience import Request
 
 _FINISH = {"length": FinishReason.LENGTH}
 
 #: The `done_reason` of a request that only loads or unloads the model. The model was not asked anything.
-_NOT_ASKED = {"load", "unload"}
+_NOT_ASKED = ("load", "unload")
 
 
 class OllamaProvider(LLMProvider):
@@ -126,7 +118,7 @@ class OllamaProvider(LLMProvider):
         elif options.json_object:
             head["format"] = "json"
         if tools and tool_choice != "none":
-            head["tools"] = [function_tool(tool) for tool in tools]
+            head["tools"] = [encoded_tool(tool) for tool in tools]
         return merge(head, options.extra_params)
 
     def encode_message(self, message: Message) -> list[JSONObject]:
@@ -151,108 +143,128 @@ class OllamaProvider(LLMProvider):
         """Say how to fetch the model, or to choose another one."""
         return f"run 'ollama pull {self.model}' there, or choose another model"
 
-    def stream_parser(self) -> OllamaStream:
+    def answer_parser(self, answer: AnswerBuilder) -> OllamaStream:
         """Return a parser for NDJSON."""
-        return OllamaStream(self)
+        return OllamaStream(self, answer)
 
     def is_whole(self, content_type: str, first: bytes) -> bool:
         """Tell by the content type: a stream and a single answer both begin with a brace here."""
         return first == b"<" or (first == b"{" and "ndjson" not in content_type and "json" in content_type)
 
-    def parse_response(self, body: bytes) -> list[StreamEvent]:
-        """Return the events of an answer to `stream: false`."""
-        parser = OllamaStream(self)
-        try:
-            orjson.loads(body)
-        except orjson.JSONDecodeError:
-            return [*parser.feed(body), *parser.end()]
-        events: list[StreamEvent] = []
-        parser.take(body.decode("utf-8", "replace"), events)
-        return [*events, *parser.end()]
+    def read_response(self, body: bytes, answer: AnswerBuilder) -> None:
+        """Read an answer to `stream: false`."""
+        OllamaStream(self, answer).whole(body)
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """Read `{"error": "STRING"}`, or whatever a proxy in front sends."""
         return typed_error(status, read_error_body(body), provider=self.name, model=self.model)
 
 
-class OllamaStream(UntilError):
+class OllamaStream(RecordParser[str]):
     """A reader of one NDJSON answer: objects with pieces of the message, the last one with `done: true`."""
 
-    def __init__(self, provider: OllamaProvider) -> None:
-        super().__init__()
+    separator = b"\n"
+
+    def __init__(self, provider: OllamaProvider, answer: AnswerBuilder) -> None:
+        super().__init__(answer)
         self._provider = provider
-        self._lines = LineDecoder()
         self._named = ""
         self._has_message = False
 
-    def feed(self, data: bytes) -> list[StreamEvent]:
-        """Return the events of the lines that `data` completes, up to an error. An error completes the stream too."""
-        return self.events(self._lines.feed(data), self.take)
+    def whole(self, body: bytes) -> None:
+        """Read an answer in one document, or a stream that came as one. Raises as `end` does."""
+        try:
+            record = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            self.feed(body)
+        else:
+            self._record(record, body)
+        self.end()
 
-    def end(self) -> list[StreamEvent]:
-        """Return the events of a last line without an end.
+    def _split(self, data: bytes) -> list[bytes] | None:
+        return data[:-1].split(b"\n") if self._is_usual(data) else None
 
-        Raises the error the stream carried; StreamBroken when `done` never came; ProtocolError when there was no
-        message.
-        """
-        events = self.last_events(self._lines.feed(b"", final=True), self.take)
-        if not self.ended:
+    def _is_usual(self, data: bytes) -> bool:
+        return data.startswith(b"{") and b"\r" not in data
+
+    def _read(self, records: list[bytes]) -> None:
+        for record in records:
+            try:
+                value = orjson.loads(record)
+            except orjson.JSONDecodeError:
+                self._take(record.decode("utf-8", "replace"))
+            else:
+                self._record(value, record)
+            if self.complete:
+                return
+
+    def _new_decoder(self, *, has_begun: bool) -> LineDecoder:
+        return LineDecoder(has_begun=has_begun)
+
+    def _take(self, part: str) -> None:
+        if not part.strip():
+            return
+        said = part.encode()
+        try:
+            record = orjson.loads(said)
+        except orjson.JSONDecodeError as error:
+            raise self._not_an_answer(said) from error
+        self._record(record, said)
+
+    def _finish(self) -> None:
+        """Raise StreamBroken when `done` never came, ProtocolError when there was no message."""
+        if not self.complete:
             raise StreamBroken("the answer ended before it was done", self._provider.name, self._provider.model)
         if not self._has_message:
             raise ProtocolError("a stream without an answer", self._provider.name, self._provider.model)
-        return events
 
-    def take(self, line: str, events: list[StreamEvent]) -> None:
-        """Add the events of one record. Raises the error it carries, or ProtocolError if it is not a record."""
-        if not line.strip():
-            return
-        record = self._record(line)
-        if isinstance(message := record.get("message"), dict) and record.get("done_reason") not in _NOT_ASKED:
-            self._has_message = True
-            _add_message(message, events)
-        if isinstance(model := record.get("model"), str) and model and model != self._named:
-            self._named = model
-            events.append(ModelSeen(model))
-        if record.get("done") is True:
-            self.ended = True
-            events.append(UsageSeen(Usage(_count(record, "prompt_eval_count"), _count(record, "eval_count"))))
-            events.append(FinishSeen(_FINISH.get(str(record.get("done_reason")), FinishReason.STOP)))
-
-    def _record(self, line: str) -> Mapping[str, Any]:
-        provider = self._provider
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise ProtocolError(f"not an answer: {excerpt(line.encode())}", provider.name, provider.model) from error
+    def _record(self, record: object, said: bytes) -> None:
+        """Read one record. Raises the error it carries, or ProtocolError if it is not a record."""
         if not isinstance(record, dict):
-            raise ProtocolError(f"not an answer: {excerpt(line.encode())}", provider.name, provider.model)
+            raise self._not_an_answer(said)
         if "error" in record:
             body = read_error(record)
-            raise typed_error(body.implied_status, body, provider=provider.name, model=provider.model)
-        return record
+            raise typed_error(body.implied_status, body, provider=self._provider.name, model=self._provider.model)
+        if isinstance(message := record.get("message"), dict) and record.get("done_reason") not in _NOT_ASKED:
+            self._has_message = True
+            self._message(message)
+        if isinstance(model := record.get("model"), str) and model and model != self._named:
+            self._named = model
+            self._has_grown = True
+            self._answer.set_model(model)
+        if record.get("done") is True:
+            self.complete = self._has_grown = True
+            self._answer.set_usage(Usage(_count(record, "prompt_eval_count"), _count(record, "eval_count")))
+            self._answer.set_finish(_FINISH.get(str(record.get("done_reason")), FinishReason.STOP))
 
+    def _message(self, message: Mapping[str, Any]) -> None:
+        if isinstance(thinking := message.get("thinking"), str) and thinking:
+            self._has_grown = True
+            self._answer.add_reasoning(thinking)
+        if isinstance(content := message.get("content"), str) and content:
+            self._has_grown = True
+            self._answer.add_text(content)
+        if isinstance(calls := message.get("tool_calls"), list):
+            for call in calls:
+                if isinstance(call, Mapping):
+                    self._call(call)
 
-def _add_message(message: Mapping[str, Any], events: list[StreamEvent]) -> None:
-    if isinstance(thinking := message.get("thinking"), str) and thinking:
-        events.append(ReasoningDelta(thinking))
-    if isinstance(content := message.get("content"), str) and content:
-        events.append(TextDelta(content))
-    if isinstance(calls := message.get("tool_calls"), list):
-        events.extend(_call(call) for call in calls if isinstance(call, Mapping))
+    def _call(self, call: Mapping[str, Any]) -> None:
+        """Add a whole call. It has a slot of its own, because the index that servers send is often wrongly 0."""
+        function = call.get("function")
+        function = function if isinstance(function, Mapping) else {}
+        arguments = function.get("arguments")
+        call_id = call.get("id")
+        self._has_grown = True
+        self._answer.add_call(
+            None,
+            call_id if isinstance(call_id, str) and call_id else None,
+            str(function.get("name") or ""),
+            arguments if isinstance(arguments, str | Mapping) else {},
+        )
 
-
-def _call(call: Mapping[str, Any]) -> CallDelta:
-    """Return a whole call. It has a slot of its own, because the index that servers send is often wrongly 0."""
-    function = call.get("function")
-    function = function if isinstance(function, Mapping) else {}
-    arguments = function.get("arguments")
-    call_id = call.get("id")
-    return CallDelta(
-        None,
-        call_id if isinstance(call_id, str) and call_id else None,
-        str(function.get("name") or ""),
-        arguments if isinstance(arguments, str | Mapping) else {},
-    )
+    def _not_an_answer(self, said: bytes) -> ProtocolError:
+        return ProtocolError(f"not an answer: {excerpt(said)}", self._provider.name, self._provider.model)
 
 
 def _count(record: Mapping[str, Any], key: str) -> int | None:

@@ -24,8 +24,9 @@ from llm.providers.offered import OfferedModel, listed_models
 from llm.request import CallOptions, ToolChoice
 from llm.response import RateLimitInfo, StreamEvent, StreamParser
 from llm.tokens.estimate import TokenEstimator
+from llm.wire.building import AnswerBuilder, AnswerParser, EventParser, EventRecorder
 from llm.wire.rate_limits import Moment, read_rate_limits
-from resilience import Request, host_of, origin_of
+from resilience import Request, SentHeaders, host_of, origin_of
 
 #: The name given to a nameless call that is sent back to a provider: no provider accepts an empty name.
 NAMELESS = "unnamed"
@@ -90,8 +91,8 @@ class LLMProvider(ABC):
         """Use another address with a key of its own. A key is sent only to the origin it was given with."""
         self.api_url = api_url.rstrip("/")
         self._secret = key
-        #: The headers of a call, and the address, key and options they were made for.
-        self._made_headers: tuple[tuple[str, str, str], Headers] | None = None
+        #: The headers of a call, and the address, the key with its origin, and the options they were made for.
+        self._made_headers: tuple[tuple[str, str, str, str], Headers] | None = None
         self._bound_to = origin_of(self.api_url)
         #: A name for the key that reveals nothing of it. It differs for each key and process; empty without a key.
         self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
@@ -159,11 +160,11 @@ class LLMProvider(ABC):
     def _once(self, build: Callable[[], Headers], of: str = "") -> Headers:
         """Return the headers that `build` makes. They are kept for later calls with the same address, key and `of`.
 
-        Host is among them: Twisted would copy all of them for each request to add it.
+        Host is among them, so that all of them are encoded once.
         """
-        key = (self.api_url, self._key, of)
+        key = (self.api_url, self._bound_to, self._secret, of)
         if self._made_headers is None or self._made_headers[0] != key:
-            headers = build()
+            headers = SentHeaders(dict(build().getAllRawHeaders()))
             headers.setRawHeaders("host", [host_of(self.get_api_url())])
             self._made_headers = (key, headers)
         return self._made_headers[1]
@@ -206,12 +207,23 @@ class LLMProvider(ABC):
         """Return the wire messages that one message becomes. Several results may be several messages."""
 
     @abstractmethod
-    def stream_parser(self) -> StreamParser:
-        """Return a parser for one streamed answer."""
+    def answer_parser(self, answer: AnswerBuilder) -> AnswerParser:
+        """Return a parser for one streamed answer, which adds to `answer` what it reads."""
 
     @abstractmethod
+    def read_response(self, body: bytes, answer: AnswerBuilder) -> None:
+        """Add to `answer` what a body that came whole says. Raises LLMError for a body that is not an answer."""
+
+    def stream_parser(self) -> StreamParser:
+        """Return a parser of one streamed answer into events."""
+        recorder = EventRecorder()
+        return EventParser(self.answer_parser(recorder), recorder)
+
     def parse_response(self, body: bytes) -> list[StreamEvent]:
         """Return the events of an answer that came whole. Raises LLMError for a body that is not an answer."""
+        recorder = EventRecorder()
+        self.read_response(body, recorder)
+        return recorder.take()
 
     def is_whole(self, content_type: str, first: bytes) -> bool:
         """Tell by its first non-blank byte whether a body is one document and not a stream."""

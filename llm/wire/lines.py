@@ -1,38 +1,39 @@
 """Pure incremental decoders: turn the bytes of a body into lines, NDJSON records and server-sent events.
 
-The result is the same however the bytes are split. An answer is read up to the error in its stream; what came before
-counts.
+The result is the same however the bytes are split.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
-from llm.errors import LLMError, ProtocolError
-from llm.response import StreamEvent
+from llm.errors import ProtocolError
 
 #: How many bytes one event or line may hold. Anything larger is an attack or a fault, not an answer.
 MAX_EVENT_BYTES = 4 * 1024 * 1024
 _LINE_END = re.compile(r"\r\n|\n|\r")
-T = TypeVar("T")
 
 
 class LineDecoder:
     """A decoder from bytes to complete lines without their ends.
 
-    LF, CRLF and lone CR end a line. A leading BOM is dropped.
+    LF, CRLF and lone CR end a line. A leading BOM is dropped, unless the text `has_begun` elsewhere.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_begun: bool = False) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._pieces: list[str] = []
         self._held = 0
-        self._started = False
+        self._started = has_begun
         self._after_cr = False
+
+    @property
+    def is_between(self) -> bool:
+        """Whether all the bytes so far belong to complete lines."""
+        return not (self._pieces or self._after_cr or self._decoder.getstate()[0])
 
     def feed(self, data: bytes, *, final: bool = False) -> list[str]:
         """Return the lines that `data` completes; with `final`, also a last line without an end.
@@ -92,11 +93,16 @@ class ServerSentEvent:
 class SSEDecoder:
     """A decoder from bytes to server-sent events (WHATWG HTML section 9.2.6, read leniently)."""
 
-    def __init__(self) -> None:
-        self._lines = LineDecoder()
+    def __init__(self, *, has_begun: bool = False) -> None:
+        self._lines = LineDecoder(has_begun=has_begun)
         self._event = ""
         self._data: list[str] = []
         self._held = 0
+
+    @property
+    def is_between(self) -> bool:
+        """Whether all the bytes so far belong to complete events."""
+        return self._lines.is_between and not (self._event or self._data)
 
     def feed(self, data: bytes, *, final: bool = False) -> list[ServerSentEvent]:
         """Return the events that `data` completes; with `final`, also one that no blank line ended.
@@ -137,35 +143,3 @@ class SSEDecoder:
         if data := "\n".join(self._data):
             events.append(ServerSentEvent(self._event, data))
         self._data, self._event, self._held = [], "", 0
-
-
-class UntilError:
-    """The part that parsers of streams share. `ended` says that the stream's own end mark was seen."""
-
-    def __init__(self) -> None:
-        self.ended = False
-        self._carried: LLMError | None = None
-
-    @property
-    def complete(self) -> bool:
-        """Whether the end mark or an error was seen. Nothing after either counts."""
-        return self.ended or self._carried is not None
-
-    def events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
-        """Return the events of these parts; `read` adds them to a list. Those after an end or an error are left out."""
-        events: list[StreamEvent] = []
-        try:
-            for part in parts:
-                if self.complete:
-                    break
-                read(part, events)
-        except LLMError as error:
-            self._carried = error
-        return events
-
-    def last_events(self, parts: Iterable[T], read: Callable[[T, list[StreamEvent]], None]) -> list[StreamEvent]:
-        """Return the events of the last parts. Raises the error that the stream carried."""
-        events = self.events(parts, read)
-        if self._carried is not None:
-            raise self._carried
-        return events

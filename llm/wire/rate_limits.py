@@ -9,29 +9,29 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError
 from llm.response import RateLimitInfo
+from resilience import ReceivedHeaders
 
 #: A wait of more seconds than this (a week) is a fault of the server, and is ignored.
 MAX_WISH_SECONDS = 7 * 24 * 3600.0
 #: A bare number above the first counts seconds since 1970; above the second, milliseconds.
 _EPOCH, _EPOCH_MS = 1e9, 1e11
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|h|m|s)")
-_DURATION = re.compile(rf"(?:{_DURATION_PART.pattern})+")
 _UNIT_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MAX_CHARS = 64
+#: A float has every whole number of so many digits.
+_EXACT_DIGITS = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """When a response came: `now` in clock seconds and, when known, `wall` in seconds since 1970.
 
     The response's own Date header is preferred to `wall`, so a wrong clock on this side does no harm.
@@ -43,16 +43,13 @@ class Moment:
 
 def read_rate_limits(headers: Headers, moment: Moment) -> RateLimitInfo | None:
     """Return what these headers say of the limits, or None when they say nothing."""
-    told: dict[str, dict[int, str]] = {}
-    for name, values in headers.getAllRawHeaders():
-        if name in _PLACES:
-            field, rank = _PLACES[name]
-            told.setdefault(field, {})[rank] = values[0].decode("utf-8", "replace").strip()[:_MAX_CHARS]
+    came = headers if isinstance(headers, ReceivedHeaders) else ReceivedHeaders(_pairs(headers))
+    values = came.by_name()
     read: dict[str, Any] = {}
-    for field, by_rank in told.items():
-        for rank in sorted(by_rank):
-            text = by_rank[rank]
-            value = _at(text, headers, moment) if field in _TIMES else _count(text)
+    for field, names in _fields_of(frozenset(_PLACES.keys() & values.keys())):
+        for name in names:
+            said = values[name][0]
+            value = _at(said, headers, moment) if field in _TIMES else _count(said)
             if value is not None:
                 read[field] = value
                 break
@@ -87,9 +84,15 @@ def apply(error: LLMError, headers: Headers, moment: Moment) -> None:
 def seconds_of(duration: str) -> float | None:
     """Return a Go duration (`1m30s`, `2ms`) or a plain number in seconds. None for anything else."""
     text = duration.strip()[:_MAX_CHARS]
-    if _DURATION.fullmatch(text):
-        return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
-    return _number(text)
+    seconds, length = 0.0, 0
+    for number, unit in _DURATION_PART.findall(text):
+        seconds += float(number) * _UNIT_SECONDS[unit]
+        length += len(number) + len(unit)
+    return seconds if length and length == len(text) else _number(text)
+
+
+def _pairs(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for name, values in headers.getAllRawHeaders() for value in values]
 
 
 def _names(what: str, of: str) -> list[str]:
@@ -101,30 +104,47 @@ def _names(what: str, of: str) -> list[str]:
 
 
 def _places() -> dict[bytes, tuple[str, int]]:
-    """Map each header name, as Twisted spells it, to its field of RateLimitInfo and its rank for that field."""
+    """Map each header name, in lower case, to its field of RateLimitInfo and its rank for that field."""
     places = {}
     for what, field in (("remaining", "remaining_{}"), ("limit", "limit_{}"), ("reset", "reset_{}_at")):
         for of in ("requests", "tokens"):
             for rank, name in enumerate(_names(what, of)):
-                [(spelt, _)] = Headers({name: [""]}).getAllRawHeaders()
-                places[spelt] = (field.format(of), rank)
+                places[name.encode("ascii")] = (field.format(of), rank)
     return places
 
 
 _PLACES = _places()
 #: The fields that hold times.
-_TIMES = ("reset_requests_at", "reset_tokens_at")
+_TIMES = frozenset({"reset_requests_at", "reset_tokens_at"})
 
 
-def _count(text: str) -> int | None:
-    number = _number(text)
+@lru_cache(maxsize=64)
+def _fields_of(names: frozenset[bytes]) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
+    """Return the fields that these headers tell of, each with its headers, the most specific first.
+
+    A server sends the same ones with every response.
+    """
+    found: dict[str, list[bytes]] = {}
+    for name in sorted(names, key=_PLACES.__getitem__):
+        found.setdefault(_PLACES[name][0], []).append(name)
+    return tuple((field, tuple(of_field)) for field, of_field in found.items())
+
+
+def _count(said: bytes) -> int | None:
+    if len(said) <= _EXACT_DIGITS and said.isdigit():
+        return int(said)
+    number = _number(_text(said))
     return None if number is None else int(number)
 
 
-def _at(text: str, headers: Headers, moment: Moment) -> float | None:
+def _at(said: bytes, headers: Headers, moment: Moment) -> float | None:
     """Return when a limit is renewed, in clock seconds."""
-    wait = _reset(text, lambda: _wall(headers, moment))
+    wait = _reset(_text(said), headers, moment)
     return None if wait is None else moment.now + wait
+
+
+def _text(said: bytes) -> str:
+    return said.decode("utf-8", "replace").strip()[:_MAX_CHARS]
 
 
 def _used_up(info: RateLimitInfo | None, now: float) -> list[float | None]:
@@ -141,13 +161,13 @@ def _retry_after(value: str, wall: float | None) -> float | None:
     return number if number is not None else _until(_http_date(value), wall)
 
 
-def _reset(value: str, wall: Callable[[], float | None]) -> float | None:
-    """Return the seconds until a reset, given as a duration, a number or a time. Only a time needs `wall`."""
+def _reset(value: str, headers: Headers, moment: Moment) -> float | None:
+    """Return the seconds until a reset, given as a duration, a number or a time."""
     seconds = seconds_of(value)
     if seconds is None:
-        seconds = _until(_rfc3339(value), wall())
+        seconds = _until(_rfc3339(value), _wall(headers, moment))
     elif seconds > _EPOCH:
-        seconds = _until(seconds / 1000 if seconds > _EPOCH_MS else seconds, wall())
+        seconds = _until(seconds / 1000 if seconds > _EPOCH_MS else seconds, _wall(headers, moment))
     return seconds if seconds is not None and seconds <= MAX_WISH_SECONDS else None
 
 

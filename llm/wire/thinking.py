@@ -17,6 +17,11 @@ _LONGEST = max(len(tag) for tag in _TAGS)
 Piece = tuple[bool, str]
 
 
+def may_think(text: str) -> bool:
+    """Tell whether the text can hold a thinking tag at all."""
+    return "<" in text or "[" in text
+
+
 def split_thinking(text: str) -> tuple[str, str]:
     """Return the reasoning and the answer.
 

@@ -1,4 +1,4 @@
-"""Anthropic's content blocks: assembled from their pieces, reported as events, kept raw for replay.
+"""Anthropic's content blocks: assembled from their pieces, added to the answer, kept raw for replay.
 
 Server tools are known by the shape of a block's type, not by a list of names. A block of unknown type is kept as it
 came.
@@ -14,7 +14,7 @@ import orjson
 from llm.loose_json.repair import holds_nothing, parse_arguments
 from llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
 from llm.providers.provider import NAMELESS
-from llm.response import CallDelta, ReasoningDelta, ServerBlockSeen, StreamEvent, TextDelta
+from llm.wire.building import AnswerBuilder
 
 #: The field of a delta that holds its piece, and the field of its block that the piece goes to.
 _DELTAS: Mapping[str, tuple[str, str]] = {
@@ -42,48 +42,52 @@ class ContentBlock:
         self._index = index
         self._start = start
         self._pieces: dict[str, list[str]] = {}
+        #: The fields that pieces may go to, None for any.
+        self._fields = _FIELDS.get(self.kind)
         self._citations: list[Mapping[str, Any]] = _objects(start.get("citations"))
 
-    def open_events(self) -> list[StreamEvent]:
-        """Return the events of the block's start."""
+    def open(self, answer: AnswerBuilder) -> None:
+        """Add what the block's start says."""
         if self.kind == "tool_use":
-            return [CallDelta(self._index, self._string("id"), self._string("name"))]
-        return self._events_of_piece(self.kind, self._string(self.kind))
+            answer.add_call(self._index, self._string("id"), self._string("name"), None)
+        else:
+            _add_piece(self.kind, self._string(self.kind), answer)
 
-    def take(self, delta: Mapping[str, Any]) -> list[StreamEvent]:
-        """Return the events of a piece. A piece of unknown kind, or of a kind this block does not take, is dropped."""
-        if delta.get("type") == "citations_delta":
+    def take(self, delta: Mapping[str, Any], answer: AnswerBuilder) -> bool:
+        """Add a piece, and return True. A piece of unknown kind, or of a kind this block does not take, is dropped."""
+        kind = delta.get("type")
+        if kind == "citations_delta":
             self._citations += _objects([delta.get("citation")])
-            return []
-        source, target = _DELTAS.get(str(delta.get("type")), ("", ""))
+            return True
+        source, target = _DELTAS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
         piece = delta.get(source)
-        if not isinstance(piece, str) or target not in _FIELDS.get(self.kind, (target,)):
-            return []
-        self._pieces.setdefault(target, []).append(piece)
+        if not isinstance(piece, str) or (self._fields is not None and target not in self._fields):
+            return False
+        if (pieces := self._pieces.get(target)) is None:
+            pieces = self._pieces[target] = []
+        pieces.append(piece)
         if self.kind == "tool_use":
-            return [CallDelta(self._index, arguments=piece)]
-        return self._events_of_piece(target, piece) if target == self.kind else []
+            answer.add_call(self._index, None, None, piece)
+        elif target == self.kind:
+            _add_piece(target, piece, answer)
+        return True
 
-    def close_events(self) -> list[StreamEvent]:
-        """Return what is known only at the end of the block: a seal, sources, or what a server tool did."""
-        raw = self._whole()
+    def close(self, answer: AnswerBuilder) -> None:
+        """Add what is known only at the end of the block: a seal, sources, or what a server tool did."""
         match self.kind:
-            case "thinking" if raw.get("signature"):
-                return [ReasoningDelta("", str(raw["signature"]))]
             case "text":
-                return [ServerBlockSeen(_citation(citation)) for citation in self._citations]
-            case "tool_use" if "input" not in self._pieces and raw.get("input"):
-                return [CallDelta(self._index, arguments=raw["input"] if isinstance(raw["input"], Mapping) else {})]
+                for citation in self._citations:
+                    answer.add_block(_citation(citation))
+            case "thinking" if seal := self._whole().get("signature"):
+                answer.add_reasoning("", str(seal))
+            case "tool_use" if "input" not in self._pieces and (given := self._start.get("input")):
+                answer.add_call(self._index, None, None, given if isinstance(given, Mapping) else {})
             case kind if is_server_call(kind):
-                arguments = raw.get("input")
-                call = ServerToolCall(
-                    self._string("id"), self._string("name"), arguments if isinstance(arguments, Mapping) else {}
-                )
-                return [ServerBlockSeen(call)]
+                arguments = self._whole().get("input")
+                given = arguments if isinstance(arguments, Mapping) else {}
+                answer.add_block(ServerToolCall(self._string("id"), self._string("name"), given))
             case kind if is_server_result(kind):
-                return [ServerBlockSeen(_server_result(raw))]
-            case _:
-                return []
+                answer.add_block(_server_result(self._whole()))
 
     def replay(self) -> JSONObject | None:
         """Return the block as it is sent back.
@@ -117,14 +121,16 @@ class ContentBlock:
             block["citations"] = list(self._citations)
         return block
 
-    def _events_of_piece(self, field: str, piece: str) -> list[StreamEvent]:
-        if field == "text" and piece:
-            return [TextDelta(piece)]
-        return [ReasoningDelta(piece)] if field == "thinking" and piece else []
-
     def _string(self, key: str) -> str:
         value = self._start.get(key)
         return value if isinstance(value, str) else ""
+
+
+def _add_piece(field: str, piece: str, answer: AnswerBuilder) -> None:
+    if field == "text" and piece:
+        answer.add_text(piece)
+    elif field == "thinking" and piece:
+        answer.add_reasoning(piece)
 
 
 def is_server_call(kind: str) -> bool:

@@ -12,7 +12,8 @@ from llm.errors import LLMError, ProtocolError
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.packing.packed import parts_of
-from llm.providers.anthropic.stream import AnthropicStream, error_of_body
+from llm.providers.anthropic.errors import error_of_body
+from llm.providers.anthropic.stream import AnthropicStream
 from llm.providers.anthropic.turns import (
     content_of,
     join_request,
@@ -23,7 +24,7 @@ from llm.providers.anthropic.turns import (
 )
 from llm.providers.provider import LLMProvider, join_bytes
 from llm.request import CallOptions, ToolChoice, merge
-from llm.response import StreamEvent
+from llm.wire.building import AnswerBuilder
 from llm.wire.error_bodies import excerpt
 
 DEFAULT_VERSION = "2023-06-01"
@@ -154,17 +155,17 @@ class AnthropicProvider(LLMProvider):
         """Return the block that answers one call. All results of a turn go into one user message."""
         return result_block(result)
 
-    def stream_parser(self) -> AnthropicStream:
+    def answer_parser(self, answer: AnswerBuilder) -> AnthropicStream:
         """Return a parser for the named events of one answer."""
-        return AnthropicStream(self)
+        return AnthropicStream(self, answer)
 
-    def parse_response(self, body: bytes) -> list[StreamEvent]:
-        """Return the events of an answer that came whole."""
+    def read_response(self, body: bytes, answer: AnswerBuilder) -> None:
+        """Read an answer that came whole."""
         try:
             data = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise ProtocolError(f"not an answer: {excerpt(body)}", self.name, self.model) from error
-        return AnthropicStream(self).whole(data)
+        AnthropicStream(self, answer).whole(data)
 
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """Read `{"type": "error", "error": {type, message, details}}`, or whatever a proxy in front sends."""

@@ -118,3 +118,16 @@ def test_no_header_raises(values: dict[str, str]) -> None:
     read_rate_limits(told, AT)
     retry_after = retry_wish(told, AT)
     assert retry_after is None or retry_after >= 100.0
+
+
+@pytest.mark.parametrize("said", ["1m 30s", "1m30", "s1m", "1m-30s", "1ms2", "m", "1..5s"])
+def test_a_duration_with_anything_else_in_it_is_none(said: str) -> None:
+    assert seconds_of(said) is None
+
+
+def test_a_limit_that_cannot_be_read_leaves_the_next_name_for_it() -> None:
+    headers = Headers({"x-ratelimit-remaining-requests": ["many"], "x-ratelimit-remaining": ["3"]})
+    for _ in range(2):
+        info = read_rate_limits(headers, AT)
+        assert info is not None
+        assert (info.remaining_requests, info.remaining_tokens) == (3, None)
