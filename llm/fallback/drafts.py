@@ -80,6 +80,7 @@ class Offer:
     """The tools a model was offered. Turns what the model wrote into a call of one of them."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self.tools = tuple(tools)
         self._tools = {tool.name: tool for tool in tools}
 
     def match(self, name: str) -> str | None:

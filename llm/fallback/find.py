@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import overload
 
 import orjson
 
@@ -21,7 +19,7 @@ from llm.fallback.formats.pythonic import read_pythonic
 from llm.fallback.formats.tags import read_elements, read_tags
 from llm.fallback.quotes import Quotes, may_hold_call
 from llm.loose_json.repair import MAX_CHARS
-from llm.messages import Block, Message, Reasoning, Role, Text, ToolCall, ToolSpec
+from llm.messages import Block, Message, Reasoning, Role, ToolCall, ToolSpec, user
 from llm.request import ChatRequest
 from llm.response import FinishReason, LLMResponse
 from llm.wire.thinking import split_thinking
@@ -82,11 +80,22 @@ def find_calls(
     inputs: Sequence[str] = (),
     new_id: Callable[[], str],
 ) -> Found:
-    """Find every call of the text, in order. `complete` is False when the token limit ended the text.
+    """Find every call of the text, as `find_calls_after` does. `inputs` is the untrusted text of the prompt."""
+    return find_calls_after([user(said) for said in inputs], text, tools, complete=complete, new_id=new_id)
 
-    `inputs` is the untrusted text of the prompt; a call that occurs there is never returned. A text of more than 256
-    KiB is not searched. What a model wrote after its own end mark is left out, and the text before the mark counts as
-    complete.
+
+def find_calls_after(
+    prompt: Sequence[Message],
+    text: str,
+    tools: Sequence[ToolSpec],
+    *,
+    complete: bool,
+    new_id: Callable[[], str],
+) -> Found:
+    """Find every call of the answer to a prompt, in order. `complete` is False when the token limit ended the text.
+
+    A call that occurs in what players and tools say in the prompt is never returned. A text of more than 256 KiB is not
+    searched. What a model wrote after its own end mark is left out, and the text before the mark counts as complete.
     """
     if not may_hold_call(text):  # nor a thinking tag, which begins with one of the same characters
         return Found(text=text)
@@ -95,7 +104,7 @@ def find_calls(
     if not tools or len(answer) > MAX_CHARS or not may_hold_call(answer):
         return plain
     offer = Offer(tools)
-    quotes = Quotes(inputs, offer, READERS)
+    quotes = Quotes(prompt, offer, READERS)
     reading = _read(answer, offer, complete)
     stop = _stop_at(answer, reading.candidates)
     if stop is not None:
@@ -115,14 +124,13 @@ def find_calls(
 
 def with_calls_from_text(response: LLMResponse, request: ChatRequest, new_id: Callable[[], str]) -> LLMResponse:
     """Return the response with the tool calls found in its text, if tools were offered and none came natively."""
-    if response.has_tool_calls or not request.tools or not response.content:
+    if not request.tools or response.finish_reason is FinishReason.PAUSED:
         return response
-    if response.finish_reason is FinishReason.PAUSED:
+    text = response.content
+    if not may_hold_call(text) or response.has_tool_calls:
         return response
     complete = response.finish_reason is not FinishReason.LENGTH
-    found = find_calls(
-        response.content, request.tools, complete=complete, inputs=inputs_of(request.messages), new_id=new_id
-    )
+    found = find_calls_after(request.messages, text, request.tools, complete=complete, new_id=new_id)
     if not found.calls:
         return response
     thoughts = response.reasoning + found.reasoning
@@ -135,40 +143,6 @@ def with_calls_from_text(response: LLMResponse, request: ChatRequest, new_id: Ca
         from_fallback=True,
         repaired=found.repaired,
     )
-
-
-def inputs_of(messages: Sequence[Message]) -> Sequence[str]:
-    """Return the untrusted text of the conversation: a call quoted from it is not the model's own."""
-    return _Inputs(messages)
-
-
-class _Inputs(Sequence[str]):
-    """The untrusted text, gathered on first use: a history is long, and few answers hold a call to compare with it."""
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
-
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[str]: ...
-
-    def __getitem__(self, at: int | slice) -> str | list[str]:
-        return self._texts[at]
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        spoken: list[str] = []
-        heard: list[str] = []
-        for message in self._messages:
-            if message.role is Role.USER:
-                spoken += [block.text for block in message.blocks if isinstance(block, Text)]
-            heard += [result.text for result in message.tool_results]
-        return spoken + heard
 
 
 def _read(text: str, offer: Offer, complete: bool) -> Reading:

@@ -81,7 +81,7 @@ class _Unread(Sequence[Message]):
 class Packed(_Unread):
     """A row of messages stored as bytes. `codec` writes down those of which the bytes do not say everything."""
 
-    __slots__ = ("_codec", "encoded", "kinds", "records")
+    __slots__ = ("_codec", "encoded", "heard", "kinds", "records")
 
     def __init__(self, keys: Iterable[str], codec: MessageCodec) -> None:
         """Make an empty row. The messages are read back from the bytes under the first of `keys`."""
@@ -91,6 +91,8 @@ class Packed(_Unread):
         self.kinds = b""
         #: The records of the messages that cannot be read back from their bytes, by index.
         self.records: Mapping[int, bytes] = _NONE
+        #: What `llm.fallback.quotes` found in the messages: a cache that goes with them.
+        self.heard: object = None
 
     @property
     def key(self) -> str:

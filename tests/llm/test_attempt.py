@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError
-from twisted.internet.ssl import PrivateCertificate
 from twisted.logger import capturedLogs
 from twisted.protocols.policies import WrappingFactory
 from twisted.web.server import Site
@@ -27,7 +26,7 @@ from llm import (
 from llm.testing import EndEarly, FakeAnthropic, FakeChat, Hang, HttpError, Raw, Reply, Script, Step, serve
 from resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
 from tests.llm.calling import ASKED, PAYER, desk, reactor
-from tests.resilience.http.test_tls import HERE, certificate
+from tests.resilience.http.test_tls import HERE, certificate, server_options
 
 KEY = "planted-key"
 ONCE = RetryConfig(max_attempts=1)
@@ -179,8 +178,7 @@ async def untrusted() -> AsyncIterator[tuple[str, FakeChat]]:
     """A server whose certificate nobody vouches for."""
     made = certificate(HERE)
     fake = FakeChat(reactor, [])
-    options = PrivateCertificate.loadPEM(made.public + made.private).options()
-    port = reactor.listenSSL(0, WrappingFactory(Site(fake)), options, interface="127.0.0.1")
+    port = reactor.listenSSL(0, WrappingFactory(Site(fake)), server_options(made), interface="127.0.0.1")
     try:
         yield f"https://127.0.0.1:{port.getHost().port}", fake
     finally:

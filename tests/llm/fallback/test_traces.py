@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from llm.fallback.drafts import Draft
 from llm.fallback.find import Found, find_calls
-from llm.fallback.quotes import Traces, _Narrow
+from llm.fallback.traces import Traces, _Narrow
 from llm.messages import ToolSpec
 from llm.testing import Call
 from llm.testing.obedient import FORMATS
