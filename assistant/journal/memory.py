@@ -107,6 +107,12 @@ class MemoryJournal:
         """Record the result of a call. Raises UnknownRun."""
         self._run(run_id).results[step, index] = executed
 
+    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        """Record a call that only read, with its result. Raises UnknownRun."""
+        run = self._run(run_id)
+        run.intents[step, index] = executed.call
+        run.results[step, index] = executed
+
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         """Record the outcome and take settled events out of the inbox; return a zero for each new stream entry.
 

@@ -163,6 +163,10 @@ class Journal(Protocol):
         """Record the result of a call."""
         ...
 
+    def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> Awaitable[None]:
+        """Record a call that only read, with its result. It needs no intent: after a crash it is made again."""
+        ...
+
     def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> Awaitable[tuple[int, ...]]:
         """Record how the run ended and what it changed in the stream, together; return the numbers of the new entries.
 

@@ -22,9 +22,11 @@ from assistant.journal.protocol import (
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.sqlite.store import Store
 from assistant.journal.tables import inbox, memories, removal, runs, stream
+from assistant.journal.tables.inbox import Taken
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.removal import Pruned, prune
 from assistant.journal.tables.runs import RunPlace
+from assistant.journal.waiting import Waiting
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.memories import Memory
@@ -51,6 +53,7 @@ class SqliteJournal:
         self._remember = remember
         self._wall = store.wall
         self.lease = Lease(store, assistant, name)
+        self.waiting = Waiting()
         #: How many times a run may have been left open, and the same count when no run was open. When both are equal,
         #: no run can be open, and `interrupted` need not look.
         self._opens = 0
@@ -73,31 +76,44 @@ class SqliteJournal:
             return token
 
         self._opens += 1
+        self.waiting.drop()
         return self.lease.hold(await self.lease.store.write(work))
 
     async def accept(self, event: Event, attention: Attention) -> None:
         """Take an event, unless it was ever accepted before. Raises InboxFullError."""
         record, now, accepted = EVENT.encode(event), self._wall(), Accepted(event, attention)
 
-        def work(db: sqlite3.Connection) -> None:
-            is_new = inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
-            if is_new and (memory := self._remember(accepted)) is not None:
+        def work(db: sqlite3.Connection) -> Taken:
+            taken = inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
+            if taken is not Taken.BEFORE and (memory := self._remember(accepted)) is not None:
                 memories.keep(db, self.assistant, memory)
+            return taken
 
-        await self.lease.write(work)
+        taken = await self.waiting.during(self.lease.write(work))
+        if taken is Taken.NEW:
+            self.waiting.took(accepted)
+        elif taken is Taken.IN_PLACE:
+            self.waiting.drop()
 
     async def pending(self) -> Sequence[Accepted]:
         """Return the inbox, oldest first. Events that can no longer be read are parked."""
+        if (known := self.waiting.events) is not None and not self.lease.is_lost:
+            return known
+        drops = self.waiting.drops
         readable, unreadable = await self.lease.read(lambda db: inbox.pending(db, self.assistant))
         if unreadable:
             await self.lease.write(lambda db: inbox.park(db, self.assistant, unreadable))
+        else:
+            self.waiting.fill(readable, drops)
         return tuple(readable)
 
     async def open_run(self, events: Sequence[Accepted]) -> str:
         """Open a run; return its id, which is never used twice."""
         self._opens += 1
         ids, token, now = [accepted.event.id for accepted in events], self.lease.token, self._wall()
-        return await self.lease.write(lambda db: runs.open_run(db, self.assistant, token, ids, now))
+        run_id = await self.lease.write(lambda db: runs.open_run(db, self.assistant, token, ids, now))
+        self.waiting.opened(run_id, ids)
+        return run_id
 
     async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
         """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
@@ -117,6 +133,12 @@ class SqliteJournal:
         place = RunPlace(self.assistant, run_id, step, index)
         await self.lease.write(lambda db: runs.record_result(db, place, record))
 
+    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        """Record a call that only read, with its result, in one write. Raises UnknownRun."""
+        call, result, began = CALL.encode(executed.call), EXECUTED.encode(executed), self._wall() - executed.seconds
+        place = RunPlace(self.assistant, run_id, step, index)
+        await self.lease.write(lambda db: runs.record_read(db, place, call, result, began))
+
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         """Record the outcome and the stream's changes; return the numbers of the new entries. Raises UnknownRun.
 
@@ -129,7 +151,8 @@ class SqliteJournal:
             runs.close_run(db, self.assistant, run_id, outcome, now)
             return stream.apply(db, self.assistant, rows, change.forget), runs.any_open(db, self.assistant)
 
-        numbers, more = await self.lease.write(work)
+        numbers, more = await self.waiting.during(self.lease.write(work))
+        self.waiting.closed(run_id, outcome)
         if not more:
             self._opens_when_none = opens
         return numbers
@@ -158,7 +181,8 @@ class SqliteJournal:
 
     async def unpark(self, event_id: str) -> bool:
         """Make a parked event pending again, in its old place. Return False when it is not parked."""
-        return await self.lease.write(lambda db: inbox.unpark(db, self.assistant, event_id))
+        self.waiting.drop()
+        return await self.waiting.during(self.lease.write(lambda db: inbox.unpark(db, self.assistant, event_id)))
 
     async def discard(self, event_id: str) -> bool:
         """Mark a parked event as dealt with. Return False when it is not parked."""

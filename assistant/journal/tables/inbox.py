@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from enum import Enum
 
 from assistant.events.classify import Attention, Classification
 from assistant.journal.errors import BrokenRecord, InboxFullError, NewerRecord
@@ -17,18 +18,27 @@ Row = tuple[str, bytes, str, int, int]
 _COLUMNS = "id, payload, verdict, importance, addressed"
 
 
-def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> bool:
-    """Put an event into the inbox. Return False for one that was taken before. Raises InboxFullError at `limit`.
+class Taken(Enum):
+    """What became of an event that was put into the inbox."""
+
+    NEW = "new"
+    IN_PLACE = "in place of the oldest that was only overheard"
+    BEFORE = "it was taken before, and not again"
+
+
+def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> Taken:
+    """Put an event into the inbox, unless it was taken before. Raises InboxFullError at `limit`.
 
     In a full inbox, an event that asks for an answer takes the place of the oldest that was only overheard.
     """
     event_id, attention = accepted.event.id, accepted.attention
     if db.execute("SELECT 1 FROM events WHERE assistant = ? AND id = ?", (assistant, event_id)).fetchone():
-        return False
+        return Taken.BEFORE
     waiting = db.execute(
         "SELECT count(*) FROM events WHERE assistant = ? AND state = 'pending'", (assistant,)
     ).fetchone()[0]
-    if waiting >= limit and not (attention.verdict is Classification.TRIGGER and _drop_overheard(db, assistant)):
+    is_full = waiting >= limit
+    if is_full and not (attention.verdict is Classification.TRIGGER and _drop_overheard(db, assistant)):
         raise InboxFullError(f"{waiting} events are waiting")
     db.execute(
         f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -38,7 +48,7 @@ def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: byt
             *(now, accepted.event.who.id),
         ),
     )
-    return True
+    return Taken.IN_PLACE if is_full else Taken.NEW
 
 
 def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:

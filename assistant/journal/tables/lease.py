@@ -48,6 +48,8 @@ class Lease:
         self.assistant = assistant
         #: Our number, 0 before it was taken.
         self.token = 0
+        #: Whether a write was refused because another process has the lease. Set on the writer's thread.
+        self.is_lost = False
 
     def take(self, db: sqlite3.Connection) -> int:
         """Write the next token down and return it. Part of a transaction; once on disk, `hold` sets `token`."""
@@ -64,7 +66,7 @@ class Lease:
 
     def hold(self, token: int) -> int:
         """Use this token for all writes from now on; return it."""
-        self.token = token
+        self.token, self.is_lost = token, False
         return token
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
@@ -78,6 +80,7 @@ class Lease:
             row = db.execute("SELECT token FROM leases WHERE assistant = ?", (self.assistant,)).fetchone()
             current = row[0] if row else 0
             if current != token or not token:
+                self.is_lost = True
                 raise Fenced(self.assistant, token, current)
             return work(db)
 

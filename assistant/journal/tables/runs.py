@@ -82,6 +82,12 @@ def record_result(db: sqlite3.Connection, place: RunPlace, record: bytes) -> Non
     db.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)
 
 
+def record_read(db: sqlite3.Connection, place: RunPlace, call: bytes, result: bytes, began: float) -> None:
+    """Record a read that is over: the call, when it `began`, and its result. Raises UnknownRun."""
+    record_intent(db, place, call, began, effect=False)
+    record_result(db, place, result)
+
+
 def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outcome, now: float) -> None:
     """Record how the run ended. Raises UnknownRun.
 
