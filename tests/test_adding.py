@@ -20,11 +20,17 @@ from llm import UnifiedLLMClient, user
 from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
 from resilience import HttpExchange, Limits
 from tests.live.command import Result, reactor, run
+from tools.web.testing.site import FakeSite, serve_site
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("assistant", "tools", "llm", "resilience")
 KEY = "planted-0123456789-key"
-PAGES = [("adding-a-provider.md", "llm/providers/example.py"), ("adding-a-tool.md", "tools/verbs/hum.py")]
+#: Each page with the number of its block of Python, and where the block is saved.
+PAGES = [
+    ("adding-a-provider.md", 0, "llm/providers/example.py"),
+    ("adding-a-tool.md", 0, "tools/verbs/hum.py"),
+    ("adding-a-tool.md", 2, "tools/verbs/forecast.py"),
+]
 
 
 def printed(page: str, block: int = 0) -> str:
@@ -54,13 +60,16 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
-    for page, path in PAGES:
-        (folder / path).write_text(printed(page))
+    for page, block, path in PAGES:
+        (folder / path).write_text(printed(page, block))
     providers = folder / "llm/providers/__init__.py"
     with_line(providers, '    "example",', ")\n\n\ndef _providers_in")
     tools = folder / "tools/verbs/__init__.py"
+    with_line(tools, "from tools.verbs.forecast import FORECAST", "from tools.verbs.handling")
     with_line(tools, "from tools.verbs.hum import HUM", "from tools.verbs.looking")
-    tools.write_text(tools.read_text().replace("(SAY, LOOK", "(SAY, HUM, LOOK"))
+    tools.write_text(
+        tools.read_text().replace("(SAY, LOOK", "(SAY, HUM, LOOK").replace("COMMAND,)", "COMMAND, FORECAST)")
+    )
     return folder
 
 
@@ -69,8 +78,8 @@ def checked(*command: str, folder: Path = ROOT) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("page", "path"), PAGES)
-def test_ruff_has_nothing_against_what_is_printed(copy: Path, page: str, path: str) -> None:
+@pytest.mark.parametrize("path", [path for _, _, path in PAGES])
+def test_ruff_has_nothing_against_what_is_printed(copy: Path, path: str) -> None:
     init = str(Path(path).parent / "__init__.py")
     checked("ruff", "check", "--no-cache", path, init, folder=copy)
     checked("ruff", "format", "--no-cache", "--check", path, init, folder=copy)
@@ -116,7 +125,7 @@ async def test_a_provider_sends_its_key_in_the_header_that_is_printed_and_nowher
 
 def test_mypy_has_nothing_against_what_is_printed(tmp_path: Path) -> None:
     """Beside the product as it is, whose types are checked already."""
-    texts = {Path(path).name: printed(page) for page, path in PAGES}
+    texts = {Path(path).name: printed(page, block) for page, block, path in PAGES}
     texts |= {"keyed.py": with_a_header_of_its_own(), "test_example.py": printed("adding-a-provider.md", 2)}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -165,6 +174,32 @@ async def test_a_trial_thinks_with_a_new_provider_and_acts_with_a_new_tool(copy:
         result = await command(copy, tmp_path, "trial", *model, given="Hello Sage\n")
     assert "Sage hums an old song." in result.out, result
     assert fake.chats[0].authorization == f"Bearer {KEY}"
+
+
+def asks_for_the_weather(request: RecordedRequest) -> Step:
+    if request.messages[-1]["role"] == "tool":
+        return Reply(calls=(Call("say", {"text": f"They tell me: {request.messages[-1]['content']}"}),))
+    return Reply(calls=(Call("forecast", {"place": "the moor"}),))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "heard"), [(True, "They tell me: rain till noon"), (False, "The forecast did not come: ")]
+)
+async def test_a_new_tool_asks_a_server_where_the_owner_allows_it(
+    copy: Path, tmp_path: Path, allowed: bool, heard: str
+) -> None:
+    site, fake = FakeSite(), FakeChat(reactor, asks_for_the_weather, KEY, models=["sage"])
+    site.page("/today", '{"text": "rain till noon"}', "application/json")
+    async with serve(fake, reactor) as url, serve_site(site, reactor) as weather:
+        tool = copy / "tools/verbs/forecast.py"
+        tool.write_text(printed("adding-a-tool.md", 2).replace("https://weather.example", weather))
+        private = '"127.0.0.0/8"' if allowed else ""
+        settings = f"[web]\nports = [{weather.rpartition(':')[2]}]\nallow_private = [{private}]\n"
+        (tmp_path / "assistant.toml").write_text(settings)
+        model = ("--provider", "example", "--url", f"{url}/v1", "--model", "sage", "--key", "env:EXAMPLE_API_KEY")
+        result = await command(copy, tmp_path, "trial", *model, given="Sage, what is the weather?\n")
+    assert heard in result.out, result
+    assert [asked.path for asked in site.requests] == ["/today?place=the+moor"][:allowed]
 
 
 async def test_a_new_provider_needs_a_key_and_a_model_like_every_one_on_the_internet(

@@ -8,13 +8,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from llm.messages import JSONObject
 from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
 from tools.memories import Memories, Memory
 from tools.notes import Notes
 from tools.trust import ContextTrust, Kind, Principal
+
+if TYPE_CHECKING:
+    from treq.client import HTTPClient
 
 #: The names of `tools.game` and `tools.trust` are here for tools of the version before, for one release.
 __all__ = [
@@ -128,6 +131,11 @@ class WebKnowledge(Protocol):
         ...
 
 
+def no_http() -> HTTPClient:
+    """Refuse to make a client. Raises RuntimeError."""
+    raise RuntimeError("this context has no HTTP client: a test gives one as `http_client`")
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Everything a tool may use. `requester` is the principal the run answers, None when the run was not asked for.
@@ -161,6 +169,17 @@ class ToolContext:
     lore: Callable[[str], Sequence[Memory]] = field(default=lambda _: (), compare=False, repr=False)
     #: Returns the time in seconds since 1970.
     now: Callable[[], float] = field(default=lambda: 0.0, compare=False, repr=False)
+    #: Makes an HTTP client; see `http`.
+    http_client: Callable[[], HTTPClient] = field(default=no_http, compare=False, repr=False)
+
+    @property
+    def http(self) -> HTTPClient:
+        """A new HTTP client, as treq's, for a tool's own requests (`tools/web/http.py`).
+
+        It obeys the owner's settings of the web. Its requests, and reading their bodies, fail with WebError. Raises
+        ModuleNotFoundError, which says what to install, where the extra `web` is not installed.
+        """
+        return self.http_client()
 
     @property
     def notes(self) -> Notes:

@@ -18,10 +18,14 @@ from resilience.background import in_daemon_thread
 from tools import Tool
 
 if TYPE_CHECKING:
+    from treq.client import HTTPClient
+
+    from assistant.web.http import HttpOfTools
     from assistant.web.web import Web
 
 #: How long loading the web's modules may take when it is switched on while assistants run, in seconds.
 _LOAD_SECONDS = 60.0
+HTTP_MISSING = "context.http needs packages that are not here: pip install 'mud-assistant[web]'"
 
 
 def load_web(config: WebConfig) -> None:
@@ -55,6 +59,7 @@ class SharedWeb:
         self._former: list[Web] = []
         #: Held while a web is made, which may take some time.
         self._making = DeferredLock()
+        self._http: HttpOfTools | None = None
         load_web(config)
 
     async def tools(self, assistant: str, bound: BoundKeys) -> tuple[Tool, ...]:
@@ -66,6 +71,19 @@ class SharedWeb:
             if self._web is None:
                 self._web = await self._make(self.config, bound)
         return self._web.tools(assistant) if self._web else ()
+
+    def http_client(self, assistant: str) -> HTTPClient:
+        """Return a new HTTP client for the tools of one assistant, under the settings as they are now.
+
+        Raises ModuleNotFoundError where treq is not installed.
+        """
+        if self._http is None:
+            try:
+                from assistant.web.http import HttpOfTools  # noqa: PLC0415  (needed by few tools; treq may be missing)
+            except ModuleNotFoundError as error:
+                raise ModuleNotFoundError(HTTP_MISSING, name=error.name) from error
+            self._http = HttpOfTools(self._reactor)
+        return self._http.client(assistant, self.config)
 
     async def change(self, config: WebConfig, bound: BoundKeys) -> None:
         """Use these settings from now on. Raises SettingsError and KeyReferenceError, and then changes nothing."""
@@ -100,6 +118,8 @@ class SharedWeb:
     async def stop(self) -> None:
         """End all threads and processes that the web needs."""
         await self.end_former()
+        if self._http is not None:
+            self._http.close()
         if self._web is not None:
             await self._web.stop()
 

@@ -145,7 +145,7 @@ class SafeFetcher:
         try:
             await exchange.perform(Request("GET", str(url), self._headers_for(url, path)), sink)
         except ResilienceError as error:
-            raise _web_error(error, url) from error
+            raise web_error(error, url) from error
         finally:
             path.learn(url, sink.cookies)
         return replace(sink.page(str(url)), path=path)
@@ -164,7 +164,7 @@ def _redirect_error(said: str) -> WebError:
     return WebError(ErrorKind.BAD_REQUEST, said, told=said)
 
 
-def _web_error(error: ResilienceError, url: SafeUrl) -> WebError:
+def web_error(error: ResilienceError, url: SafeUrl) -> WebError:
     """Translate the failure into an error of the web tools. Its sentence names no more than the origin."""
     if isinstance(error.__cause__, WrongPeer):
         log_refusal("connected elsewhere", url.origin)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
 import orjson
@@ -20,7 +19,7 @@ from twisted.web.http_headers import Headers
 from llm.messages import JSON, JSONObject
 from resilience.deadline import Deadline
 from resilience.errors import BodyTooLarge, ConnectFailed, DeadlineExceeded, ResilienceError, TimedOut
-from resilience.http.request import Collected, Limits, Request, Sink
+from resilience.http.request import Collected, Exchange, Limits, Request
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.refusals import Refusal, refusal_of
 
@@ -41,14 +40,6 @@ class ProviderOptions(BaseModel):
     """What an operator may set for one provider beside its key and its address. Unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Exchange(Protocol):
-    """Performs requests as HttpExchange does."""
-
-    async def perform(self, request: Request, sink: Sink, limits: Limits | None = None) -> None:
-        """Send the request and receive the answer, or raise a ResilienceError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ async def test_a_page_that_asks_for_a_cookie_first_is_asked_again_with_it_and_no
         assert sent(it) == ["", "ok=1"]
 
 
-@pytest.mark.parametrize("cookie", ["a=b\x01c; Path=/", "=x", "nothing", "a b=c", "x=" + "y" * 5000, "x=a,b; Path=/"])
+@pytest.mark.parametrize("cookie", ["=x", "nothing", "a b=c", "x=" + "y" * 5000, "x=a,b; Path=/"])
 async def test_a_cookie_in_no_cookies_form_is_not_sent(reactor: Any, cookie: str) -> None:
     async with running(reactor) as it:
         sets(it, "/", "/b", cookie)
