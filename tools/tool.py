@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import InitVar, dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, assert_never
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,16 +27,12 @@ class Category(StrEnum):
     DANGEROUS = "dangerous"  # changes the game; one per run, policy decides
     ASYNC_REQUIRED = "async_required"  # reads over a network, with a deadline of its own
 
-    @property
-    def reads(self) -> bool:
-        """Whether calls of this category change nothing, so that neighbours may run at the same time."""
-        match self:
-            case Category.SAFE_CHAIN | Category.ASYNC_REQUIRED:
-                return True
-            case Category.TERMINAL | Category.DANGEROUS:
-                return False
-            case _:
-                assert_never(self)
+    #: Whether calls of this category change nothing, so that neighbours may run at the same time.
+    reads: bool
+
+    def __init__(self, value: str) -> None:
+        """Note what is asked of a category many times in every step."""
+        self.reads = value in {"safe_chain", "async_required"}
 
 
 class Reach(StrEnum):
@@ -52,7 +48,7 @@ class Reach(StrEnum):
 class Arguments(BaseModel):
     """Base of every argument model: unknown names are refused, values are bounded by the subclass."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True, defer_build=True)
 
 
 class NoArguments(Arguments):

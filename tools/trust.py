@@ -58,6 +58,15 @@ class Source(StrEnum):
     ASSISTANT = "assistant"
 
 
+#: The author of what a principal of each kind says.
+_SOURCE_OF = {
+    Kind.OPERATOR: Source.OPERATOR,
+    Kind.PLAYER: Source.PLAYER,
+    Kind.WORLD: Source.WORLD,
+    Kind.ASSISTANT: Source.ASSISTANT,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
     """The source of a text, its level and its audience; `who` is a principal's id, empty for nobody."""
@@ -70,22 +79,27 @@ class Label:
 
 def label_of(who: Principal, world_text: int = 1) -> Label:
     """Return the label of what `who` says; `world_text` is the level of the game's own texts."""
+    return Label(_SOURCE_OF[who.kind], authority_of_words(who, world_text), who.id)
+
+
+def authority_of_words(who: Principal, world_text: int = 1) -> int:
+    """Return the level of what `who` says; `world_text` is the level of the game's own texts."""
     match who.kind:
         case Kind.OPERATOR:
-            return Label(Source.OPERATOR, TOP, who.id)
+            return TOP
         case Kind.PLAYER:
-            return Label(Source.PLAYER, clamp_level(min(who.permission, who.trust)), who.id)
+            return clamp_level(min(who.permission, who.trust))
         case Kind.WORLD:
-            return Label(Source.WORLD, clamp_level(min(world_text, who.trust)), who.id)
+            return clamp_level(min(world_text, who.trust))
         case Kind.ASSISTANT:
-            return Label(Source.ASSISTANT, 0, who.id)
+            return 0
         case _:
             assert_never(who.kind)
 
 
 def clamp_level(level: int) -> int:
     """Return `level`, limited to the steps of the ladder."""
-    return max(0, min(level, TOP))
+    return min(TOP, level) if level > 0 else 0
 
 
 def rank(permission: int) -> str:

@@ -47,7 +47,7 @@ _NUMBER = "a whole number up to a million"
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
 
 class _WrittenExample(_Strict):
@@ -104,7 +104,7 @@ class _WrittenCharacter(_Strict):
     lore: tuple[_WrittenLore, ...] = Field(
         default=(), max_length=MAX_ENTRIES, description=f"at most {MAX_ENTRIES} entries"
     )
-    lorebook: _WrittenBook = _WrittenBook()
+    lorebook: _WrittenBook = Field(default_factory=_WrittenBook)
 
 
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from llm.embedded.fetching.models import MODELS
 from llm.errors import BadCredential, LLMError, Unavailable
 from llm.messages import JSONObject
 from llm.providers import LocalProvider, OllamaProvider, provider_classes
@@ -36,8 +35,11 @@ def known_names() -> tuple[str, ...]:
 
 def is_embedded(provider: str, model: str, url: str = "") -> bool:
     """Tell whether these settings mean the embedded model, whatever servers there are."""
-    named = model in MODELS or model.endswith(".gguf")
-    return provider == EMBEDDED or (provider == AUTO and named and not url)
+    if provider != AUTO or url:
+        return provider == EMBEDDED
+    from llm.embedded.fetching.models import MODELS  # noqa: PLC0415  (the models that come along, only for "auto")
+
+    return model in MODELS or model.endswith(".gguf")
 
 
 def about(name: str) -> str:

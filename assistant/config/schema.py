@@ -47,7 +47,7 @@ class PriceConfig(Settings):
     cache_write: float | None = Field(default=None, ge=0)
 
 
-class ModelConfig(Settings):
+class ModelConfig(Settings, defer_build=False):
     """Which model thinks, and how it is asked."""
 
     #: "auto" takes a local Ollama that answers and has a model, else the embedded model.
@@ -122,7 +122,7 @@ class ModelConfig(Settings):
     progress_seconds: Seconds | None = None
 
 
-class AssistantConfig(MannerConfig):
+class AssistantConfig(MannerConfig, defer_build=False):
     """The identity of the assistant, and how it behaves."""
 
     #: The name it is called by. In a game it is the name of its character: setting it renames the character.
@@ -232,9 +232,9 @@ class AllowanceConfig(Settings):
 class BudgetConfig(Settings):
     """What may be spent in a day: by all assistants together, by each of them, and for each player."""
 
-    total: AllowanceConfig = AllowanceConfig()
-    assistant: AllowanceConfig = AllowanceConfig()
-    player: AllowanceConfig = AllowanceConfig()
+    total: AllowanceConfig = Field(default_factory=AllowanceConfig)
+    assistant: AllowanceConfig = Field(default_factory=AllowanceConfig)
+    player: AllowanceConfig = Field(default_factory=AllowanceConfig)
     #: How often one player is answered in a minute, by all assistants together; unset is unlimited.
     player_per_minute: int | None = Field(default=None, ge=1, le=1000)
     #: When the day ends: midnight, so many hours east of Greenwich.
@@ -254,16 +254,16 @@ class JournalConfig(Settings):
 class Config(Settings):
     """The whole of `assistant.toml`."""
 
-    model: ModelConfig = ModelConfig()
+    model: ModelConfig = Field(default_factory=ModelConfig)
     #: Asked in this order when the model before cannot answer.
     fallback: tuple[ModelConfig, ...] = ()
-    assistant: AssistantConfig = AssistantConfig()
-    budget: BudgetConfig = BudgetConfig()
-    journal: JournalConfig = JournalConfig()
-    memory: MemoryConfig = MemoryConfig()
-    web: WebConfig = WebConfig()
-    page: PageConfig = PageConfig()
-    telemetry: TelemetryConfig = TelemetryConfig()
+    assistant: AssistantConfig = Field(default_factory=AssistantConfig)
+    budget: BudgetConfig = Field(default_factory=BudgetConfig)
+    journal: JournalConfig = Field(default_factory=JournalConfig)
+    memory: MemoryConfig = Field(default_factory=MemoryConfig)
+    web: WebConfig = Field(default_factory=WebConfig)
+    page: PageConfig = Field(default_factory=PageConfig)
+    telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Config:

@@ -22,8 +22,9 @@ _ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[
 class Settings(BaseModel):
     """Base of every table of the settings: unknown names are refused, values are frozen."""
 
-    # An owner who writes a key where its reference belongs must not find it in an error.
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    # An owner who writes a key where its reference belongs must not find it in an error. A table is built at first use,
+    # but for those that every assistant has.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
 
 def _address(value: str) -> str:

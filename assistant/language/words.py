@@ -43,6 +43,8 @@ def is_open_question(line: str) -> bool:
 
 def words_of(text: str) -> list[str]:
     """Return the words of `text`, casefolded, with curly apostrophes made straight."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
     return [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
 
 

@@ -189,6 +189,7 @@ def _context(context: RunContext, run: Run) -> ToolContext:
         following=context.following,
         lore=lambda query: known_lore(context, (query,)),
         now=context.clock.seconds,
+        http_client=context.http_client,
     )
 
 
@@ -223,21 +224,23 @@ def _text_as_call(context: RunContext, run: Run, response: LLMResponse) -> ToolC
 
 @dataclass(slots=True)
 class _Written:
-    """Writes an intent before each call and its result after it."""
+    """Writes an intent before each call and its result after it; a call that only reads is written once, afterwards."""
 
     context: RunContext
     run: Run
     step: int
 
     async def intent(self, index: int, call: ToolCall) -> None:
-        """Record that the call is about to run."""
+        """Record that the call is about to run, unless it reads: a read is made again after a crash."""
         tool = self.context.registry.get(call.name)
-        effect = tool is None or not tool.category.reads
-        await self.context.journal.record_intent(self.run.id, self.step, index, call, effect=effect)
+        if tool is None or not tool.category.reads:
+            await self.context.journal.record_intent(self.run.id, self.step, index, call, effect=True)
 
     async def done(self, index: int, executed: Executed) -> None:
         """Record that the call is over."""
-        await self.context.journal.record_result(self.run.id, self.step, index, executed)
+        journal = self.context.journal
+        is_read = executed.category is not None and executed.category.reads
+        await (journal.record_read if is_read else journal.record_result)(self.run.id, self.step, index, executed)
 
     async def not_run(self, index: int, executed: Executed) -> None:
         """Record why the call is not made."""

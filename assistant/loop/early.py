@@ -8,7 +8,7 @@ for the whole answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -20,7 +20,7 @@ from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import call_for_text
 from assistant.loop.speech.screening import Repeat
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
-from llm import ActingListener, FinishReason, LLMResponse, Message, StreamEvent, ToolCall, Usage
+from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
 from llm import assistant as assistant_message
 from llm.messages import Role
 from llm.packing.packed import Joined
@@ -205,15 +205,15 @@ def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
 
 def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:
     """Return what `said`, an answer of this run, only repeats; None when it has words of its own."""
-    shown = (text for message in Joined(context.history.parts(run.hearers)) for text in _shown_texts(message))
-    return context.repeats.found_in(said, run.texts, did=bool(run.executed), shown=shown)
+    return context.repeats.found_in(said, run.texts, did=bool(run.executed), shown=_shown_texts(context, run))
 
 
-def _shown_texts(message: Message) -> Sequence[str]:
-    """Return what a message tells the model; empty for what the model said itself."""
-    if message.role is Role.ASSISTANT:
-        return ()
-    return (message.text, *(result.text for result in message.tool_results))
+def _shown_texts(context: RunContext, run: Run) -> Iterator[str]:
+    """Yield what the stream tells the model, without what the model said itself. The stream is looked up when used."""
+    for message in Joined(context.history.parts(run.hearers)):
+        if message.role is not Role.ASSISTANT:
+            yield message.text
+            yield from (result.text for result in message.tool_results)
 
 
 def _holds_no_key(context: RunContext, sentence: str) -> bool:

@@ -93,7 +93,10 @@ def _best_known(known: Sequence[Memory], run: Run) -> Recalled:
 def _query(context: RunContext, run: Run) -> str:
     """Return the words that woke the run, without the character's own names: most lines have those."""
     own = {word for name in (context.me.name, *context.settings.aliases) for word in words_of(name)}
-    parts = " ".join(run.asked_texts).split()
+    asked = " ".join(run.asked_texts)
+    parts = asked.split()
+    if own.isdisjoint(words_of(asked)):
+        return " ".join(parts)
     return " ".join(part for part in parts if not (words := words_of(part)) or not own.issuperset(words))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -41,11 +42,14 @@ from tools import (
     Scene,
     World,
 )
-from tools.context import Following
+from tools.context import Following, no_http
 from tools.memories import Memory
 from tools.trust import Audience, may_hear
 from tools.web.cite import WebTurn
 from tools.web.fetch.seen import SeenUrls
+
+if TYPE_CHECKING:
+    from treq.client import HTTPClient
 
 #: The scanner of a character without lore.
 NO_LORE = LoreScanner(Lorebook())
@@ -113,6 +117,8 @@ class RunContext:
     lore: LoreScanner = NO_LORE
     #: Shared with the other assistants of the process: those who watch what it hears, thinks and says.
     watchers: Watchers = field(default_factory=Watchers)
+    #: Makes the HTTP client of a tool (`ToolContext.http`).
+    http_client: Callable[[], HTTPClient] = no_http
 
     @property
     def is_asked_plainly(self) -> bool:

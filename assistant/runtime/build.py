@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -39,17 +41,24 @@ from llm import CallReports, Capabilities, Link, Message, ModelChain, UnifiedLLM
 from llm.response import Prices
 from resilience import HttpExchange, Launcher, Pipeline, RetryConfig
 from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
-from tools.context import Following
+from tools.context import Following, no_http
 from tools.web.fetch.seen import SeenUrls
+
+if TYPE_CHECKING:
+    from treq.client import HTTPClient
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
 #: For how many prompts of a full window the tokens of one run must suffice, and the smallest window that may result.
 PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
-#: The memory of an owner who sets nothing.
-USUAL_MEMORY = MemoryConfig()
 #: An empty set, shared by all assistants that are denied no command.
 _NOTHING: frozenset[str] = frozenset()
+
+
+@cache
+def usual_memory() -> MemoryConfig:
+    """Return the memory of an owner who sets nothing, one for all assistants."""
+    return MemoryConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +102,11 @@ class Dependencies:
     #: Told of every exchange with a model; shared by the process.
     reports: CallReports = field(default_factory=CallReports)
     #: The owner's limits on its sleep.
-    memory: MemoryConfig = USUAL_MEMORY
+    memory: MemoryConfig = field(default_factory=usual_memory)
     #: Those who watch all assistants of the process.
     watchers: Watchers = field(default_factory=Watchers)
+    #: Makes the HTTP client of a tool (`ToolContext.http`).
+    http_client: Callable[[], HTTPClient] = no_http
 
 
 def build_assistant(
@@ -188,6 +199,7 @@ def _context(
         repeats=_repeats(settings, grant) if model.examples else Repeats(),
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,
+        http_client=around.http_client,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from twisted.logger import Logger
 
@@ -11,13 +12,15 @@ from assistant.config.sections import MemoryConfig
 from assistant.events.events import Event
 from assistant.loop.asking import ask_for_itself
 from assistant.loop.run import RunContext
-from assistant.memory.sleep.night import NightEnd, Sleeper
 from assistant.memory.sleep.plan import QuietSigns, SleepPlan
 from assistant.memory.sleep.stored import StoredSleep
 from llm import Message
 from llm.messages import JSONObject
 from resilience import Launcher
 from tools import Kind, ToolFailed
+
+if TYPE_CHECKING:
+    from assistant.memory.sleep.night import Sleeper
 
 #: How long one answer may take at night, in seconds. Nobody waits for it.
 ANSWER_SECONDS = 600.0
@@ -103,6 +106,8 @@ class Sleep:
             return
         sleeper = self._sleeper = self._sleeper or self._make_sleeper()
         end = await sleeper.maybe(QuietSigns(now, self._empty_since, utc_offset=self._utc_offset))
+        from assistant.memory.sleep.night import NightEnd  # noqa: PLC0415  (`_make_sleeper` has loaded it)
+
         if end in {NightEnd.NOT_DUE, NightEnd.OVER}:
             self._sleeper, self._not_before = None, now + LOOK_AGAIN_SECONDS
         else:
@@ -116,6 +121,8 @@ class Sleep:
         return any(not person.is_ai for person in scene.people)
 
     def _make_sleeper(self) -> Sleeper:
+        from assistant.memory.sleep.night import Sleeper  # noqa: PLC0415  (many assistants never have a night)
+
         context, config = self._context, self._config
         plan = SleepPlan(sleep_hour=config.sleep_hour, sleep_calls=config.sleep_calls, quiet_seconds=QUIET_SECONDS)
         room = context.model.context_tokens - 2 * plan.tokens_out

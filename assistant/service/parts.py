@@ -232,6 +232,7 @@ class SharedParts:
             floor=self._floor,
             where=embodiment.where,
             reports=self.reports,
+            http_client=partial(self.web.http_client, embodiment.me.id),
         )
 
     async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, Lorebook]:

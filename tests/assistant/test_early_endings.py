@@ -91,6 +91,11 @@ class Unwritable(MemoryJournal):
             raise JournalUnwritable("the disk is full")
         await super().record_result(run_id, step, index, executed)
 
+    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        if self.full:
+            raise JournalUnwritable("the disk is full")
+        await super().record_read(run_id, step, index, executed)
+
 
 async def test_a_disk_that_is_full_when_it_was_said_repeats_nothing() -> None:
     journal = Unwritable()

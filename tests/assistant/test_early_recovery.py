@@ -48,6 +48,9 @@ class Tearing(MemoryJournal):
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
         await self._write(lambda: super(Tearing, self).record_result(run_id, step, index, executed))
 
+    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        await self._write(lambda: super(Tearing, self).record_read(run_id, step, index, executed))
+
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         return await self._write(lambda: super(Tearing, self).close_run(run_id, outcome, change))
 

@@ -43,6 +43,10 @@ class FullDisk(MemoryJournal):
         self._check("result")
         await super().record_result(run_id, step, index, executed)
 
+    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        self._check("result")
+        await super().record_read(run_id, step, index, executed)
+
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         self._check("close")
         return await super().close_run(run_id, outcome, change)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from llm.messages import ToolCall
 from tools.context import Requirement
 from tools.policy.config import USUAL_LIMITS, EffectLimits
 from tools.text.clean import one_line
 from tools.tool import Category, Tool
-from tools.trust import ContextTrust, Kind, Principal, clamp_level, label_of, rank
+from tools.trust import ContextTrust, Kind, Principal, authority_of_words, clamp_level, rank
 
 #: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
 #: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands
@@ -40,8 +41,7 @@ GAME_TEXTS = "the game's own texts"
 _SOMETHING = "something that is trusted less"
 
 
-@dataclass(frozen=True, slots=True)
-class Authority:
+class Authority(NamedTuple):
     """The levels a call may draw on: the assistant's own permission, its requester's, and the lowest level in view."""
 
     actor: int
@@ -54,8 +54,7 @@ class Authority:
         return min(self.actor, self.requester, self.trust)
 
 
-@dataclass(frozen=True, slots=True)
-class SoFar:
+class SoFar(NamedTuple):
     """What came before the call: `place` in its step, counts of its run; `same` and `echo` are about this very act.
 
     `echo` says that another assistant asks for what this one has just done.
@@ -111,6 +110,7 @@ class NeedsApproval:
     reason: str
 
 
+_NOTHING_BEFORE, _GRANTED = SoFar(), Allowed()
 Decision = Allowed | Refused | NeedsApproval
 
 
@@ -130,7 +130,7 @@ def decide(
     grant: frozenset[str],
     denied: frozenset[str] = frozenset(),
     limits: EffectLimits = USUAL_LIMITS,
-    so_far: SoFar = SoFar(),
+    so_far: SoFar = _NOTHING_BEFORE,
 ) -> Decision:
     """Decide on one call of `tool`. `denied` adds to DENIED. Only a lack of authority can be lifted by an approval."""
     if reason := not_granted(tool, grant):
@@ -145,7 +145,7 @@ def decide(
         return Refused(reason, PolicyRule.LIMIT)
     if authority.level < requirement.permission:
         return NeedsApproval(f"{rank(requirement.permission)} must allow this")
-    return Allowed()
+    return _GRANTED
 
 
 def authority_of(actor: Principal, requester: Principal | None, trust: int, world_text: int = 1) -> Authority:
@@ -157,7 +157,7 @@ def level_of(requester: Principal | None, world_text: int = 1) -> int:
     """Return what `requester` may do in the game: 0 for none, and for an assistant, whose wishes are another's."""
     if requester is None:
         return 0
-    level = label_of(requester, world_text).authority
+    level = authority_of_words(requester, world_text)
     return min(level, clamp_level(requester.permission)) if requester.kind is Kind.WORLD else level
 
 

@@ -64,8 +64,7 @@ def clean_speech(text: str, *, max_chars: int = MAX_SPEECH_CHARS, max_lines: int
 def one_line(text: str, *, max_chars: int = MAX_LINE_CHARS) -> str:
     """Return `text` cleaned as speech on one line: every run of white space is one space."""
     line = " ".join(_visible(text).split())
-    shown = _shorten(line, max_chars)
-    return line if shown == line else " ".join(_visible(shown).split())
+    return line if len(line) <= max_chars else " ".join(_visible(_shorten(line, max_chars)).split())
 
 
 def clean_heard(text: str, max_chars: int = MAX_HEARD_CHARS, *, keep_newlines: bool = False) -> str:

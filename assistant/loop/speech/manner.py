@@ -53,9 +53,9 @@ def in_manner(
     text = call.arguments.get("text")
     if event is None or not isinstance(text, str):
         return call
-    to_asker = plain(str(call.arguments.get("target", ""))) == plain(event.who.name)
-    is_private = call.name in {"whisper", "page"} and to_asker
-    wants_private = _IN_PRIVATE.search(spoken_text(event)) is not None
+    is_private = call.name in {"whisper", "page"}
+    is_private = is_private and plain(str(call.arguments.get("target", ""))) == plain(event.who.name)
+    wants_private = is_private and _IN_PRIVATE.search(spoken_text(event)) is not None
     match event:
         case Said() if is_here and is_private and not wants_private and "say" in grant:
             return ToolCall(call.id, "say", {"text": text})
@@ -63,7 +63,7 @@ def in_manner(
             fitting = ToolCall(call.id, "channel", {"channel": event.channel, "text": text})
         case Whispered() if is_here and call.name == "say":
             fitting = ToolCall(call.id, "whisper", {"target": event.who.name, "text": text})
-        case Paged() if call.name == "say" or (call.name == "whisper" and to_asker):
+        case Paged() if call.name == "say" or (call.name == "whisper" and is_private):
             fitting = ToolCall(call.id, "page", {"target": event.who.name, "text": text})
         case _:
             return call

@@ -229,12 +229,14 @@ class Repeats:
         return Repeat.EXAMPLE if is_example or self._names_example(words, chain(heard, shown)) else None
 
     def _is_example(self, words: Sequence[str], asked: str) -> bool:
+        if not self._examples:
+            return False
         shared = runs(words, EXAMPLE_WORDS) & _runs_of(self._examples)
         return bool(shared) and bool(shared - runs(words_of(asked), EXAMPLE_WORDS))
 
     def _names_example(self, words: Sequence[str], shown: Iterable[str]) -> bool:
         """Tell whether the words name a thing of an example that is in none of the texts `shown`."""
-        named = self._things.intersection(map(singular, words))
+        named = self._things and self._things.intersection(map(singular, words))
         return bool(named) and not named <= known_words(*shown)
 
     def add(self, said: str, heard: Sequence[str]) -> None:

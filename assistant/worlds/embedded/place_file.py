@@ -46,7 +46,7 @@ class WrittenPlace:
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
 
 class _WrittenRoom(_Table):
