@@ -19,6 +19,7 @@ from benchmarks.records import comparison, read_json, this_run, write_json
 SECTIONS = {
     "calls": "goals 1 to 3: CPU of a model call beside treq and the bare transport",
     "steps": "goals 4, 5 and 7: CPU of a ReAct step beside treq and every peer, and its growth with the history",
+    "shapes": "calls on answers of other shapes beside treq: tiny, 300 events, fragments, headers, framings",
     "dialects": "calls in the dialects of Anthropic and Ollama beside treq",
     "crowd": "goals 8 and 9: 200 assistants at once, a model that needs half a second",
     "restart": "a game of 200 started again, each with a word that was left: the longest block",
@@ -30,6 +31,7 @@ SECTIONS = {
     "latency": "a word to the request on the wire; the first sentence against the end of the stream",
     "load": "200 assistants, 20 events a second and a burst of 1,000; good and bad models",
     "leak": "what thousands of ticks leave behind",
+    "endurance": "what 2,000 calls with every fault leave behind, 100,000 with --full",
 }
 FULL_SECTIONS = {
     "histories": "calls and steps, whole and streamed, at 20, 500 and 5,000 messages, beside every peer",
@@ -73,8 +75,8 @@ def asked() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="under 3 minutes on two calm cores; the default")
-    size.add_argument("--full", action="store_true", help="everything, and longer: eight minutes on two calm cores")
+    size.add_argument("--quick", action="store_true", help="under 4 minutes on two calm cores; the default")
+    size.add_argument("--full", action="store_true", help="everything, and longer: 20 minutes on two calm cores")
     parser.add_argument("--only", nargs="+", choices=(*SECTIONS, *FULL_SECTIONS), metavar="SECTION", help="only these")
     parser.add_argument("--guard", action="store_true", help=f"judge by the limits times {GUARD}, counts excepted")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write one line of JSON for each figure")

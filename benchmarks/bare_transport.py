@@ -31,6 +31,7 @@ class _Wire(Protocol):
     def ask(self, request: bytes) -> Deferred[bytes]:
         """Everything that came, up to the end."""
         self._waiting = Deferred()
+        assert self.transport is not None
         self.transport.write(request)
         return self._waiting
 
@@ -78,6 +79,7 @@ class Transport:
     async def close(self) -> None:
         """Hang up."""
         for wire in self._wires:
+            assert wire.transport is not None
             wire.transport.loseConnection()
 
 

@@ -21,11 +21,19 @@ WIDE = 256
 class Bare:
     """Calls or steps by hand; `kind` is `json`, `stream`, `drip`, `step` or `step-stream`.
 
-    Steps are for the dialect of Chat Completions only.
+    Steps are for the dialect of Chat Completions only. `says` is the text of the answer where it is not the usual one.
     """
 
     def __init__(
-        self, reactor: Any, url: str, kind: str, count: int = 20, callers: int = 8, *, dialect: str = "local"
+        self,
+        reactor: Any,
+        url: str,
+        kind: str,
+        count: int = 20,
+        callers: int = 8,
+        *,
+        dialect: str = "local",
+        says: str = "",
     ) -> None:
         self._pool = HTTPConnectionPool(reactor)
         self._pool.maxPersistentPerHost = WIDE
@@ -33,7 +41,7 @@ class Bare:
         self._dialect = DIALECTS[dialect]()
         self._url = f"{url}{self._dialect.path}"
         self._is_streamed = kind not in {"json", "step"}
-        self._says = TEXT if self._is_streamed else ANSWER
+        self._says = says or (TEXT if self._is_streamed else ANSWER)
         self._work = self._step if kind.startswith("step") else self._call
         self._history = history(count)
         self._callers = callers
@@ -57,7 +65,8 @@ class Bare:
 
     async def _ask(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         asked = json.dumps(self._dialect.asked(messages, stream=self._is_streamed)).encode()
-        response = await self._client.post(self._url, data=asked, headers=self._dialect.headers)
+        headers: Any = self._dialect.headers  # Any: treq asks for a dict of either kind of text
+        response = await self._client.post(self._url, data=asked, headers=headers)
         if not self._is_streamed:
             return self._dialect.whole(await treq.json_content(response))
         reader = self._dialect.streamed()

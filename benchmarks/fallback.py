@@ -1,14 +1,20 @@
 """CPU time of the worst hostile texts, per 64 KiB, as a model's answer and as an input. Run it from the repository.
 
-Prints one line per unit that a text repeats, the worst last.
+Prints one line per unit that a text repeats, the worst last; then what an answer costs after a long prompt.
 """
 
 from __future__ import annotations
 
 import time
 
-from llm.fallback.find import find_calls
+from assistant.journal.records import MESSAGE
+from benchmarks.product import messages
+from llm.fallback.find import find_calls, find_calls_after
 from llm.messages import ToolSpec
+from llm.packing.pack import pack
+from llm.packing.packed import Joined, Part
+from llm.providers import LocalProvider
+from llm.request import CallOptions
 
 LENGTH = 64 * 1024
 CALL = '{"tool": "look"}'
@@ -131,6 +137,19 @@ def _once(text: str, inputs: tuple[str, ...], complete: bool) -> float:
     return 1000 * (time.process_time() - begun)
 
 
+def after_prompt_ms(count: int) -> list[float]:
+    """CPU milliseconds of three searches after one prompt of so many messages, packed as a history packs them."""
+    prompt, parts = messages(count), list[Part]()
+    LocalProvider("http://localhost/v1", "m").build_request(prompt, [], None, CallOptions(), tools_as_text=True)
+    pack([prompt], parts, MESSAGE)
+    spent = []
+    for _ in range(3):
+        begun = time.process_time()
+        find_calls_after(Joined(parts), CALL, TOOLS, complete=True, new_id=lambda: "id")
+        spent.append(1000 * (time.process_time() - begun))
+    return spent
+
+
 def main() -> None:
     """Print the table."""
     rows = []
@@ -141,6 +160,9 @@ def main() -> None:
         print(f"{answer:9.1f} ms as answer {given:9.1f} ms as input   {unit!r}")
     answer, given = max(row[0] for row in rows), max(row[1] for row in rows)
     print(f"worst: {answer:.1f} ms as answer, {given:.1f} ms as input")
+    for count in (20, 1000, 5000):
+        first, *others = after_prompt_ms(count)
+        print(f"after {count:,} messages: {first:.2f} ms for the first answer, then {min(others):.2f} ms")
 
 
 if __name__ == "__main__":

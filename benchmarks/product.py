@@ -33,7 +33,8 @@ def messages(count: int) -> list[Message]:
 class Calls:
     """Calls through the client, with retry, breaker, limits and accounting; `kind` is `json`, `stream` or `drip`.
 
-    `dialect` is the name of the provider that is asked, "local" for any server of Chat Completions.
+    `dialect` is the name of the provider that is asked, "local" for any server of Chat Completions. `says` is the text
+    of the answer where it is not the usual one.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Calls:
         callers: int = 8,
         *,
         dialect: str = "local",
+        says: str = "",
         **exchange: Any,
     ) -> None:
         self.exchange = HttpExchange(reactor, **exchange)
@@ -58,6 +60,7 @@ class Calls:
             upstream=UpstreamConfig(in_flight=InFlightConfig(IN_FLIGHT, IN_FLIGHT)),
         )
         self._kind = kind
+        self._says = says or (ANSWER if kind == "json" else TEXT)
         self._messages = messages(count)
         self._tools = specs()
         self._callers = callers
@@ -81,10 +84,9 @@ class Calls:
         await self.exchange.close()
 
     def _check(self, response: LLMResponse) -> None:
+        assert response.content == self._says, response
         if self._kind == "json":
-            assert response.content == ANSWER, response
             return
-        assert response.content == TEXT, response
         assert response.tool_calls[0].arguments == ARGUMENTS, response
 
 

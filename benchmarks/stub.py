@@ -9,6 +9,7 @@ Chat Completions, Anthropic and Ollama, told apart by the end of the path. What 
     /wait=500     so many milliseconds before anything
     /call         a call of `inspect`, until the last message is a tool's result; /plain never calls
     /talk=N       a call of `say` that repeats the N-th last "#token" of the request
+    /shape/NAME   one of the answers of `canned_shapes.py`
     /hang         nothing, ever;   /fail  503;   /throttle=N  429 for all but one in N, with Retry-After
     /arrivals     (GET) the monotonic times at which requests arrived, and forgets them
     /prompts      (GET) the bodies since `/prompts` was asked last, for a look at their prefixes
@@ -24,16 +25,21 @@ import re
 import ssl
 import sys
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from benchmarks.canned import call_deltas, chat_document, chat_stream, chunk, head, telling
 from benchmarks.canned_others import anthropic_document, anthropic_stream, ollama_document, ollama_stream
+from benchmarks.canned_shapes import Shape, shape_of
 
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
 _TOKEN = re.compile(rb"#\w+")
 #: Request bodies kept for `/prompts`.
 KEPT = 64
+#: Seconds between two writes of an answer that comes event by event, so that each is read by itself.
+EACH_SECONDS = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +146,27 @@ class Stub(asyncio.Protocol):
             self._seen.bodies.append(body)
         if "hang" in wish.words:
             return None
+        if "shape" in wish.words:
+            shape = shape_of(path.split("/shape/")[1].split("/", maxsplit=1)[0])
+            return self._work_on(self._shaped(shape))
         if "wait" in wish.numbers or "drip" in wish.numbers:
-            task = asyncio.get_running_loop().create_task(self._slowly(wish, body))
-            self._work.add(task)
-            task.add_done_callback(self._work.discard)
-            return None
+            return self._work_on(self._slowly(wish, body))
         self._transport.write(self._whole_response(wish, body))
         return None
+
+    def _work_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Go on with it until the connection is lost."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    async def _shaped(self, shape: Shape) -> None:
+        for write in shape.writes:
+            self._transport.write(write)
+            if shape.drips:
+                await asyncio.sleep(EACH_SECONDS)
+        if shape.closes:
+            self._transport.close()
 
     def _told(self, wish: Wish) -> None:
         """What the server saw, for the benchmark itself."""

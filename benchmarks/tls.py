@@ -37,7 +37,7 @@ def contexts_used() -> Iterator[list[SSL.Context]]:
             used.append(context)
         plain(connection, context, *arguments)
 
-    SSL.Connection.__init__ = counting  # type: ignore[method-assign]
+    SSL.Connection.__init__ = counting  # type: ignore[method-assign,assignment]
     try:
         yield used
     finally:

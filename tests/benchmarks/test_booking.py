@@ -18,10 +18,10 @@ from tests.benchmarks.counting import CountingReactor, real
 LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
 SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 QUESTION = "What is that on the desk?"
-#: What somebody waits for: the event taken, the inbox read, the run opened, of each of two steps the answer, the intent
-#: and the result, and the run closed. And of the search in the memories: what is new to the index, the index, which
-#: says when it begins, and what was found.
-WAITED_FOR = 1 + 1 + 1 + 2 * 3 + 1 + (1 + 2 + 1)
+#: What somebody waits for: the event taken, the run opened, the answer and the result of the step that looks, of the
+#: one that says something the answer, the intent and the result, and the run closed. And of the search in the memories:
+#: what is new to the index, the index, which says when it begins, and what was found.
+WAITED_FOR = 1 + 1 + 2 + 3 + 1 + (1 + 2 + 1)
 
 
 class WokenReactor(CountingReactor):

@@ -19,12 +19,12 @@ LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
 SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 QUESTION = "What is that on the desk?"
 #: Timers of a run with two model calls and a tool call in each. The tick: this run, and the next. A model call: the
-#: deadline, the head, the idle body, and the pool's for its connection. A tool call: none, when it is over at once.
-TIMERS = 2 + 2 * 4
+#: deadline, and one for the head and then the body. A tool call: none, when it is over at once.
+TIMERS = 2 + 2 * 2
 #: Function calls of `assistant` and `tools` in such a run, coroutines that were taken up again among them. Some 300 of
 #: them see to who may be told what, to whose words lower what it may do, to what an approval covers, to company, and to
 #: answers that only repeat; another 150 to what is remembered, of which a journal on disk makes half on its own thread.
-MOST_CALLS = 1090
+MOST_CALLS = 1015
 #: The same of `llm` and `resilience`, for two streamed answers.
 MOST_CLIENT_CALLS = 1160
 

@@ -104,3 +104,12 @@ def test_the_collector_works_again_once_the_command_has_loaded_its_modules(tmp_p
         "True",
         "True",
     ]
+
+
+def test_what_only_some_owners_need_is_not_in_the_core() -> None:
+    """Nor is a pydantic model built that not every assistant has: that costs ten times its definition."""
+    base = "from assistant.config.sections import Settings"
+    built = "*(one.__name__ for one in Settings.__subclasses__() if one.__pydantic_complete__)"
+    told = set(printed(f"import sys, {CORE.removeprefix('import ')}; {base}; print({built}, '|', *sys.modules)"))
+    rare = {"assistant.memory.sleep.night", "llm.embedded.fetching.models", "platformdirs"}
+    assert told & {*rare, "ModelConfig", "MemoryConfig", "WebConfig", "Config"} == {"ModelConfig"}
