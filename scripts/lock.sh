@@ -15,3 +15,5 @@ echo 'twisted==24.11.0' >"$oldest"
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra metrics --extra otel --extra dev -c "$oldest" -o requirements-oldest.lock
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock
 compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements.lock -o benchmarks/requirements-peers.txt
+# treq asks for `twisted[tls]`, which pip before 23.3 takes for another package than a pinned `twisted`.
+sed -i 's/^twisted==/twisted[tls]==/' requirements*.lock benchmarks/requirements-peers.txt

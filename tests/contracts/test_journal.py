@@ -119,6 +119,23 @@ async def test_a_run_is_written_step_by_step(journal: Journal) -> None:
     assert await waiting(journal) == []
 
 
+async def test_a_read_is_written_with_its_result(journal: Journal) -> None:
+    await journal.accept(event(1), TRIGGER)
+    run = await journal.open_run(await journal.pending())
+    await journal.record_response(run, 1, response(LOOK, SAY))
+    await journal.record_read(run, 1, 0, executed(LOOK))
+    left = await journal.interrupted()
+    assert left is not None
+    assert left.steps[0].calls == (
+        InterruptedCall(0, LOOK, intended=True, executed=executed(LOOK)),
+        InterruptedCall(1, SAY, intended=False, executed=None),
+    )
+    await journal.close_run(run, NothingToDo())
+    assert await journal.unknown_effects() == ()
+    with pytest.raises(UnknownRun):
+        await journal.record_read(run, 1, 0, executed(LOOK))
+
+
 async def test_runs_have_ids_of_their_own(journal: Journal) -> None:
     ids = [await journal.open_run(()) for _ in range(3)]
     assert len(set(ids)) == 3

@@ -66,6 +66,12 @@ class MortalJournal:
             lambda: self._journal.record_result(run_id, step, index, executed),
         )
 
+    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+        await self._through(
+            f"read {step}.{index} {executed.call.name}",
+            lambda: self._journal.record_read(run_id, step, index, executed),
+        )
+
     async def suspend_run(self, run_id: str) -> None:
         await self._through("suspend", lambda: self._journal.suspend_run(run_id))
 

@@ -23,8 +23,8 @@ STEPS = (
     Reply(calls=(Call("say", {"text": "It is out here."}), Call("emote", {"text": "points at the road."}))),
 )
 SPOKEN = ("Sage: It is out here.", "Sage points at the road.")
-#: Before and after each of: the run opened, 3 answers, 6 intents, 6 results, the run closed.
-BOUNDARIES = 2 * (1 + 3 + 6 + 6 + 1)
+#: Before and after each of: the run opened, 3 answers, 3 reads, 3 intents, 3 results, the run closed.
+BOUNDARIES = 2 * (1 + 3 + 3 + 3 + 3 + 1)
 
 
 def brain(request: RecordedRequest) -> Step:

@@ -22,8 +22,8 @@ STEPS = (
     Reply(calls=(Call("say", {"text": f"{FIRST} {REST}"}), Call("emote", {"text": "points north."})), chunk_size=7),
 )
 SPOKEN = [f"Sage: {FIRST}", f"Sage: {REST}", "Sage points north."]
-#: Before and after each of: the run opened, 3 answers, 4 intents, 4 results, the run closed.
-BOUNDARIES = 2 * (1 + 3 + 4 + 4 + 1)
+#: Before and after each of: the run opened, 3 answers, a read, 3 intents, 3 results, the run closed.
+BOUNDARIES = 2 * (1 + 3 + 1 + 3 + 3 + 1)
 
 
 def brain(request: RecordedRequest) -> Step:
