@@ -26,7 +26,7 @@ from assistant.journal.tables.inbox import Taken
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.removal import Pruned, prune
 from assistant.journal.tables.runs import RunPlace
-from assistant.journal.waiting import Waiting
+from assistant.journal.waiting import WaitingEvents
 from llm.messages import ToolCall
 from llm.response import LLMResponse
 from tools.memories import Memory
@@ -53,7 +53,7 @@ class SqliteJournal:
         self._remember = remember
         self._wall = store.wall
         self.lease = Lease(store, assistant, name)
-        self.waiting = Waiting()
+        self.waiting = WaitingEvents()
         #: How many times a run may have been left open, and the same count when no run was open. When both are equal,
         #: no run can be open, and `interrupted` need not look.
         self._opens = 0

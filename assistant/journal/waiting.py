@@ -18,7 +18,7 @@ from assistant.journal.protocol import Accepted
 T = TypeVar("T")
 
 
-class Waiting:
+class WaitingEvents:
     """The pending events of one assistant, while they are known without asking the table."""
 
     def __init__(self) -> None:
