@@ -1,4 +1,4 @@
-"""Work in the background: coroutines that no caller awaits, and calls that block, in daemon threads.
+"""Work in the background: coroutines that no caller awaits, calls that block in daemon threads, and relays of these.
 
 The launcher is the one place where a coroutine becomes a Deferred that is held. A call in a daemon thread does not hold
 up the reactor, and the program does not wait for its end. The reactor's own pool is not used for such work: calls that
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
@@ -20,6 +20,10 @@ from resilience.deadline import Deadline
 
 _log = Logger()
 T = TypeVar("T")
+#: Starts a call that blocks, and has its argument called in the call's thread, with its result or its failure.
+Step = Callable[[Callable[[object], None]], object]
+#: Work in steps: the generator yields them, gets the result of each, and goes on in the thread where it ended.
+Relay = Generator[Step, Any, T]
 
 
 class Launcher:
@@ -127,12 +131,26 @@ class DaemonThreads(Generic[T]):
         with self._changed:
             return self._running + len(self._calls) >= self._size
 
-    def run(self, work: Callable[[], T], on_begin: Callable[[], object] = bool) -> Deferred[T]:
+    def run(self, work: Callable[[], T], on_begin: Callable[[], object] | None = None) -> Deferred[T]:
         """Run `work` in a thread and return a Deferred of its result. Raises Full, and CancelledError after `close`.
 
-        `on_begin` is called in the reactor's thread when a thread has taken the call up.
+        `on_begin` is called in the reactor's thread when a thread has taken the call up; None wakes it for nothing.
         """
         call = _Call(work, on_begin)
+        self._put(call)
+        return call.result
+
+    def run_then(self, work: Callable[[], T], then: Callable[[T | Failure], object]) -> None:
+        """Run `work` in a thread and call `then` there with its result or its failure; the reactor is not woken.
+
+        It may be called in any thread. After `close`, calls that wait get CancelledError, in the reactor's thread.
+        Raises Full, and CancelledError after `close`.
+        """
+        call = _Call(work, stays=True)
+        call.result.addBoth(then)
+        self._put(call)
+
+    def _put(self, call: _Call[T]) -> None:
         with self._changed:
             if self._closed:
                 raise CancelledError
@@ -145,7 +163,6 @@ class DaemonThreads(Generic[T]):
                 threading.Thread(target=self._serve, name=f"{self._name}-{self._threads}", daemon=True).start()
             else:
                 self._changed.notify()
-        return call.result
 
     def close(self) -> None:
         """Close: calls that wait are cancelled, threads end when their call is done."""
@@ -158,13 +175,16 @@ class DaemonThreads(Generic[T]):
 
     def _serve(self) -> None:
         while (call := self._next()) is not None:
-            self._reactor.callFromThread(call.on_begin)
+            if call.on_begin is not None:
+                self._reactor.callFromThread(call.on_begin)
             outcome = call.outcome()
             if isinstance(outcome, Failure):
                 outcome.cleanFailure()
             with self._changed:
                 self._running -= 1
-            if not self._closed:
+            if call.stays:
+                call.fire(outcome)
+            elif not self._closed:
                 self._reactor.callFromThread(call.fire, outcome)
             del call, outcome  # the thread may be idle for long
 
@@ -182,11 +202,14 @@ class DaemonThreads(Generic[T]):
 
 
 class _Call(Generic[T]):
-    """Work for a thread, and the Deferred of its result."""
+    """Work for a thread, and the Deferred of its result: it fires in the reactor's thread, unless the call `stays`."""
 
-    def __init__(self, work: Callable[[], T], on_begin: Callable[[], object] = bool) -> None:
+    def __init__(
+        self, work: Callable[[], T], on_begin: Callable[[], object] | None = None, *, stays: bool = False
+    ) -> None:
         self.work = work
         self.on_begin = on_begin
+        self.stays = stays
         self.result: Deferred[T] = Deferred()
 
     def outcome(self) -> T | Failure:
@@ -199,6 +222,29 @@ class _Call(Generic[T]):
             return Failure(Panic(type(error).__name__))
 
     def fire(self, outcome: T | Failure) -> None:
-        """Hand on the outcome, in the reactor's thread; drop a late one."""
+        """Hand on the outcome; drop a late one."""
         if not self.result.called:
             self.result.callback(outcome)
+
+
+def run_relay(steps: Relay[T], call_back: Callable[[Callable[[Any], object], Any], object]) -> Deferred[T]:
+    """Run the steps one after the other and return what the generator returns, or raise what it raises.
+
+    `call_back` calls in the reactor's thread with a value; it is used once, at the end. Cancelling drops the result:
+    the step under way ends, and none begins after it.
+    """
+    over: Deferred[T] = Deferred()
+
+    def go_on(outcome: object) -> None:
+        if over.called:  # cancelled
+            return
+        try:
+            step = outcome.throwExceptionIntoGenerator(steps) if isinstance(outcome, Failure) else steps.send(outcome)
+            step(go_on)
+        except StopIteration as end:
+            call_back(over.callback, end.value)
+        except BaseException:  # noqa: BLE001  (handed on to the caller)
+            call_back(over.errback, Failure())
+
+    go_on(None)
+    return over

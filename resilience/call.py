@@ -9,7 +9,7 @@ import random as random_module
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -46,8 +46,7 @@ class Caller:
     gives_way: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CallTarget:
+class CallTarget(NamedTuple):
     """What a call asks: a server, a name for the credential (never the key), and the lane that the limits are on."""
 
     origin: str

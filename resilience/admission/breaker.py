@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import NamedTuple
 
 from resilience.errors import CircuitOpen
@@ -141,6 +142,7 @@ class CircuitBreaker:
         self._hanging: set[Permit] = set()
         #: Permits of this epoch that may still begin to hang, the longest silent first.
         self._listening: dict[Permit, None] = {}
+        self._hang_seconds = inf if self.config.hang_seconds is None else self.config.hang_seconds
 
     @property
     def state(self) -> CircuitState:
@@ -207,14 +209,12 @@ class CircuitBreaker:
 
     def heard(self, permit: Permit) -> None:
         """Note that the permit's server sent something."""
-        now, hang, listening = self._now(), self.config.hang_seconds, self._listening
-        if hang is not None and permit.heard_at + hang <= now:
+        now, listening = self._now(), self._listening
+        if permit.heard_at + self._hang_seconds <= now:
             self._advance()
         permit.heard_at = now
-        if permit in listening:
-            if len(listening) > 1:  # it is no longer the longest silent
-                del listening[permit]
-                listening[permit] = None
+        if listening.pop(permit, self) is None:  # it is no longer the longest silent
+            listening[permit] = None
         else:
             self._hanging.discard(permit)
 
@@ -245,8 +245,8 @@ class CircuitBreaker:
 
     def _advance(self) -> None:
         """Apply what is due by now: calls that began to hang, an open time that is over."""
-        now, hang = self._now(), self.config.hang_seconds
-        while hang is not None and self._listening:
+        now, hang = self._now(), self._hang_seconds
+        while self._listening:
             permit = next(iter(self._listening))
             if permit.heard_at + hang > now:
                 break

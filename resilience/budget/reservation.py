@@ -158,7 +158,7 @@ class CallReservation:
         booked, self._booked = self._booked, used
         if reservation is None:
             return
-        actual = used - booked if booked != NOTHING else used
+        actual = used if booked is NOTHING else used - booked
         if used == booked:
             reservation.release()
         else:

@@ -8,6 +8,7 @@ from typing import Any
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IDelayedCall, IPushProducer, IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.tcp import Client
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -45,6 +46,8 @@ class HttpConnection(Protocol):
         self._transfer: Transfer | None = None
         self._writer: _BodyWriter | None = None
         self._closing: IDelayedCall | None = None
+        #: Whether nothing stands between us and the socket, and all that was written has left.
+        self._sends_at_once = False
         #: Whether any byte came since the last request.
         self.has_heard = False
         #: Whether a request may be sent: it was not closed by either side.
@@ -53,6 +56,7 @@ class HttpConnection(Protocol):
     def connectionMade(self) -> None:
         """Send small writes at once: each of them is a whole request."""
         self.transport.setTcpNoDelay(True)
+        self._sends_at_once = isinstance(self.transport, Client) and self._origin.startswith("http:")
 
     def send(self, head: bytes, body: bytes, transfer: Transfer, *, expects_body: bool = True) -> None:
         """Send a request, and feed its response to `transfer`."""
@@ -63,8 +67,9 @@ class HttpConnection(Protocol):
         transfer.read = self._read
         if len(body) <= PIECE_BYTES:
             self._writer = None
-            self.transport.write(head + body)
+            self._write(head + body)
         else:
+            self._sends_at_once = False
             self._writer = _BodyWriter(self.transport, head, body)
 
     def abort(self) -> None:
@@ -116,6 +121,16 @@ class HttpConnection(Protocol):
             else:
                 transfer.lost(self._lost(reason, transfer))
         self._reader.close()
+
+    def _write(self, data: bytes) -> None:
+        """Send at once what the socket takes; the transport waits for the reactor first, and sends the rest."""
+        if self._sends_at_once:
+            sent = self.transport.writeSomeData(data)
+            if sent == len(data):
+                return
+            self._sends_at_once = False
+            data = data[sent:] if isinstance(sent, int) else data  # the transport finds out itself what is wrong
+        self.transport.write(data)
 
     def _give(self, transfer: Transfer) -> None:
         """Hand on what was read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, AnyStr
 
 from twisted.web.http_headers import Headers
@@ -19,15 +19,12 @@ class ReceivedHeaders(Headers):
 
     __slots__ = ("_values",)
 
-    def __init__(self, pairs: Sequence[tuple[bytes, bytes]]) -> None:
-        """Take names and values as they came."""
-        #: By the name in lower case. None once they are real `Headers`.
-        self._values: dict[bytes, list[bytes]] | None = {name.lower(): [value.strip()] for name, value in pairs}
-        if len(self._values) < len(pairs):  # some came more than once
-            for values in self._values.values():
-                values.clear()
-            for name, value in pairs:
-                self._values[name.lower()].append(value.strip())
+    def __init__(
+        self, pairs: Iterable[tuple[bytes, bytes]] = (), values: Mapping[bytes, Sequence[bytes]] | None = None
+    ) -> None:
+        """Take names and values as they came, or the `values` by names in lower case."""
+        #: None once they are real `Headers`.
+        self._values: Mapping[bytes, Sequence[bytes]] | None = _gathered(pairs) if values is None else values
 
     def __getattr__(self, name: str) -> Any:
         """Become real `Headers` when their methods first look for what they keep."""
@@ -36,11 +33,11 @@ class ReceivedHeaders(Headers):
         found, self._values = self._values, None
         super().__init__()
         for known, values in found.items():
-            self.setRawHeaders(known, values)
+            self.setRawHeaders(known, [value.strip() for value in values])
         return self._rawHeaders
 
     def by_name(self) -> Mapping[bytes, Sequence[bytes]]:
-        """Return the values of each header by its name in lower case."""
+        """Return the values of each header by its name in lower case, with the blanks that came beside them."""
         if self._values is None:
             return {name.lower(): values for name, values in self.getAllRawHeaders()}
         return self._values
@@ -55,7 +52,9 @@ class ReceivedHeaders(Headers):
         values = super().getRawHeaders(wanted) if self._values is None else self._values.get(wanted)
         if not values:
             return default
-        return list(values) if isinstance(name, bytes) else [value.decode("utf-8", "replace") for value in values]
+        if isinstance(name, bytes):
+            return [value.strip() for value in values]
+        return [value.strip().decode("utf-8", "replace") for value in values]
 
     def copy(self) -> Headers:
         """Return a copy."""
@@ -99,6 +98,13 @@ def _encode(headers: Headers) -> tuple[bytes, bool]:
         has_host = has_host or lowered == b"host"
         lines += [b"%b: %b\r\n" % (name, value) for value in values]
     return b"".join(lines), has_host
+
+
+def _gathered(pairs: Iterable[tuple[bytes, bytes]]) -> Mapping[bytes, Sequence[bytes]]:
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in pairs:
+        values.setdefault(name.lower(), []).append(value)
+    return values
 
 
 def _as_bytes(name: str | bytes) -> bytes:

@@ -43,7 +43,7 @@ class ResponseReader:
     """
 
     __slots__ = (
-        "_bytes_beside", "_expects_body", "_is_interim", "_is_plain", "_pairs", "_parser", "_tail", "can_keep",
+        "_bytes_beside", "_expects_body", "_is_interim", "_is_plain", "_parser", "_tail", "_values", "can_keep",
         "head", "is_complete", "on_body", "pieces",
     )  # fmt: skip
 
@@ -51,7 +51,8 @@ class ResponseReader:
         #: What the parser calls for each part of a body.
         self.pieces: list[bytes] = []
         self.on_body = self.pieces.append
-        self._pairs: list[tuple[bytes, bytes]] = []
+        #: The values of the head that is being read, by names in lower case.
+        self._values: dict[bytes, list[bytes]] = {}
         self.begin()
         self._parser: HttpResponseParser | None = HttpResponseParser(self)
 
@@ -127,13 +128,13 @@ class ResponseReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. Nobody reads a trailer."""
         if self.head is None:
-            self._pairs.append((name, value))
+            self._values.setdefault(name.lower(), []).append(value)
 
     def on_headers_complete(self) -> None:
         """Take the head of a response, unless it is an interim one."""
         assert self._parser is not None
-        pairs, self._pairs = self._pairs, []
-        headers = ReceivedHeaders(pairs)
+        values, self._values = self._values, {}
+        headers = ReceivedHeaders(values=values)
         status, version = self._parser.get_status_code(), self._parser.get_http_version()
         if version not in _READ_VERSIONS:
             raise MalformedResponse("it is of another version of HTTP")
@@ -147,7 +148,7 @@ class ResponseReader:
             raise MalformedResponse(f"its status is {status}")
         if is_coded:
             # As they came: the parser takes blanks after the name of the coding, but no tab.
-            codings = [value.rstrip(b" ").lower() for name, value in pairs if name.lower() == b"transfer-encoding"]
+            codings = [value.rstrip(b" ").lower() for value in values[b"transfer-encoding"]]
             if codings != [b"chunked"]:
                 raise MalformedResponse("its transfer coding is another than chunked")
             self._is_plain = version != "1.0"

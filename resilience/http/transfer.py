@@ -14,6 +14,8 @@ from resilience.http.response import ResponseHead
 
 #: Seconds the server has to end the body once the reader has all it needs; then we hang up.
 LINGER_SECONDS = 1.0
+#: Seconds by which a sum of floats may be wrong.
+_ROUNDING = 1e-6
 
 
 class Transfer:
@@ -30,8 +32,10 @@ class Transfer:
         "_ending",
         "_error",
         "_has_ended",
+        "_heard_at",
         "_held",
         "_limits",
+        "_most",
         "_origin",
         "_received",
         "_satisfied",
@@ -40,6 +44,7 @@ class Transfer:
         "_waiting",
         "abort",
         "done",
+        "has_failed",
         "has_head",
         "read",
     )  # fmt: skip
@@ -50,6 +55,7 @@ class Transfer:
         self._clock = clock
         self._origin = origin
         self._received = 0
+        self._most = limits.max_body_bytes
         self._satisfied = False
         self._error: Exception | None = None
         self._waiting: Deferred[bool] | None = None
@@ -58,18 +64,17 @@ class Transfer:
         #: Why the response is not complete, when it ended before it was.
         self._ending: Exception | None = None
         self.has_head = False
+        #: Whether it hung up because of an error.
+        self.has_failed = False
         self.abort: Callable[[], None] | None = None
         self.read: Callable[[bool], None] | None = None
         #: None once it has fired, or will not.
         self.done: Deferred[None] | None = Deferred(self._cancelled)
-        #: The time for the head first, then the longest silence.
+        #: When the last of the body came. The timer, which is for the head first and then for the longest silence, is
+        #: not moved by each part of a body: it looks here when its time is over.
+        self._heard_at = 0.0
         left = max(0.0, limits.first_byte_seconds - seconds_used)
         self._timer: IDelayedCall | None = clock.callLater(left, self._late)
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether it hung up because of an error."""
-        return self._error is not None
 
     @property
     def is_waiting(self) -> bool:
@@ -93,12 +98,11 @@ class Transfer:
 
     def data(self, data: bytes) -> None:
         """Hand on what one read brought of the body."""
-        if self._error is not None or self._satisfied:
+        if self.has_failed or self._satisfied:
             return
         self._received += len(data)
-        if self._received > self._limits.max_body_bytes:
-            limit = self._limits.max_body_bytes
-            self.fail(BodyTooLarge(f"{self._origin} sent more than {limit} bytes", self._origin, limit))
+        if self._received > self._most:
+            self.fail(BodyTooLarge(f"{self._origin} sent more than {self._most} bytes", self._origin, self._most))
         elif self._waiting is not None:
             self._held.append(data)
         else:
@@ -124,6 +128,7 @@ class Transfer:
     def fail(self, error: Exception) -> None:
         """Hang up. `done` fails with `error` once the connection is gone, so that nothing of it is left by then."""
         self._stop_timer()
+        self.has_failed = True
         if self._error is None:
             self._error = error
         waiting, self._waiting = self._waiting, None
@@ -137,7 +142,9 @@ class Transfer:
         except Exception as error:  # noqa: BLE001  (as for the head)
             self.fail(error)
             return
-        if isinstance(answer, Deferred):
+        if answer is False:
+            self._heard_at = self._clock.seconds()
+        elif isinstance(answer, Deferred):
             self._pause(answer)
         else:
             self._took(satisfied=answer)
@@ -196,6 +203,9 @@ class Transfer:
             self._hang_up()
         elif self.has_head:
             seconds = self._limits.idle_seconds
+            if (left := self._heard_at + seconds - self._clock.seconds()) > _ROUNDING:
+                self._timer = self._clock.callLater(left, self._late)
+                return
             self.fail(TimedOut(f"{self._origin} sent nothing for {seconds:g} s", self._origin, "idle", seconds))
         else:
             seconds = self._limits.first_byte_seconds

@@ -5,15 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, gatherResults
 from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
 
-from resilience.background import DaemonThreads, Full, Panic, in_daemon_thread
+from resilience.background import DaemonThreads, Full, Panic, Relay, in_daemon_thread, run_relay
 from resilience.errors import DeadlineExceeded
 
 BRIEF = 5.0  # seconds that a thread of a failing test waits at most
@@ -196,3 +198,106 @@ def test_a_program_ends_though_work_in_threads_hangs() -> None:
         reactor.run()
         """
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=20).returncode == 0
+
+
+async def test_a_call_that_stays_in_its_thread_wakes_nobody(reactor: Any) -> None:
+    told: list[object] = []
+    with pool(Unwoken(), size=1) as threads:
+        over = threading.Event()
+        threads.run_then(lambda: "done", lambda result: told.append((result, threading.current_thread().name)))
+        threads.run_then(lambda: 1 / 0, told.append)
+        threads.run_then(lambda: None, lambda _: over.set())
+        assert over.wait(BRIEF)
+    assert told[0] == ("done", "test-1")
+    assert isinstance(told[1], Failure)
+    assert told[1].check(ZeroDivisionError)
+
+
+async def test_calls_that_stay_are_bounded_and_end_when_it_closes(reactor: Any) -> None:
+    begun, go, told = threading.Event(), threading.Event(), list[object]()
+
+    def block() -> None:
+        begun.set()
+        go.wait(BRIEF)
+
+    with pool(reactor, size=1, waiting=1) as threads:
+        threads.run_then(block, told.append)
+        begun.wait(BRIEF)
+        threads.run_then(lambda: "never", told.append)
+        with pytest.raises(Full):
+            threads.run_then(lambda: "too many", told.append)
+        threads.close()
+        go.set()
+        with pytest.raises(CancelledError):
+            threads.run_then(lambda: "late", told.append)
+    cancelled = [result for result in told if isinstance(result, Failure)]
+    assert [failure.type for failure in cancelled] == [CancelledError]
+
+
+class Unwoken:
+    """A reactor that no thread may wake."""
+
+    def callFromThread(self, *_: object) -> None:  # noqa: N802  (Twisted's name)
+        """Fail the test."""
+        raise AssertionError("the reactor was woken")
+
+
+def in_turns(first: DaemonThreads[Any], second: DaemonThreads[Any], names: list[str], error: bool) -> Relay[str]:
+    def name() -> str:
+        return threading.current_thread().name
+
+    names.append((yield partial(first.run_then, name)))
+    names.append((yield partial(second.run_then, name)))
+    if error:
+        try:
+            yield partial(first.run_then, lambda: 1 / 0)
+        except ZeroDivisionError:
+            names.append(name())
+            raise
+    over: str = yield partial(first.run_then, lambda: "over")
+    return over
+
+
+async def test_a_relay_goes_from_thread_to_thread_and_wakes_the_reactor_once(reactor: Any) -> None:
+    wakes = 0
+
+    def call_back(call: Callable[[Any], object], value: object) -> None:
+        nonlocal wakes
+        wakes += 1
+        reactor.callFromThread(call, value)
+
+    one: DaemonThreads[Any] = DaemonThreads(Unwoken(), "one", size=1)
+    other: DaemonThreads[Any] = DaemonThreads(Unwoken(), "other", size=1)
+    names: list[str] = []
+    assert await run_relay(in_turns(one, other, names, error=False), call_back) == "over"
+    assert (names, wakes) == (["one-1", "other-1"], 1)
+    with pytest.raises(ZeroDivisionError):
+        await run_relay(in_turns(one, other, names, error=True), call_back)
+    assert (names[2:], wakes) == (["one-1", "other-1", "one-1"], 2)
+    other.close()
+    with pytest.raises(CancelledError):
+        await run_relay(in_turns(one, other, names, error=False), call_back)
+    one.close()
+
+
+async def test_a_cancelled_relay_begins_no_further_step(reactor: Any) -> None:
+    begun, go, after = threading.Event(), threading.Event(), list[str]()
+
+    def block() -> None:
+        begun.set()
+        go.wait(BRIEF)
+
+    with pool(reactor, size=1) as threads:
+
+        def steps() -> Relay[None]:
+            yield partial(threads.run_then, block)
+            after.append("went on")
+
+        running = run_relay(steps(), reactor.callFromThread)
+        begun.wait(BRIEF)
+        running.cancel()
+        with pytest.raises(CancelledError):
+            await running
+        go.set()
+        await threads.run(lambda: None)
+    assert after == []

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 import pytest_twisted
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
+from twisted.internet.defer import Deferred
+from twisted.internet.main import CONNECTION_LOST
+from twisted.internet.tcp import Client
 
 from resilience import BodyTooLarge, ConnectionLost, HttpExchange, Limits, TimedOut
 from resilience.http.response import MAX_HEAD_BYTES
-from tests.resilience.http.serving import CHUNKED, OK, ask, serving
+from tests.resilience.http.serving import CHUNKED, OK, ask, serving, turn
 
 reactor: Any = _reactor
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -203,3 +206,77 @@ async def test_trailers_and_extensions_without_end_are_cut_off(rest: bytes) -> N
             await ask(exchange, server)
         await server.all_gone()
     await exchange.close()
+
+
+# How a request leaves.
+
+
+class Narrow:
+    """Sockets that take so many bytes of a request at once, and then none until the reactor says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+        self.sent: list[int | Exception] = []
+        real = Client.writeSomeData
+
+        def write(client: Any, data: bytes) -> int | Exception:
+            taken: int | Exception = real(client, data[:size])
+            self.sent.append(taken)
+            return taken
+
+        monkeypatch.setattr(Client, "writeSomeData", write)
+
+
+async def test_a_request_leaves_at_once(exchange: HttpExchange, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = Narrow(monkeypatch, 10_000)
+    async with serving(OK) as server:
+        await ask(exchange, server)
+        asked = Deferred.fromCoroutine(ask(exchange, server, "POST", b"x" * 500))
+        assert len(narrow.sent) == 2  # without a turn of the reactor between
+        assert (await asked).body == b"hello"
+        assert len(narrow.sent) == 2
+        assert len(server.connections) == 1
+
+
+async def test_what_the_socket_does_not_take_follows_in_order(
+    exchange: HttpExchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = Narrow(monkeypatch, 7)
+    async with serving(lambda _: None) as server:
+        asked = Deferred.fromCoroutine(ask(exchange, server, "POST", b"0123456789"))
+        while not server.received.endswith(b"\r\n\r\n0123456789"):
+            await turn(0)
+        assert server.received.startswith(b"POST / HTTP/1.1\r\n")
+        assert server.received.count(b"POST") == 1
+        assert len(narrow.sent) > 10
+        server.connections[0].transport.write(OK)  # type: ignore[union-attr]  # it is connected
+        assert (await asked).body == b"hello"
+
+
+async def test_an_answer_before_the_request_has_left_spoils_no_later_one(
+    exchange: HttpExchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Narrow(monkeypatch, 9)
+    async with serving(lambda _: None) as server:
+        first = Deferred.fromCoroutine(ask(exchange, server, "POST", b"a" * 400))
+        while not server.received:
+            await turn(0)
+        server.connections[0].transport.write(OK)  # type: ignore[union-attr]  # it is connected
+        assert (await first).body == b"hello"
+        second = Deferred.fromCoroutine(ask(exchange, server, "POST", b"b" * 400))
+        while not server.received.endswith(b"b" * 400):
+            await turn(0)
+        assert server.received.count(b"a" * 400 + b"POST / HTTP/1.1\r\n") == 1
+        server.connections[0].transport.write(OK)  # type: ignore[union-attr]  # it is connected
+        assert (await second).body == b"hello"
+        assert len(server.connections) == 1
+
+
+async def test_a_socket_that_takes_nothing_more_is_a_lost_connection(
+    exchange: HttpExchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(OK) as server:
+        await ask(exchange, server)
+        real, lost = Client.writeSomeData, [CONNECTION_LOST, CONNECTION_LOST]
+        monkeypatch.setattr(Client, "writeSomeData", lambda self, data: lost.pop() if lost else real(self, data))
+        assert (await ask(exchange, server)).body == b"hello"  # on a fresh one, as always
+        assert len(server.connections) == 2
