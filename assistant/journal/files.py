@@ -141,12 +141,22 @@ class Mark:
         self._journal = path
         self._file: int | None = None
         self._id = ""
+        #: The number that was counted last.
+        self._last = 0
 
     def count(self, db: sqlite3.Connection) -> int:
         """Count the transaction that is open in the file; return its number."""
+        self._last = self._next(db)
+        return self._last
+
+    def _next(self, db: sqlite3.Connection) -> int:
+        """Count in the file. The number there is only read when it is not the one counted last."""
         if not self._id:
             db.execute("INSERT OR IGNORE INTO meta VALUES (?, lower(hex(randomblob(8))))", (_ID,))
             self._id = _value(db, _ID)
+        counted = (str(self._last + 1), _WRITES, str(self._last))
+        if db.execute("UPDATE meta SET value = ? WHERE key = ? AND value = ?", counted).rowcount:
+            return self._last + 1
         db.execute(
             "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
             (_WRITES,),

@@ -1,4 +1,7 @@
-"""The durable journal of one assistant. What a method writes is on disk when it returns."""
+"""The durable journal of one assistant. What a method writes is on disk when it returns.
+
+Values never change, so the writer's thread makes the records of them, and the reactor's thread does not wait for that.
+"""
 
 from __future__ import annotations
 
@@ -81,9 +84,10 @@ class SqliteJournal:
 
     async def accept(self, event: Event, attention: Attention) -> None:
         """Take an event, unless it was ever accepted before. Raises InboxFullError."""
-        record, now, accepted = EVENT.encode(event), self._wall(), Accepted(event, attention)
+        now, accepted = self._wall(), Accepted(event, attention)
 
         def work(db: sqlite3.Connection) -> Taken:
+            record = EVENT.encode(event)
             taken = inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
             if taken is not Taken.BEFORE and (memory := self._remember(accepted)) is not None:
                 memories.keep(db, self.assistant, memory)
@@ -117,27 +121,27 @@ class SqliteJournal:
 
     async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
         """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
-        record = RESPONSE.encode(response)
         place = RunPlace(self.assistant, run_id, step)
-        await self.lease.write(lambda db: runs.record_response(db, place, record))
+        await self.lease.write(lambda db: runs.record_response(db, place, RESPONSE.encode(response)))
 
     async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
         """Record that a call is about to run. Raises UnknownRun."""
-        record, now = CALL.encode(call), self._wall()
-        place = RunPlace(self.assistant, run_id, step, index)
-        await self.lease.write(lambda db: runs.record_intent(db, place, record, now, effect=effect))
+        place, now = RunPlace(self.assistant, run_id, step, index), self._wall()
+        await self.lease.write(lambda db: runs.record_intent(db, place, CALL.encode(call), now, effect=effect))
 
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
         """Record the result of a call. Raises UnknownRun."""
-        record = EXECUTED.encode(executed)
         place = RunPlace(self.assistant, run_id, step, index)
-        await self.lease.write(lambda db: runs.record_result(db, place, record))
+        await self.lease.write(lambda db: runs.record_result(db, place, EXECUTED.encode(executed)))
 
     async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
         """Record a call that only read, with its result, in one write. Raises UnknownRun."""
-        call, result, began = CALL.encode(executed.call), EXECUTED.encode(executed), self._wall() - executed.seconds
-        place = RunPlace(self.assistant, run_id, step, index)
-        await self.lease.write(lambda db: runs.record_read(db, place, call, result, began))
+        place, began = RunPlace(self.assistant, run_id, step, index), self._wall() - executed.seconds
+
+        def work(db: sqlite3.Connection) -> None:
+            runs.record_read(db, place, CALL.encode(executed.call), EXECUTED.encode(executed), began)
+
+        await self.lease.write(work)
 
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         """Record the outcome and the stream's changes; return the numbers of the new entries. Raises UnknownRun.
@@ -145,10 +149,11 @@ class SqliteJournal:
         Settled events leave the inbox; the third crash parks an event. Also ends an interrupted run: its crash was
         counted at `start`, and a bug now counts as one more.
         """
-        now, opens, rows = self._wall(), self._opens, stream.rows_of(change)
+        now, opens = self._wall(), self._opens
 
         def work(db: sqlite3.Connection) -> tuple[tuple[int, ...], bool]:
             runs.close_run(db, self.assistant, run_id, outcome, now)
+            rows = stream.rows_of(change)
             return stream.apply(db, self.assistant, rows, change.forget), runs.any_open(db, self.assistant)
 
         numbers, more = await self.waiting.during(self.lease.write(work))

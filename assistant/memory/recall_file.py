@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.vectors import Vector
@@ -54,6 +55,10 @@ class IndexWorker(Protocol):
         """Return what `work` returns. Raises RecallIndexError, and Full when too much waits."""
         ...
 
+    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
+        """Call `then` with what `work` returns or a Failure, on the index's thread. It may be called on any thread."""
+        ...
+
     def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
         """Run work that nobody waits for, and log its error as `what`."""
         ...
@@ -93,11 +98,17 @@ class RecallFile(_Worker):
         """Return what `work` returns. Raises Full, and RecallIndexError for an index that fails: it is begun anew."""
         return self._threads.run(lambda: self._work(work))  # type: ignore[return-value]  # its results are of all types
 
+    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
+        """Call `then` on the index's thread with what `work` returns, or a Failure. It may be called on any thread.
+
+        Raises Full. An index that fails is begun anew.
+        """
+        self._threads.run_then(lambda: self._work(work), then)  # type: ignore[arg-type]  # its results are of all types
+
     async def close(self) -> None:
-        """Close the file, after the work that goes on."""
+        """Close the file, after the work that goes on: what follows it in the journal is asked for by then."""
         await self._stop_work()
-        if self._is_open:
-            await self._threads.run(self._index.close)
+        await self._threads.run(self._index.close)
         self._threads.close()
 
     def _work(self, work: Callable[[RecallIndex], T]) -> T:
@@ -129,6 +140,10 @@ class RecallInMemory(_Worker):
     async def run(self, work: Callable[[RecallIndex], T]) -> T:
         """Return what `work` returns."""
         return work(self._index)
+
+    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
+        """Call `then` with what `work` returns."""
+        then(work(self._index))
 
     async def close(self) -> None:
         """Close the index."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from twisted.internet.defer import DeferredLock
+from twisted.python.failure import Failure
 
 from assistant.journal.files import owe
 from assistant.journal.schema import SCHEMA
@@ -23,11 +24,15 @@ from assistant.memory.recall.search import RecallHits, RecallQuery
 from assistant.memory.recall_file import IndexWorker
 from assistant.memory.sleep.plan import profile_id
 from assistant.memory.sleep.stored import note_lost
+from resilience.background import Relay, run_relay
 from tools.errors import ToolFailed
 from tools.memories import RECALLED, KeptMemory, Memory, Recalled
 from tools.trust import TOP, Audience, may_hear
 
 T = TypeVar("T")
+R = TypeVar("R")
+#: What the index found, its memories with the numbers of their rows, and the ids of those not used lately.
+_Found = tuple[RecallHits, list[tuple[int, Memory]], list[str]]
 #: Begins the id under which the stream knows that a memory is shown.
 SHOWN = "recalled:"
 #: How many rows are indexed at once: 0.1 s of the index's thread.
@@ -59,6 +64,14 @@ class RowsInMemory:
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return what `work` returns."""
         return work(self._db)
+
+    def read_then(self, work: Callable[[sqlite3.Connection], T], then: Callable[[T | Failure], object]) -> None:
+        """Call `then` with what `work` returns."""
+        then(work(self._db))
+
+    def call_back(self, call: Callable[[T], object], value: T) -> None:
+        """Call at once: there is no other thread."""
+        call(value)
 
     async def compact(self) -> bool:
         """Return True: there is no file."""
@@ -103,13 +116,26 @@ class IndexedMemories:
         """
         whose = self._rows.assistant
         if not query.strip():
-            found = await self._rows.read(lambda db: rows.newest(db, whose, _NEWEST))
-            return Recalled(tuple(memory for memory in found if may_hear(memory.audience, hearers))[:limit])
+            newest = await self._rows.read(lambda db: rows.newest(db, whose, _NEWEST))
+            return Recalled(tuple(memory for memory in newest if may_hear(memory.audience, hearers))[:limit])
         meaning = self._index.meaning
         vector = await meaning.of_query(query) if meaning is not None else None
         asked = RecallQuery(query, hearers, asker, limit, self._now(), vector=vector)
-        hits = await self._up_to_date(lambda index: index.search(whose, asked))
-        return await self._read(hits, hearers, asker)
+        profiles = (profile_id(asker, frozenset({asker})), profile_id(asker, None)) if asker else ()
+
+        def read(hits: RecallHits, db: sqlite3.Connection) -> _Found:
+            found = rows.find(db, whose, (*hits.ids, *profiles))
+            return hits, found, rows.unused_lately(db, whose, hits.ids, asked.now)
+
+        hits, found, unused = await self._up_to_date(lambda index: index.search(whose, asked), read)
+        if unused:
+            work = self._rows.write(lambda db: rows.count_uses(db, whose, unused, asked.now))
+            self._index.later(_await(work), "counting what was recalled")
+        told = {one.id: one for _, one in found if may_hear(one.audience, hearers)}
+        before = tuple(pair for pair in hits.before if told.keys() >= set(pair))
+        profile = next((told[each] for each in profiles if each in told), None)
+        memories = tuple(told[each] for each in hits.ids if each in told and told[each] is not profile)
+        return Recalled(memories, hits.withheld, profile, before, hits.unsure & told.keys())
 
     async def about(self, principal_id: str) -> Sequence[Memory]:
         """Return what came from this principal or is about them, newest first."""
@@ -148,7 +174,7 @@ class IndexedMemories:
         try:
             gone = await self._rows.write(work)
             if gone:
-                await self._up_to_date(lambda _: None)
+                await self._up_to_date(_nothing, _nothing)
         except BaseException:
             self._is_checked = False  # the next one erases what this one may have left
             raise
@@ -156,76 +182,52 @@ class IndexedMemories:
             self._erasing -= 1
         return len(gone)
 
-    async def _up_to_date(self, work: Callable[[RecallIndex], T]) -> T:
-        """Bring the index up to date with the rows, and return what `work` gives on it then.
+    async def _up_to_date(self, work: Callable[[RecallIndex], T], read: Callable[[T, sqlite3.Connection], R]) -> R:
+        """Bring the index up to date with the rows, do `work` on it then, and return what `read` finds to its result.
 
         At the first time, what a process that died removed from the rows alone is removed to the last byte.
         """
         lock = self._one_at_a_time = self._one_at_a_time or DeferredLock()
         async with lock:
             for is_last in (False, True):
+                if self._begun != self._index.begun:
+                    self._begun, self._known = self._index.begun, None
                 try:
-                    result = await self._caught_up(work)
+                    known, result = await run_relay(self._catch_up(work, read), self._rows.call_back)
                 except RecallIndexError:  # it was begun anew, and is filled from the first row
                     if is_last:
                         raise
                     continue
+                if (meaning := self._index.meaning) is not None and (known != self._known or not self._is_checked):
+                    self._index.later(meaning.fill(self._index, self._rows.assistant), "giving memories their vectors")
+                self._known, self._is_checked = known, True
                 if self._begun == self._index.begun:  # else it broke meanwhile, and was empty
                     return result
             raise RecallIndexError("the index of memories breaks again and again")
 
-    async def _caught_up(self, work: Callable[[RecallIndex], T]) -> T:
-        """Index the new rows, the last of them in one go with `work`."""
+    def _catch_up(
+        self, work: Callable[[RecallIndex], T], read: Callable[[T, sqlite3.Connection], R]
+    ) -> Relay[tuple[tuple[int, int], R]]:
+        """Index the new rows, the last of them in one go with `work`; return how far that is, and what `read` found.
+
+        The index's thread and the journal's take turns, so that the reactor waits once. In both, what a removal does
+        comes after what was read before it, even when nobody waits any more.
+        """
         whose = self._rows.assistant
-        if self._known is None or self._begun != self._index.begun:
-            self._begun = self._index.begun
-            self._known = await self._index.run(lambda index: index.state(whose))
-        seq, removed = self._known
-        more, count = await self._rows.read(partial(_changes, whose, seq))
-        while len(more) == _AT_ONCE:
-            await self._index.run(partial(_add, whose, more))
-            seq = more[-1][0]
-            more, count = await self._rows.read(partial(_changes, whose, seq))
+        seq, removed = self._known or (yield partial(self._index.run_then, lambda index: index.state(whose)))
+        new: list[tuple[int, Memory]]
+        new, count = yield partial(self._rows.read_then, partial(_changes, whose, seq))
+        while len(new) == _AT_ONCE:
+            yield partial(self._index.run_then, partial(_add_and, _nothing, whose, new))
+            seq = new[-1][0]
+            new, count = yield partial(self._rows.read_then, partial(_changes, whose, seq))
         if count != removed:
-            await self._remove_what_is_gone(count, erase=self._erasing > 0 or not self._is_checked)
-        result = await self._index.run(partial(_add_and, work, whose, more))
-        if (meaning := self._index.meaning) is not None and (seq != self._known[0] or more or not self._is_checked):
-            self._index.later(meaning.fill(self._index, whose), "giving memories their vectors")
-        self._known = (more[-1][0] if more else seq, count)
-        self._is_checked = True
-        return result
-
-    async def _remove_what_is_gone(self, count: int, *, erase: bool) -> None:
-        """Remove from the index what the rows have no more. It counts as done when its last byte is gone."""
-        whose = self._rows.assistant
-        there = await self._rows.read(lambda db: rows.all_ids(db, whose))
-
-        def work(index: RecallIndex) -> None:
-            index.remove(whose, index.ids(whose) - there)
-            if erase:
-                index.erase()
-            index.remove(whose, (), count)
-
-        await self._index.run(work)
-
-    async def _read(self, hits: RecallHits, hearers: Audience, asker: str) -> Recalled:
-        """Return the memories of the hits as the journal has them, without those that may not be told."""
-        whose = self._rows.assistant
-        profiles = [profile_id(asker, audience) for audience in (None, frozenset({asker}))] if asker else []
-        wanted = [*hits.ids, *(old for _, old in hits.before), *profiles]
-        now = self._now()
-        found, unused = await self._rows.read(
-            lambda db: (rows.find(db, whose, wanted), rows.unused_lately(db, whose, hits.ids, now))
-        )
-        if unused:
-            work = self._rows.write(lambda db: rows.count_uses(db, whose, unused, now))
-            self._index.later(_await(work), "counting what was recalled")
-        told = {memory.id: memory for _, memory in found if may_hear(memory.audience, hearers)}
-        memories = tuple(told[each] for each in hits.ids if each in told)
-        before = tuple(pair for pair in hits.before if told.keys() >= set(pair))
-        profile = next((told[each] for each in reversed(profiles) if each in told), None)
-        memories = tuple(memory for memory in memories if memory is not profile)
-        return Recalled(memories, hits.withheld, profile, before, hits.unsure & told.keys())
+            erase = self._erasing > 0 or not self._is_checked
+            there: frozenset[str] = yield partial(self._rows.read_then, lambda db: rows.all_ids(db, whose))
+            yield partial(self._index.run_then, partial(_remove_others, whose, there, count, erase))
+        result: T = yield partial(self._index.run_then, partial(_add_and, work, whose, new))
+        found: R = yield partial(self._rows.read_then, partial(read, result))
+        return (new[-1][0] if new else seq, count), found
 
 
 def _changes(assistant: str, seq: int, db: sqlite3.Connection) -> tuple[list[tuple[int, Memory]], int]:
@@ -233,16 +235,24 @@ def _changes(assistant: str, seq: int, db: sqlite3.Connection) -> tuple[list[tup
     return rows.since(db, assistant, seq, _AT_ONCE), rows.removed_count(db, assistant)
 
 
-def _add(assistant: str, more: Sequence[tuple[int, Memory]], index: RecallIndex) -> None:
-    if more:
-        index.add(assistant, more)
+def _nothing(*_: object) -> None:
+    """Do nothing more."""
 
 
 def _add_and(
     work: Callable[[RecallIndex], T], assistant: str, more: Sequence[tuple[int, Memory]], index: RecallIndex
 ) -> T:
-    _add(assistant, more, index)
+    if more:
+        index.add(assistant, more)
     return work(index)
+
+
+def _remove_others(assistant: str, there: frozenset[str], count: int, erase: bool, index: RecallIndex) -> None:
+    """Remove from the index what the rows have no more. It counts as done when its last byte is gone."""
+    index.remove(assistant, index.ids(assistant) - there)
+    if erase:
+        index.erase()
+    index.remove(assistant, (), count)
 
 
 def _drop(assistant: str, memory_id: str, db: sqlite3.Connection) -> list[Memory]:

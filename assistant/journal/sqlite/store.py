@@ -7,24 +7,27 @@ once for many. The Deferred of a write fires when the write is on disk, and not 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
+from twisted.python.failure import Failure
 
 from assistant.journal.errors import JournalClosed
 from assistant.journal.files import compact_file
 from assistant.journal.schema import SCHEMA, Schema
+from assistant.journal.sqlite.jobs import Job, Queue
 from assistant.journal.sqlite.opening import Opened, open_file
-from assistant.journal.sqlite.writer import Job, Queue, Writer
+from assistant.journal.sqlite.writer import Writer
 
 T = TypeVar("T")
 
 #: After this many good commits in a row a trouble is over. One is not enough: on a nearly full disk some writes fit.
 CALM_COMMITS = 4
+_NOT_OPEN = "the journal is not open"
 
 
 def _nobody(_: str) -> None:
@@ -112,6 +115,21 @@ class Store:
         """
         return self._put(Job(work, writes=False))
 
+    def read_then(self, work: Callable[[sqlite3.Connection], T], then: Callable[[T | Failure], object]) -> None:
+        """Read as `read` does, and call `then` on the writer's thread with the result or a Failure; wake nobody.
+
+        It may be called on any thread, as long as `close` is not called meanwhile. Raises JournalClosed.
+        """
+        job = Job(work, writes=False, stays=True)
+        job.waiting.addBoth(then)
+        if not self._is_open:
+            raise JournalClosed(_NOT_OPEN)
+        self._queue.put(job)
+
+    def call_back(self, call: Callable[[T], object], value: T) -> None:
+        """Call in the reactor's thread, from any thread."""
+        self._reactor.callFromThread(call, value)
+
     def compact(self) -> Deferred[bool]:
         """Rewrite the file, so that no deleted data is left in it or its log. Raises JournalUnwritable.
 
@@ -122,15 +140,19 @@ class Store:
 
     def close(self) -> Deferred[None]:
         """Finish all requested work, close the file and end the thread. Must not be cancelled."""
-        if self._thread is None or self._ending is not None:
-            return fail(JournalClosed("the journal is not open"))
+        if not self._is_open:
+            return fail(JournalClosed(_NOT_OPEN))
         self._ending = Deferred()
         self._queue.close()
         return self._ending
 
+    @property
+    def _is_open(self) -> bool:
+        return self._thread is not None and self._ending is None
+
     def _put(self, job: Job) -> Deferred[Any]:
-        if self._thread is None or self._ending is not None:
-            return fail(JournalClosed("the journal is not open"))
+        if not self._is_open:
+            return fail(JournalClosed(_NOT_OPEN))
         self._queue.put(job)
         return job.waiting
 
@@ -151,9 +173,11 @@ class Store:
             self._reactor.callFromThread(self._end)
 
     def _tell(self, jobs: Sequence[Job]) -> None:
-        """Pass finished jobs to the reactor's thread, in order, after the trouble they met."""
+        """Pass finished jobs to the reactor's thread, in order, after the trouble they met; some stay on this one."""
         self._tell_trouble()
-        self._reactor.callFromThread(_tell_each, tuple(jobs))
+        if leaving := tuple(job for job in jobs if not job.stays):
+            self._reactor.callFromThread(_tell_each, leaving)
+        _tell_each(job for job in jobs if job.stays)
 
     def _tell_trouble(self) -> None:
         """Report a trouble that has begun, changed or ended to the reactor's thread. Runs on the writer's thread."""
@@ -177,6 +201,6 @@ class Store:
             self._ending.callback(None)
 
 
-def _tell_each(jobs: Sequence[Job]) -> None:
+def _tell_each(jobs: Iterable[Job]) -> None:
     for job in jobs:
         job.tell()

@@ -1,7 +1,8 @@
 """The writer's thread: does all waiting jobs in one transaction, commits once, and passes them to the reactor.
 
-Each job that writes runs in a savepoint; when it raises, it alone is rolled back. No job is reported before the commit
-that covers it. Everything here but `Job` and `Queue.put` runs on that thread.
+When a job that writes raises, it alone is rolled back: to a savepoint, or the first of a transaction with all of it,
+which is then begun again. No job is reported before the commit that covers it. Everything here runs on that
+thread.
 """
 
 from __future__ import annotations
@@ -9,11 +10,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from queue import SimpleQueue
-from typing import Any
-
-from twisted.internet.defer import Deferred
 
 from assistant.journal.errors import (
     JournalError,
@@ -26,10 +22,9 @@ from assistant.journal.errors import (
 )
 from assistant.journal.files import Mark
 from assistant.journal.schema import Schema
+from assistant.journal.sqlite.jobs import Job, Queue, Work
 from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, open_file
 
-#: The most jobs in one transaction: all their callers continue in one turn of the reactor.
-MAX_BATCH = 256
 #: How long one transaction collects jobs, so that the first is not delayed by a long row of reads.
 MAX_BATCH_SECONDS = 0.02
 #: How long to wait before a file that could not be written is opened again.
@@ -37,59 +32,6 @@ RETRY_SECONDS = 5.0
 
 #: The beginning of every sentence about a failed write.
 UNWRITABLE = "the journal could not be written"
-
-Work = Callable[[sqlite3.Connection], Any]
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """One piece of work, its caller's Deferred, and its result. A job that is `alone` runs outside transactions."""
-
-    work: Work
-    writes: bool
-    alone: bool = False
-    waiting: Deferred[Any] = field(default_factory=Deferred)
-    value: object = None
-    error: BaseException | None = None
-
-    def tell(self) -> None:
-        """Fire the caller's Deferred. Only on the reactor's thread."""
-        if self.error is None:
-            self.waiting.callback(self.value)
-        else:
-            self.waiting.errback(self.error)
-
-
-class Queue:
-    """The jobs that wait for the writer, in order of arrival."""
-
-    def __init__(self) -> None:
-        #: None marks the end.
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._is_over = False
-
-    def __len__(self) -> int:
-        """Return how many jobs wait."""
-        return self._jobs.qsize()
-
-    def put(self, job: Job) -> None:
-        """Add a job."""
-        self._jobs.put(job)
-
-    def close(self) -> None:
-        """Let the writer end once it has done the waiting jobs. Nothing may be put after it."""
-        self._jobs.put(None)
-
-    def take(self) -> list[Job]:
-        """Return the next jobs, at least one; none when the queue is closed and empty. Blocks."""
-        jobs: list[Job] = []
-        while not self._is_over and (not jobs or (self._jobs.qsize() and len(jobs) < MAX_BATCH)):
-            job = self._jobs.get()
-            if job is None:
-                self._is_over = True
-            else:
-                jobs.append(job)
-        return jobs
 
 
 class Writer:
@@ -110,6 +52,8 @@ class Writer:
         self._is_damaged = False
         #: Whether a job of the current batch met a trouble.
         self._met_trouble = False
+        #: Whether no job has written in the open transaction yet.
+        self._is_empty = False
 
     def open(self, opened: Opened, db: sqlite3.Connection | None) -> None:
         """Use this connection from now on, in place of the one before."""
@@ -184,7 +128,22 @@ class Writer:
         """Run the job's work and return what it returns."""
         if job.alone:
             return job.work(self._connection())
-        return self._run_in_savepoint(job.work) if job.writes else self._run_read_only(job.work)
+        if not job.writes:
+            return self._run_read_only(job.work)
+        is_first, self._is_empty = self._is_empty, False
+        return self._run_first(job.work) if is_first else self._run_in_savepoint(job.work)
+
+    def _run_first(self, work: Work) -> object:
+        """Run the work and return what it returns. When it raises, nothing that the transaction wrote remains."""
+        db = self._connection()
+        try:
+            return work(db)
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+                db.execute("BEGIN IMMEDIATE")
+                self._is_empty = True
+            raise
 
     def _run_in_savepoint(self, work: Work) -> object:
         """Run the work in a savepoint and return what it returns. When it raises, nothing it wrote remains."""
@@ -220,6 +179,7 @@ class Writer:
             if isinstance(self.opened, ReadOnly):
                 return JournalUnwritable(self.opened.sentence)
             self._connection().execute("BEGIN IMMEDIATE")
+            self._is_empty = True
         except (sqlite3.Error, JournalError) as error:
             return self._unwritable(error)
         return None

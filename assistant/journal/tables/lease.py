@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from assistant.journal.errors import Fenced, JournalUnwritable
 from assistant.journal.sqlite.store import Store
@@ -31,6 +32,14 @@ class MemoryRows(Protocol):
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> Awaitable[T]:
         """Return what `work` returns."""
+        ...
+
+    def read_then(self, work: Callable[[sqlite3.Connection], T], then: Callable[[T | Failure], object]) -> None:
+        """Call `then` with what `work` returns or a Failure, on the thread that reads. It may be called on any."""
+        ...
+
+    def call_back(self, call: Callable[[T], object], value: T) -> None:
+        """Call in the reactor's thread, from any thread."""
         ...
 
     def compact(self) -> Awaitable[bool]:
@@ -89,6 +98,14 @@ class Lease:
     def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
         """Return what `work` returns. Reading needs no token."""
         return self.store.read(work)
+
+    def read_then(self, work: Callable[[sqlite3.Connection], T], then: Callable[[T | Failure], object]) -> None:
+        """Call `then` on the writer's thread with what `work` returns, or a Failure. It may be called on any thread."""
+        self.store.read_then(work, then)
+
+    def call_back(self, call: Callable[[T], object], value: T) -> None:
+        """Call in the reactor's thread, from any thread."""
+        self.store.call_back(call, value)
 
     async def compact(self) -> bool:
         """Rewrite the file without what was removed. Return False when that must wait for the next start."""

@@ -181,7 +181,8 @@ def count_uses(db: sqlite3.Connection, assistant: str, ids: Iterable[str], now: 
 
 def unused_lately(db: sqlite3.Connection, assistant: str, ids: Sequence[str], now: float) -> list[str]:
     """Return those of these memories, at most 500, whose last use was an hour ago or longer."""
-    part = ids[:_AT_ONCE]
+    if not (part := ids[:_AT_ONCE]):
+        return []
     found = db.execute(
         f"""SELECT id FROM memories WHERE assistant = ? AND used_at < ? AND id IN ({", ".join("?" * len(part))})""",
         (assistant, now - _USE_SECONDS, *part),

@@ -94,9 +94,12 @@ class StoredUsage:
 
 
 def _changes(before: Sums, after: Sums) -> Sums:
-    """Return the change of each account that has changed. Unchanged accounts are cheap: they are the same objects."""
-    changed = [account for account, sums in after.items() if before.get(account) != sums]
-    changes = {account: _change(before.get(account, _NOTHING), after[account]) for account in changed}
+    """Return the change of each account that has changed. An unchanged account is the same object in both."""
+    changes = {
+        account: _change(old, sums)
+        for account, sums in after.items()
+        if (old := before.get(account, _NOTHING)) is not sums
+    }
     changes |= {account: _change(before[account], _NOTHING) for account in before.keys() - after.keys()}
     return {account: change for account, change in changes.items() if any(change.values())}
 

@@ -47,20 +47,25 @@ def open_run(db: sqlite3.Connection, assistant: str, token: int, event_ids: Sequ
     return f"{PREFIX}{run}"
 
 
-def still_open(db: sqlite3.Connection, assistant: str, run_id: str) -> int:
-    """Return the row of an open run of this assistant. Raises UnknownRun."""
+def _row_of(run_id: str) -> int:
+    """Return the row of a run, 0 when SQLite has no row of that number. Raises UnknownRun when the id is not ours."""
     run = number_of(run_id)
-    known = "SELECT 1 FROM runs WHERE seq = ? AND assistant = ? AND closed_at IS NULL"
-    if run > 2**63 - 1 or not db.execute(known, (run, assistant)).fetchone():
-        raise UnknownRun(run_id)
-    return run
+    return run if run < 2**63 else 0
+
+
+def _add(db: sqlite3.Connection, place: RunPlace, insert: str, values: Sequence[object]) -> None:
+    """Add a row to what is known of an open run: its number, the assistant, and the values. Raises UnknownRun."""
+    marks = ", ".join("?" * len(values))
+    open_run = "FROM runs WHERE seq = ? AND assistant = ? AND closed_at IS NULL"
+    row = (*values, _row_of(place.run_id), place.assistant)
+    if not db.execute(f"{insert} SELECT seq, assistant, {marks} {open_run}", row).rowcount:
+        raise UnknownRun(place.run_id)
 
 
 def record_response(db: sqlite3.Connection, place: RunPlace, record: bytes) -> None:
     """Record the answer of a step. Raises UnknownRun and AlreadyRecorded."""
-    run = still_open(db, place.assistant, place.run_id)
     try:
-        db.execute("INSERT INTO responses VALUES (?, ?, ?, ?)", (run, place.assistant, place.step, record))
+        _add(db, place, "INSERT INTO responses", (place.step, record))
     except sqlite3.IntegrityError as error:
         raise AlreadyRecorded(f"step {place.step} of {place.run_id} has an answer") from error
 
@@ -70,16 +75,12 @@ def record_intent(db: sqlite3.Connection, place: RunPlace, record: bytes, now: f
 
     A read that is done again after a crash replaces its earlier record.
     """
-    run = still_open(db, place.assistant, place.run_id)
-    values = (run, place.assistant, place.step, place.call_index, now, record, effect)
-    db.execute("INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    _add(db, place, "INSERT OR REPLACE INTO intents", (place.step, place.call_index, now, record, effect))
 
 
 def record_result(db: sqlite3.Connection, place: RunPlace, record: bytes) -> None:
     """Record the result of a call. Raises UnknownRun."""
-    run = still_open(db, place.assistant, place.run_id)
-    values = (run, place.assistant, place.step, place.call_index, record)
-    db.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)
+    _add(db, place, "INSERT OR REPLACE INTO results", (place.step, place.call_index, record))
 
 
 def record_read(db: sqlite3.Connection, place: RunPlace, call: bytes, result: bytes, began: float) -> None:
@@ -93,8 +94,13 @@ def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outc
 
     Its events are settled, or get a crash counted when a bug ended the run, or stay pending.
     """
-    run = still_open(db, assistant, run_id)
-    db.execute("UPDATE runs SET closed_at = ?, outcome = ? WHERE seq = ?", (now, OUTCOME.encode(outcome), run))
+    run = _row_of(run_id)
+    closed = db.execute(
+        "UPDATE runs SET closed_at = ?, outcome = ? WHERE seq = ? AND assistant = ? AND closed_at IS NULL",
+        (now, OUTCOME.encode(outcome), run, assistant),
+    )
+    if not closed.rowcount:
+        raise UnknownRun(run_id)
     if settles(outcome):
         inbox.settle(db, run)
     elif isinstance(outcome, Failed) and outcome.bug:
@@ -103,8 +109,12 @@ def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outc
 
 def suspend_run(db: sqlite3.Connection, assistant: str, run_id: str) -> None:
     """Leave the run open for the next process, without counting a crash. Raises UnknownRun."""
-    run = still_open(db, assistant, run_id)
-    db.execute("UPDATE runs SET outcome = ? WHERE seq = ?", (OUTCOME.encode(Cancelled()), run))
+    suspended = db.execute(
+        "UPDATE runs SET outcome = ? WHERE seq = ? AND assistant = ? AND closed_at IS NULL",
+        (OUTCOME.encode(Cancelled()), _row_of(run_id), assistant),
+    )
+    if not suspended.rowcount:
+        raise UnknownRun(run_id)
 
 
 def blame_interrupted(db: sqlite3.Connection, assistant: str, token: int) -> None:

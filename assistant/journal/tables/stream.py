@@ -75,7 +75,7 @@ class StoredStream:
 
 
 def rows_of(change: StreamChange) -> list[Row]:
-    """Return the new entries as rows. Pure, for the reactor's thread."""
+    """Return the new entries as rows. Pure, for any thread."""
     return [
         (
             entry.importance,

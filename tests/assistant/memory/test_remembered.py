@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, cast
 
 import pytest
+from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.config.schema import JournalConfig
 from assistant.events.events import Said
-from assistant.journal import SqliteJournal
+from assistant.journal import JournalClosed, JournalUnwritable, SqliteJournal
 from assistant.journal.tables import memories as rows
 from assistant.memory.recall.files import NO_FULL_TEXT
 from assistant.memory.recall.words import ENGLISH
@@ -301,3 +304,65 @@ async def test_a_search_that_is_asked_for_when_it_closes_ends(tmp_path: Path, re
         await index.close()
         assert await found(storage.memories) == ["The lamp is lit"]
         assert file.recall.problem == ""
+
+
+async def test_a_search_that_is_cancelled_anywhere_spoils_neither_the_next_nor_a_removal(
+    tmp_path: Path, reactor: Any
+) -> None:
+    async with running(tmp_path / "j", reactor) as (file, storage):
+        for number in range(40):
+            await storage.memories.keep(fact(f"Lamp {number} is of {SECRET} wood", ANNA))
+            search = Deferred.fromCoroutine(cast(Any, found(storage.memories)))
+            if number % 2:
+                await file.store.read(lambda _: None)  # the search has passed the journal
+            search.cancel()
+            with pytest.raises(CancelledError):
+                await search
+        assert await found(storage.memories, "lamp 39") != []
+        again = Deferred.fromCoroutine(cast(Any, found(storage.memories, "lamp")))
+        again.addErrback(lambda failure: failure.trap(CancelledError))
+        forgetting = Deferred.fromCoroutine(cast(Any, storage.memories.forget(ANNA.id)))
+        again.cancel()
+        assert await forgetting == 40
+        await storage.memories.keep(fact("The lamp is lit", BEN))
+        assert await found(storage.memories) == ["The lamp is lit"]
+    assert "j.recall" not in times_found(tmp_path)
+
+
+async def test_a_row_that_was_not_committed_is_never_in_the_index(tmp_path: Path, reactor: Any) -> None:
+    async with running(tmp_path / "j", reactor) as (file, storage):
+        await storage.memories.keep(fact("The lamp is lit", ANNA))
+        assert await found(storage.memories) == ["The lamp is lit"]
+        await file.store.read(lambda _: None)  # the use of it is counted
+        go = Event()
+        gate = file.store.read(lambda _: go.wait(5.0))
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "j-wal").stat().st_size, hard))
+        try:
+            kept = Deferred.fromCoroutine(cast(Any, storage.memories.keep(fact("The lamp is lost", ANNA))))
+            search = Deferred.fromCoroutine(cast(Any, found(storage.memories)))
+            go.set()
+            await gate
+            for each in (kept, search):
+                with pytest.raises(JournalUnwritable):
+                    await each
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        await storage.memories.keep(fact("The lamp is out", BEN))
+        assert await found(storage.memories) == ["The lamp is lit", "The lamp is out"]
+
+
+async def test_a_search_after_the_index_was_closed_ends(tmp_path: Path, reactor: Any) -> None:
+    async with running(tmp_path / "j", reactor) as (file, storage):
+        await storage.memories.keep(fact("The lamp is lit", ANNA))
+        await found(storage.memories)
+        index = RecallFile(tmp_path / "other.recall", reactor, ENGLISH)
+        assert isinstance(storage.journal, SqliteJournal)
+        own = IndexedMemories(storage.journal.lease, index, noon)
+        assert await found(own) == ["The lamp is lit"]
+        await index.close()
+        with pytest.raises(CancelledError):
+            await found(own)
+        assert file.recall.problem == ""
+    with pytest.raises(JournalClosed):
+        await found(storage.memories)

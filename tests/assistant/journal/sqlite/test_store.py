@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.task import Clock, deferLater
+from twisted.python.failure import Failure
 
 from assistant.journal import (
     JournalClosed,
@@ -24,8 +25,9 @@ from assistant.journal import (
     Store,
 )
 from assistant.journal.schema import SCHEMA
+from assistant.journal.sqlite.jobs import MAX_BATCH
 from assistant.journal.sqlite.store import CALM_COMMITS
-from assistant.journal.sqlite.writer import MAX_BATCH, RETRY_SECONDS
+from assistant.journal.sqlite.writer import RETRY_SECONDS
 from tests.assistant.journal.keeping import noon, opened, rows
 
 COUNT = "SELECT count(*) FROM meta WHERE key LIKE 'k%'"
@@ -104,6 +106,21 @@ async def test_work_that_raises_is_undone_alone(tmp_path: Path, reactor: Any) ->
         assert await store.read(count) == 2
 
 
+async def test_the_first_work_of_a_transaction_is_undone_alone(tmp_path: Path, reactor: Any) -> None:
+    def half(db: sqlite3.Connection) -> None:
+        put(100)(db)
+        raise LookupError("half way")
+
+    async with opened(tmp_path / "j", reactor) as store:
+        for others in (0, 2):
+            bad, *good = (store.write(work) for work in (half, *map(put, range(others))))
+            with pytest.raises(LookupError, match="half way"):
+                await bad
+            assert [await one for one in good] == list(range(others))
+            assert await store.read(count) == others
+        assert store.trouble is None
+
+
 async def test_a_read_sees_the_writes_before_it_and_cannot_write(tmp_path: Path, reactor: Any) -> None:
     async with opened(tmp_path / "j", reactor) as store:
         store.write(put(1))
@@ -128,6 +145,47 @@ async def test_works_run_on_the_writers_thread_and_results_come_on_the_reactors(
         db = await store.read(lambda db: db)
         with pytest.raises(sqlite3.ProgrammingError, match="thread"):
             db.execute("SELECT 1")
+
+
+async def test_a_read_that_goes_on_in_the_writers_thread_sees_the_writes_before_it(
+    tmp_path: Path, reactor: Any
+) -> None:
+    told: list[tuple[object, str]] = []
+
+    def tell(result: object) -> None:
+        told.append((result, threading.current_thread().name))
+
+    async with opened(tmp_path / "j", reactor) as store:
+        written = store.write(put(1))
+        store.read_then(count, tell)
+        store.read_then(put(2), tell)
+        assert await written == 1
+        await store.read(count)
+    assert told[0] == (1, "journal")
+    assert isinstance(told[1][0], Failure)
+    with pytest.raises(JournalClosed):
+        store.read_then(count, tell)
+
+
+async def test_a_read_in_a_transaction_that_is_not_committed_is_told_so_and_nothing_else(
+    tmp_path: Path, reactor: Any
+) -> None:
+    told: list[object] = []
+    async with opened(tmp_path / "j", reactor) as store:
+        await store.write(put(1))
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size(f"{store.path}-wal"), hard))
+        try:
+            go = threading.Event()
+            together = [store.read(lambda _: go.wait(5.0)), store.write(put(2))]
+            store.read_then(count, told.append)
+            go.set()
+            assert [success for success, _ in await DeferredList(together, consumeErrors=True)] == [True, False]
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert await store.read(count) == 1
+    assert [result.type for result in told if isinstance(result, Failure)] == [JournalUnwritable]
+    assert len(told) == 1
 
 
 async def test_cancelling_drops_the_interest_and_not_the_write(tmp_path: Path, reactor: Any) -> None:

@@ -22,7 +22,7 @@ from assistant.journal import (
     StreamChange,
     StreamEntry,
 )
-from assistant.journal.sqlite.writer import Job
+from assistant.journal.sqlite.jobs import Job
 from llm import ToolCall, user
 from tests.assistant.journal.keeping import (
     ANNA,
