@@ -1,6 +1,7 @@
-"""Continues a turn that its provider paused, by asking again.
+"""Continues a turn that its provider paused, or whose history it refused, by asking again.
 
-The same request is sent again with the answer so far at its end. The parts are returned as one answer.
+After a pause the same request is sent again with the answer so far at its end. The parts are returned as one answer.
+What only its provider can read of a history, and now refuses, is left out once.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from llm.errors import LLMError, UnpairedServerTool, UnreadableReasoning
 from llm.messages import JSON, JSONObject, Message, RawTurn, ServerToolCall
 from llm.response import FinishReason, LLMResponse
 
 #: How often one turn is continued. After that it is returned as it is, still paused.
 MAX_CONTINUATIONS = 8
+#: The refusals after which a part of the history is left out.
+RefusedHistory = (UnpairedServerTool, UnreadableReasoning)
 
 
 class ContinuedTurn:
@@ -22,13 +26,13 @@ class ContinuedTurn:
     joined and their usage added up.
     """
 
-    __slots__ = ("_asked", "_left", "_may_drop", "answer", "messages")
+    __slots__ = ("_asked", "_dropped", "_left", "answer", "messages")
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = self._asked = messages
         self.answer: LLMResponse | None = None
         self._left = 1 + MAX_CONTINUATIONS
-        self._may_drop = True
+        self._dropped: set[type[LLMError]] = set()
 
     @property
     def is_open(self) -> bool:
@@ -42,16 +46,30 @@ class ContinuedTurn:
         if self._left:
             self.messages = [*self._asked, self.answer.message]
 
-    def drop_unpaired(self) -> bool:
-        """Leave out the calls of server tools that have no result. Return False when that was done before."""
-        if not self._may_drop:
+    def drop_refused(self, error: LLMError) -> bool:
+        """Leave out of the history what this error refuses. Return False when that was done before."""
+        if type(error) in self._dropped:
             return False
-        self._may_drop = False
-        self.messages = paired = without_unpaired(self.messages)
-        self._asked = paired[: len(self._asked)]
+        self._dropped.add(type(error))
+        without = without_unpaired if isinstance(error, UnpairedServerTool) else without_reasoning
+        self.messages = kept = without(self.messages)
+        self._asked = kept[: len(self._asked)]
         if self.answer is not None:
-            self.answer = replace(self.answer, message=paired[-1])
+            self.answer = replace(self.answer, message=kept[-1])
         return True
+
+
+def without_reasoning(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without the reasoning that only its provider can read."""
+    return [_without_reasoning(message) for message in messages]
+
+
+def _without_reasoning(message: Message) -> Message:
+    raw = message.raw
+    kept = tuple(block for block in raw.blocks if block.get("type") != "reasoning") if raw else ()
+    if raw is None or len(kept) == len(raw.blocks):
+        return message
+    return Message(message.role, message.blocks, RawTurn(raw.provider, kept))
 
 
 def without_unpaired(messages: Sequence[Message]) -> list[Message]:

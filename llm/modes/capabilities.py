@@ -85,6 +85,8 @@ class ModelRecord:
     overrides: tuple[FieldOverride, ...] = ()
     #: Whether its text was always the whole answer when tools were offered. False once it came with calls or reasoning.
     text_alone: bool | None = None
+    #: Whether the server's other API is used for it, as a refusal advised. False when the server does not have that.
+    other_api: bool | None = None
     #: How its recent calls came out, and so how to offer it tools.
     calls: CallRecord = field(default_factory=CallRecord)
 
@@ -123,7 +125,7 @@ def learn_from_answer(response: LLMResponse, request: ChatRequest, mode: Request
         repaired=response.repaired or (mode.native and response.from_fallback),
         required=request.tool_choice not in {None, "auto", "none"},
     )
-    if text.strip() or response.from_fallback:
+    if (text and not text.isspace()) or response.from_fallback:
         is_answer = not calls and not response.reasoning
         record.text_alone = record.text_alone is not False and is_answer
     style = CallStyle.NATIVE if mode.native else CallStyle.FALLBACK

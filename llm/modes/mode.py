@@ -118,12 +118,40 @@ class Record(Protocol):
     overrides: tuple[FieldOverride, ...]
 
 
+class Known(Record, Protocol):
+    """What is remembered of a model, and what follows from it."""
+
+    @property
+    def as_text(self) -> bool:
+        """Whether tools are described and called as text."""
+        ...
+
+
 class Adapts(Protocol):
-    """The part of a provider that knows other ways to ask."""
+    """The part of a provider that knows how it can be asked."""
+
+    def supports_tools(self) -> bool:
+        """Tell whether the API has native tool calls."""
+        ...
+
+    def supports_schema(self) -> bool:
+        """Tell whether the API can constrain its text to a JSON Schema."""
+        ...
 
     def adapt(self, error: Rejected, mode: RequestMode) -> RequestMode | None:
         """Return the mode to ask in after this refusal, or None when the refusal suggests none."""
         ...
+
+
+def best_mode(request: ChatRequest, record: Known, provider: Adapts) -> RequestMode:
+    """Return the best known mode for a request to this model."""
+    as_text = bool(request.tools) and (record.as_text or not provider.supports_tools())
+    wanted = request.options.structured
+    schema = (record.schema is not False or wanted == "schema") and wanted != "off"
+    schema = schema and provider.supports_schema()
+    thinks = request.options.think is not None and record.thinking is not False
+    native = bool(request.tools) and not as_text
+    return RequestMode(native=native, as_text=as_text, schema=schema, thinks=thinks, overrides=record.overrides)
 
 
 def learn_from(error: LLMError, mode: RequestMode, record: Record, provider: Adapts) -> RequestMode | None:

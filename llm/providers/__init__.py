@@ -13,6 +13,7 @@ from llm.providers.ollama import OllamaProvider
 from llm.providers.openai import OpenAIProvider
 from llm.providers.openrouter import OpenRouterProvider
 from llm.providers.provider import LLMProvider
+from llm.providers.responses.provider import ResponsesProvider
 
 #: The modules of this package whose providers can be chosen, in the order in which they are listed.
 _MODULES = (
@@ -20,6 +21,7 @@ _MODULES = (
     "chat",
     "openai",
     "anthropic.provider",
+    "responses.provider",
     "openrouter",
 )
 
@@ -70,6 +72,7 @@ __all__ = [
     "OllamaProvider",
     "OpenAIProvider",
     "OpenRouterProvider",
+    "ResponsesProvider",
     "UnknownProviderError",
     "get_provider",
     "provider_classes",

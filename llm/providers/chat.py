@@ -19,14 +19,15 @@ from urllib.parse import urlsplit
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, Rejected
+from llm.errors import LLMError, Rejected, WrongEndpoint
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.modes.mode import FieldOverride, RequestMode
 from llm.providers.chat_stream import ChatStream
 from llm.providers.provider import NAMELESS, LLMProvider
+from llm.providers.responses.provider import ResponsesProvider
 from llm.request import CallOptions, ToolChoice, merge
 from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import read_error_body, typed_error
+from llm.wire.error_bodies import ErrorBody, read_error_body, typed_error
 
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 #: Fields a request can do without.
@@ -47,6 +48,8 @@ _FUNCTION = "function"
 _TOOL_SETS: dict[tuple[int, ...], tuple[tuple[ToolSpec, ...], JSON]] = {}
 _MOST_TOOL_SETS = 64
 _TOOLS = re.compile(r"\b(tools?|functions?)\b", re.IGNORECASE)
+#: The server names the API that it serves this model with. The words of a refused field may leave a choice.
+ELSEWHERE = re.compile(r"(only supported in|please use|, use) `?/?v1/responses", re.IGNORECASE)
 _NO_EFFORT = FieldOverride("reasoning_effort", value="none", with_tools=True)
 
 
@@ -133,10 +136,23 @@ class ChatProvider(LLMProvider):
         """Read an answer to `stream: false`."""
         ChatStream(self.name, self.model, answer).whole(body)
 
+    def alternative(self, error: LLMError | None) -> LLMProvider | None:
+        """Return a provider for the Responses API of the same server, if it says to use that."""
+        if error is not None and not isinstance(error, WrongEndpoint):
+            return None
+        return ResponsesProvider.standing_in_for(self, self._key, self.more_headers)
+
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """Read `{"error": {message, type, param, code}}` and its many relatives."""
         request_id = headers.getRawHeaders("x-request-id", [None])[0]
-        return typed_error(status, read_error_body(body), provider=self.name, model=self.model, request_id=request_id)
+        said = read_error_body(body)
+        if self._is_elsewhere(said):
+            return WrongEndpoint(said.message, self.name, self.model, status, request_id, parameter=said.parameter)
+        return typed_error(status, said, provider=self.name, model=self.model, request_id=request_id)
+
+    def _is_elsewhere(self, said: ErrorBody) -> bool:
+        """Tell whether a refusal names the Responses API. One of a field does so as well, and leaves a choice."""
+        return bool(ELSEWHERE.search(said.message)) and not _FIELD.search(f"{said.parameter} {said.message}")
 
     def _returned_reasoning(self, message: Message) -> JSONObject:
         """Return the reasoning this provider wrote in this turn, in the form it wants back.

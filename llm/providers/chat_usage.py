@@ -18,13 +18,13 @@ def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     details = usage.get("prompt_tokens_details")
-    cached = _count(details, "cached_tokens")
+    cached = None if details is None else _count(details, "cached_tokens")
     return Usage(
         _count(usage, "prompt_tokens"),
         _count(usage, "completion_tokens"),
         _count(usage, "prompt_cache_hit_tokens") if cached is None else cached,
         _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
-        _count(details, "cache_write_tokens"),
+        None if details is None else _count(details, "cache_write_tokens"),
         _server_tools(usage.get("server_tool_use")),
         _cost(usage.get("cost")),
     )

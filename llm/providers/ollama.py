@@ -28,6 +28,8 @@ from resilience import Request
 
 _FINISH = {"length": FinishReason.LENGTH}
 
+#: Fields that Ollama has among its options, and other servers beside the messages.
+_SAMPLING = frozenset({"top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty"})
 #: The `done_reason` of a request that only loads or unloads the model. The model was not asked anything.
 _NOT_ASKED = ("load", "unload")
 
@@ -45,6 +47,7 @@ class OllamaProvider(LLMProvider):
     server_name = "Ollama"
     about = "an Ollama, here or elsewhere"
     hosted = False
+    continues_turns = True
     always_lists = True
     #: Such a server queues any more requests, and in its queue a player cannot go first.
     in_flight = 4
@@ -119,7 +122,7 @@ class OllamaProvider(LLMProvider):
             head["format"] = "json"
         if tools and tool_choice != "none":
             head["tools"] = [encoded_tool(tool) for tool in tools]
-        return merge(head, options.extra_params)
+        return merge(head, _with_sampling_inside(options.extra_params))
 
     def encode_message(self, message: Message) -> list[JSONObject]:
         """Return one wire message, or one per tool result."""
@@ -158,6 +161,18 @@ class OllamaProvider(LLMProvider):
     def parse_error_response(self, status: int, headers: Headers, body: bytes) -> LLMError:
         """Read `{"error": "STRING"}`, or whatever a proxy in front sends."""
         return typed_error(status, read_error_body(body), provider=self.name, model=self.model)
+
+
+def _with_sampling_inside(extra: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """Return further fields of a request, with those of sampling among its options, where Ollama reads them.
+
+    It has no setting for parallel calls.
+    """
+    sampling = {name: value for name, value in extra.items() if name in _SAMPLING}
+    if not sampling and "parallel_tool_calls" not in extra:
+        return extra
+    rest = {name: value for name, value in extra.items() if name not in sampling and name != "parallel_tool_calls"}
+    return merge({"options": sampling}, rest)
 
 
 class OllamaStream(RecordParser[str]):

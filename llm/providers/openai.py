@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from llm.messages import JSONObject, ToolSpec
 from llm.modes.structured import is_strict
-from llm.providers.chat import ChatProvider
+from llm.providers.chat import ELSEWHERE, ChatProvider
 from llm.request import CallOptions, ToolChoice, merge
+from llm.wire.error_bodies import ErrorBody
 
 
 class OpenAIProvider(ChatProvider):
@@ -38,6 +39,10 @@ class OpenAIProvider(ChatProvider):
         """
         head = super().request_head(tools, tool_choice, options)
         return merge({"reasoning_effort": "none"}, head) if options.think is False else head
+
+    def _is_elsewhere(self, said: ErrorBody) -> bool:
+        """Tell whether a refusal names the Responses API, where such a model may think and call tools."""
+        return bool(ELSEWHERE.search(said.message))
 
     def tables_fit(self) -> bool:
         """Tell that the tables are those of OpenAI's models."""

@@ -5,10 +5,8 @@ A provider opens no connection and keeps no conversation; `llm/client.py` sends 
 
 from __future__ import annotations
 
-import secrets
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
@@ -19,30 +17,21 @@ from llm.errors import LLMError, Rejected
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
 from llm.modes.mode import FieldOverride, RequestMode, apply_overrides
-from llm.packing.packed import parts_of
+from llm.packing.packed import join_bytes, parts_of
+from llm.providers.address import KeyedAddress
 from llm.providers.offered import OfferedModel, listed_models
 from llm.request import CallOptions, ToolChoice
 from llm.response import RateLimitInfo, StreamEvent, StreamParser
 from llm.tokens.estimate import TokenEstimator
 from llm.wire.building import AnswerBuilder, AnswerParser, EventParser, EventRecorder
 from llm.wire.rate_limits import Moment, read_rate_limits
-from resilience import Request, SentHeaders, host_of, origin_of
+from resilience import Request, SentHeaders, host_of
 
 #: The name given to a nameless call that is sent back to a provider: no provider accepts an empty name.
 NAMELESS = "unnamed"
-#: Makes the derived names of keys useless outside this process.
-_SALT = secrets.token_bytes(16)
 
 
-def join_bytes(encoded: Sequence[bytes]) -> bytes:
-    """Join what orjson returned by commas, in no more memory than the bytes need.
-
-    orjson's own bytes objects take 4 KiB however short they are, and joining a single one returns that same object.
-    """
-    return b"".join((b",".join(encoded), b""))
-
-
-class LLMProvider(ABC):
+class LLMProvider(KeyedAddress):
     """One chat API. `model` is the model to ask; `api_url` is the base URL without a trailing slash."""
 
     #: The name by which users choose it.
@@ -59,12 +48,16 @@ class LLMProvider(ABC):
     server_name = ""
     #: Whether it is a service on the internet, which needs a key and a model name. Otherwise the owner runs the server.
     hosted = True
+    #: Whether its servers go on with a turn of the assistant that ends the conversation, instead of a new one.
+    continues_turns = False
     #: Whether it lists its models without a key. Its list then says nothing about the key.
     lists_without_key = True
     #: Whether every server of this kind lists its models. What answers without a list is then something else.
     always_lists = False
     #: Whether it reports the cost of a call.
     reports_cost = False
+    #: The environment variable that usually holds its key, empty for the one named after the provider.
+    key_variable = ""
     #: How many requests may be in flight at once, unless the owner sets another number.
     in_flight = 32
     #: The commands that start its server and fetch a model, empty for a server without such commands.
@@ -86,44 +79,20 @@ class LLMProvider(ABC):
         self.model = model
         self.rebind(api_url or self.usual_url, key)
         self.tokens = TokenEstimator()
-
-    def rebind(self, api_url: str, key: str) -> None:
-        """Use another address with a key of its own. A key is sent only to the origin it was given with."""
-        self.api_url = api_url.rstrip("/")
-        self._secret = key
-        #: The headers of a call, and the address, the key with its origin, and the options they were made for.
-        self._made_headers: tuple[tuple[str, str, str, str], Headers] | None = None
-        self._bound_to = origin_of(self.api_url)
-        #: A name for the key that reveals nothing of it. It differs for each key and process; empty without a key.
-        self.credential = blake2b(key.encode(), key=_SALT, digest_size=6).hexdigest() if key else ""
-
-    def give_key(self, key: str) -> bool:
-        """Use this key from now on, for the same address as the old one. Return True when the key has changed."""
-        if not key or key == self._secret or origin_of(self.get_api_url()) != self._bound_to:
-            return False
-        self.rebind(self.api_url, key)
-        return True
-
-    @property
-    def _key(self) -> str:
-        """The key for the address in use, empty when it was given for another origin."""
-        return self._secret if origin_of(self.get_api_url()) == self._bound_to else ""
-
-    def redact(self, text: str) -> str:
-        """Return the text without the key, which some servers repeat in their errors."""
-        return text.replace(self._secret, "[key]") if self._secret else text
-
-    def redact_body(self, body: bytes) -> bytes:
-        """Return a body without the key. Do this before an error takes a part of it: half a key could not be found."""
-        return body.replace(self._secret.encode(), b"[key]") if self._secret else body
+        self.counted_as = self.name  # in accounts
+        #: The provider that this one stands in for, if it is an `alternative`.
+        self.instead_of: LLMProvider | None = None
 
     def __repr__(self) -> str:
         """Return the name and the model, never the key."""
         return f"<{self.name} {self.model}>"
 
-    @abstractmethod
-    def get_api_url(self) -> str:
-        """Return the URL of the chat endpoint."""
+    def alternative(self, error: LLMError | None) -> LLMProvider | None:
+        """Return a provider for another API of the same server and model, when this refusal says to use that one.
+
+        Without an error: return the one that there may be. None when there is none. It has the same key.
+        """
+        return None
 
     def get_models_url(self) -> str:
         """Return the URL that lists the models."""
@@ -284,6 +253,8 @@ class LLMProvider(ABC):
         def encode(message: Message) -> bytes:
             return self._encode_once(message, key, tools_as_text)
 
+        if type(messages) is list:  # of nothing but messages
+            return [message.wire.get(key) or encode(message) for message in messages]
         return [
             part.wire.get(key) or encode(part) if isinstance(part, Message) else part.join(key, encode)
             for part in parts_of(messages)

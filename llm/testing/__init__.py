@@ -13,6 +13,8 @@ from llm.testing.goals import Goal, find_goals
 from llm.testing.obedient import ObedientModel
 from llm.testing.ollama import FakeOllama, OllamaModel
 from llm.testing.reading import PromptReader
+from llm.testing.responses import FakeResponses
+from llm.testing.responses_items import ResponsesReply
 from llm.testing.script import (
     Brain,
     Call,
@@ -43,6 +45,7 @@ __all__ = [
     "FakeAnthropic",
     "FakeChat",
     "FakeOllama",
+    "FakeResponses",
     "FakeServer",
     "Garbage",
     "Goal",
@@ -57,6 +60,7 @@ __all__ = [
     "RecordedRequest",
     "RefuseTools",
     "Reply",
+    "ResponsesReply",
     "Script",
     "Search",
     "Step",

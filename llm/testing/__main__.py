@@ -15,6 +15,7 @@ from llm.testing.chat import FakeChat
 from llm.testing.obedient import WAYS, ObedientModel
 from llm.testing.ollama import FakeOllama
 from llm.testing.reading import PromptReader
+from llm.testing.responses import FakeResponses
 from llm.testing.script import (
     Brain,
     DieMidStream,
@@ -89,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("protocol", choices=["ollama", "chat", "anthropic"], help="the API to speak")
+    parser.add_argument("protocol", choices=["ollama", "chat", "anthropic", "responses"], help="the API to speak")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
     parser.add_argument("--fault", choices=sorted(FAULTS), help="fail like this at every request for an answer")
     parser.add_argument("--brain", choices=sorted(BRAINS), default="sage", help="who answers; `sage` by default")
@@ -140,12 +141,14 @@ def _speaking(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
         return FakeOllama(clock, brain, key=options.key)
     if options.protocol == "anthropic":
         return FakeAnthropic(clock, brain, options.key)
+    if options.protocol == "responses":
+        return FakeResponses(clock, brain, options.key)
     return FakeChat(clock, brain, options.key)
 
 
 async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
     async with serve(_fake(options, reactor), reactor, options.port) as url:
-        await print_and_wait(f"{url}/v1" if options.protocol == "chat" else url)
+        await print_and_wait(f"{url}/v1" if options.protocol in {"chat", "responses"} else url)
 
 
 if __name__ == "__main__":

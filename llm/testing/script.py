@@ -146,8 +146,8 @@ class RecordedRequest:
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:
-        """The messages of the conversation, in order."""
-        return self._objects("messages")
+        """The messages of the conversation, in order. The items of the Responses API come as those of a chat."""
+        return _as_messages(self.body) if "input" in self.body else self._objects("messages")
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
@@ -164,6 +164,27 @@ class RecordedRequest:
     def _objects(self, key: str) -> list[Mapping[str, Any]]:
         found = self.body.get(key)
         return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
+
+
+def _as_messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the input of a request as the messages of Chat Completions, for brains that know only those."""
+    told = body.get("instructions")
+    messages: list[Mapping[str, Any]] = [{"role": "system", "content": told}] if told else []
+    items = body.get("input")
+    if isinstance(items, str):
+        items = [{"role": "user", "content": items}]
+    for item in items if isinstance(items, list) else []:
+        match item.get("type", "message"):
+            case "message":
+                messages.append({"role": item.get("role"), "content": item.get("content")})
+            case "function_call":
+                function = {"name": item.get("name"), "arguments": item.get("arguments")}
+                call = {"id": item.get("call_id"), "type": "function", "function": function}
+                messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            case "function_call_output":
+                output = item.get("output")
+                messages.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": output})
+    return messages
 
 
 Brain = Callable[[RecordedRequest], Step]

@@ -43,6 +43,7 @@ class _Run:
     is_reasoning: bool
     pieces: list[str] = field(default_factory=list)
     signature: str = ""
+    is_commentary: bool = False
 
 
 #: What is known of the use before the provider says anything.
@@ -69,8 +70,8 @@ class Accumulator:
     def feed(self, event: StreamEvent) -> None:
         """Take one event."""
         match event:
-            case TextDelta(text):
-                self.add_text(text)
+            case TextDelta(text, is_commentary):
+                self.add_text(text, is_commentary=is_commentary)
             case ReasoningDelta(text, signature):
                 self.add_reasoning(text, signature)
             case CallDelta():
@@ -86,9 +87,12 @@ class Accumulator:
             case ModelSeen(model):
                 self.set_model(model)
 
-    def add_text(self, text: str) -> None:
-        """Take a piece of the text."""
+    def add_text(self, text: str, *, is_commentary: bool = False) -> None:
+        """Take a piece of the text, or of what is said on the way to it."""
         said = self._said
+        if is_commentary:
+            self._add_commentary(text)
+            return
         if said is None:
             said = self._said = self._run(is_reasoning=False).pieces
         said.append(text)
@@ -139,6 +143,11 @@ class Accumulator:
         return "".join("".join(run.pieces) for run in self._text_runs())
 
     @property
+    def written_bytes(self) -> int:
+        """How many bytes of text were written so far, for an estimate of what a broken answer used."""
+        return len(self.text.encode())
+
+    @property
     def open_calls(self) -> tuple[OpenCall, ...]:
         """The calls so far, in the order in which they began, without those that may not be real ones."""
         return self._calls.open
@@ -147,6 +156,7 @@ class Accumulator:
         """Return the finished message and its finish reason, in the vocabulary shared by all providers."""
         finish = self.finish or FinishReason.STOP
         complete = finish not in {FinishReason.LENGTH, FinishReason.FILTERED}
+        self._settle_commentary()
         real = self._calls.real()
         blocks = self._only_text() or _join_texts(self._blocks(real, complete=complete))
         if real and complete:
@@ -155,12 +165,29 @@ class Accumulator:
             finish = FinishReason.STOP
         return Message(Role.ASSISTANT, blocks, self._raw), finish
 
+    def _add_commentary(self, text: str) -> None:
+        last = self._parts[-1] if self._parts else None
+        if not (isinstance(last, _Run) and last.is_commentary):
+            last = _Run(is_reasoning=True, is_commentary=True)
+            self._begin(last)
+        last.pieces.append(text)
+
+    def _settle_commentary(self) -> None:
+        """Make the commentary text when there is no other text. Beside an answer it stays with the reasoning."""
+        runs = [part for part in self._parts if isinstance(part, _Run)]
+        remarks = [run for run in runs if run.is_commentary]
+        if not remarks:
+            return
+        is_beside = any("".join(run.pieces).strip() for run in runs if not (run.is_reasoning or run.is_commentary))
+        for run in remarks:
+            run.is_reasoning = is_beside
+
     def _only_text(self) -> tuple[Text, ...]:
         """Return the text of an answer that is nothing else, as most are; empty when there may be more to it."""
         if self._said is None or len(self._parts) > 1:
             return ()
         text = "".join(self._said)
-        return () if may_think(text) or not text.strip() else (Text(text),)
+        return () if may_think(text) or not text or text.isspace() else (Text(text),)
 
     def _blocks(self, real: Sequence[OpenCall], *, complete: bool) -> Iterable[Block]:
         texts = iter(_apart(["".join(run.pieces) for run in self._text_runs()]))
@@ -183,7 +210,7 @@ class Accumulator:
     def _run(self, *, is_reasoning: bool) -> _Run:
         """Return the run that this piece continues. Begin a new one when something else came in between."""
         last = self._parts[-1] if self._parts else None
-        if isinstance(last, _Run) and last.is_reasoning == is_reasoning and not last.signature:
+        if isinstance(last, _Run) and last.is_reasoning == is_reasoning and not (last.signature or last.is_commentary):
             return last
         run = _Run(is_reasoning)
         self._begin(run)
@@ -227,5 +254,5 @@ def _join_texts(blocks: Iterable[Block]) -> tuple[Block, ...]:
             joined[-1] = Reasoning(last.text + block.text)
         elif block.text:
             joined.append(block)
-    spoken = any(isinstance(block, Text) and block.text.strip() for block in joined)
+    spoken = any(isinstance(block, Text) and block.text and not block.text.isspace() for block in joined)
     return tuple(block for block in joined if spoken or not isinstance(block, Text))

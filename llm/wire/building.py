@@ -24,8 +24,8 @@ from llm.response import (
 class AnswerBuilder(Protocol):
     """What a parser adds the pieces of an answer to. Each method stands for one kind of StreamEvent."""
 
-    def add_text(self, text: str) -> None:
-        """Add a piece of the text."""
+    def add_text(self, text: str, *, is_commentary: bool = False) -> None:
+        """Add a piece of the text, or of what is said on the way to it."""
         ...
 
     def add_reasoning(self, text: str, signature: str = "") -> None:
@@ -76,9 +76,9 @@ class EventRecorder:
         events, self._events = self._events, []
         return events
 
-    def add_text(self, text: str) -> None:
-        """Keep a piece of the text."""
-        self._events.append(TextDelta(text))
+    def add_text(self, text: str, *, is_commentary: bool = False) -> None:
+        """Keep a piece of the text, or of what is said on the way to it."""
+        self._events.append(TextDelta(text, is_commentary))
 
     def add_reasoning(self, text: str, signature: str = "") -> None:
         """Keep a piece of the reasoning."""

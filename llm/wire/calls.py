@@ -104,7 +104,7 @@ class CallPieces:
             call.name = piece.name
         if isinstance(piece.arguments, str):
             _add_arguments(call, piece.arguments)
-        elif piece.arguments is not None and not call.has_arguments:
+        elif piece.arguments is not None and call.whole is None:  # the whole wins over its pieces
             call.whole = piece.arguments
         return call if is_new else None
 

@@ -106,8 +106,9 @@ class RecordParser(ABC, Generic[T]):
         """Add what is known only at the end. Raises StreamBroken when the end mark is missing."""
 
     def _may_hold(self, data: bytes) -> bool:
-        most = MAX_EVENT_BYTES if _is_inside(data) else _MAX_HELD_BYTES
-        return len(data) <= most and self.separator not in data and self._is_usual(data)
+        if _is_inside(data):  # so it has neither a separator nor a bare line
+            return len(data) <= MAX_EVENT_BYTES and self._is_usual(data[:_MAX_HELD_BYTES])
+        return len(data) <= _MAX_HELD_BYTES and self.separator not in data and self._is_usual(data)
 
     def _hold(self, data: bytes) -> None:
         self._held.append(data)

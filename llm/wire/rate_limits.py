@@ -46,10 +46,10 @@ def read_rate_limits(headers: Headers, moment: Moment) -> RateLimitInfo | None:
     came = headers if isinstance(headers, ReceivedHeaders) else ReceivedHeaders(_pairs(headers))
     values = came.by_name()
     read: dict[str, Any] = {}
-    for field, names in _fields_of(frozenset(_PLACES.keys() & values.keys())):
+    for field, is_time, names in _fields_of(frozenset(_PLACES.keys() & values.keys())):
         for name in names:
             said = values[name][0]
-            value = _at(said, headers, moment) if field in _TIMES else _count(said)
+            value = _at(said, headers, moment) if is_time else _count(said)
             if value is not None:
                 read[field] = value
                 break
@@ -119,15 +119,15 @@ _TIMES = frozenset({"reset_requests_at", "reset_tokens_at"})
 
 
 @lru_cache(maxsize=64)
-def _fields_of(names: frozenset[bytes]) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
-    """Return the fields that these headers tell of, each with its headers, the most specific first.
+def _fields_of(names: frozenset[bytes]) -> tuple[tuple[str, bool, tuple[bytes, ...]], ...]:
+    """Return the fields that these headers tell of: whether each is a time, and its headers, the most specific first.
 
     A server sends the same ones with every response.
     """
     found: dict[str, list[bytes]] = {}
     for name in sorted(names, key=_PLACES.__getitem__):
         found.setdefault(_PLACES[name][0], []).append(name)
-    return tuple((field, tuple(of_field)) for field, of_field in found.items())
+    return tuple((field, field in _TIMES, tuple(of_field)) for field, of_field in found.items())
 
 
 def _count(said: bytes) -> int | None:
@@ -139,8 +139,16 @@ def _count(said: bytes) -> int | None:
 
 def _at(said: bytes, headers: Headers, moment: Moment) -> float | None:
     """Return when a limit is renewed, in clock seconds."""
-    wait = _reset(_text(said), headers, moment)
+    wait = _usual_duration(said) if len(said) <= _MAX_CHARS else None
+    if wait is None or wait > MAX_WISH_SECONDS:
+        wait = _reset(_text(said), headers, moment)
     return None if wait is None else moment.now + wait
+
+
+@lru_cache(maxsize=256)
+def _usual_duration(said: bytes) -> float | None:
+    """Return a duration in seconds, None when it is none. A server says the same few again and again."""
+    return seconds_of(_text(said))
 
 
 def _text(said: bytes) -> str:

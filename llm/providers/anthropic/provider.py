@@ -11,7 +11,7 @@ from twisted.web.http_headers import Headers
 from llm.errors import LLMError, ProtocolError
 from llm.fallback.prompt import as_text
 from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.packing.packed import parts_of
+from llm.packing.packed import join_bytes, parts_of
 from llm.providers.anthropic.errors import error_of_body
 from llm.providers.anthropic.stream import AnthropicStream
 from llm.providers.anthropic.turns import (
@@ -22,7 +22,7 @@ from llm.providers.anthropic.turns import (
     server_tool_names,
     tool_of,
 )
-from llm.providers.provider import LLMProvider, join_bytes
+from llm.providers.provider import LLMProvider
 from llm.request import CallOptions, ToolChoice, merge
 from llm.wire.building import AnswerBuilder
 from llm.wire.error_bodies import excerpt
@@ -31,6 +31,8 @@ DEFAULT_VERSION = "2023-06-01"
 #: The first version that refuses sampling fields. Versions are dates, so they compare as text.
 _NO_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
+#: What no request to this API has: penalties of other servers, and what goes in a header.
+_UNKNOWN = ("presence_penalty", "frequency_penalty", "min_p", "betas")
 #: The beta features that server tools (by type) and MCP servers still need in a header.
 _BETAS = {"web_fetch_20250910": "web-fetch-2025-09-10"}
 _MCP_FEATURE = "mcp-client-"
@@ -49,6 +51,7 @@ class AnthropicProvider(LLMProvider):
     usual_url = "https://api.anthropic.com"
     about = "Anthropic's Claude, on the internet, with a key"
     lists_without_key = False
+    continues_turns = True
     settings = MappingProxyType(
         {
             "server_tools": "",
@@ -127,7 +130,8 @@ class AnthropicProvider(LLMProvider):
             "tool_choice": _choice(tool_choice) if tool_choice else None,
         }
         extra = dict(options.extra_params)
-        extra.pop("betas", None)
+        for name in _UNKNOWN:
+            extra.pop(name, None)
         parallel = extra.pop("parallel_tool_calls", None)
         head = merge({key: value for key, value in head.items() if value is not None}, extra)
         if parallel is False and head.get("tools"):

@@ -44,7 +44,7 @@ RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "recorded" / "
 #: APIs that another test reads or that no provider of ours speaks, and why.
 ELSEWHERE = {
     ("anthropic", "messages"): "Anthropic's provider has tests of its own",
-    ("openai", "responses"): "the openai provider speaks Chat Completions only",
+    ("openai", "responses"): "the provider openai-responses has tests of its own",
 }
 #: Makes the random pieces the same in every run.
 SEED = 20261121

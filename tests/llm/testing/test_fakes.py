@@ -21,6 +21,7 @@ from llm.testing import (
     ErrorInStream,
     FakeChat,
     FakeOllama,
+    FakeResponses,
     FakeServer,
     Garbage,
     Hang,
@@ -290,3 +291,16 @@ def test_pieces_are_the_text(text: str, size: int | None) -> None:
     found = pieces(text, size)
     assert "".join(found) == text
     assert all(found)
+
+
+@pytest.mark.parametrize(
+    ("item", "status"),
+    [
+        ({"type": "message", "id": "msg_1", "role": "user", "content": "Where is the well?"}, 200),
+        ({"type": "item_reference", "id": "msg_1"}, 404),
+    ],
+)
+def test_an_item_with_an_id_is_taken_and_an_id_alone_is_not(item: dict[str, str], status: int) -> None:
+    clock = Clock()
+    asked = {"model": "sage", "store": False, "input": [item]}
+    assert Wire(FakeResponses(clock, [THREE]), clock).ask("/v1/responses", asked).status == status

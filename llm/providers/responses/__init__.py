@@ -1,0 +1,1 @@
+"""OpenAI's Responses API, and what other servers make of it."""

@@ -1,0 +1,202 @@
+"""A server for the Responses API that answers from a script, beside Chat Completions: one server, as OpenAI's is.
+
+It keeps nothing, and refuses in the real one's words what that refuses of a history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
+
+from llm.messages import JSON, JSONObject
+from llm.testing.chat import CHAT_PATH, FakeChat, error_record
+from llm.testing.responses_items import MIN_OUTPUT_TOKENS, ResponsesReply, output_items, wrong_input
+from llm.testing.script import RecordedRequest, Reply, Script
+from llm.testing.server import estimate_tokens, pieces
+from llm.testing.serving import Answer
+
+RESPONSES_PATH = "/v1/responses"
+_REASONS = {"length": "max_output_tokens", "max_output_tokens": "max_output_tokens", "content_filter": "content_filter"}
+_PARTS = {"text": "output_text", "refusal": "refusal"}
+
+
+class FakeResponses(FakeChat):
+    """A server for any model. What it seals begins with `seal`, and it refuses reasoning with another seal.
+
+    With `tools_here_only` it refuses tools on Chat Completions unless reasoning is turned off, as OpenAI does for its
+    newer models. With `late_arguments` it sends the arguments of a call only when they are whole, as LM Studio does.
+    """
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        script: Script,
+        key: str | None = None,
+        *,
+        seal: str = "sealed",
+        tools_here_only: bool = False,
+        late_arguments: bool = False,
+    ) -> None:
+        super().__init__(clock, script, key)
+        self.seal = seal
+        self._tools_here_only = tools_here_only
+        self._late_arguments = late_arguments
+
+    @property
+    def chats(self) -> list[RecordedRequest]:
+        """The requests for an answer, at either endpoint."""
+        paths = {CHAT_PATH, RESPONSES_PATH, *(path for path in self._paths() if path.endswith("/responses"))}
+        warmings = {id(request) for request in self.warmings}
+        return [request for request in self.requests if request.path in paths and id(request) not in warmings]
+
+    def route(self, request: RecordedRequest) -> Answer:
+        """Return the answer of the handler for this method and path."""
+        thinks = request.body.get("reasoning_effort") != "none"
+        if request.path == CHAT_PATH and self._tools_here_only and request.tools and thinks:
+            return self._refuse_tools(request)
+        if request.method == "POST" and request.path.endswith("/responses"):
+            return self._respond(request)
+        return super().route(request)
+
+    def error_chunk(self, message: str) -> bytes:
+        """Return an error as an event of the stream."""
+        record = {"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 9}
+        return b"event: error\ndata: " + self.encode(record) + b"\n\n"
+
+    def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
+        """Return the events of the answer, the last one with the whole response."""
+        if request.path == CHAT_PATH:
+            return super().stream(reply, request)
+        records = stream_records(self.whole(reply, request), reply.chunk_size, late_arguments=self._late_arguments)
+        return [
+            b"event: %s\ndata: %s\n\n"
+            % (str(record["type"]).encode(), self.encode({**record, "sequence_number": number}))
+            for number, record in enumerate(records)
+        ]
+
+    def whole(self, reply: Reply, request: RecordedRequest) -> Any:
+        """Return the answer to a request that does not stream."""
+        if request.path == CHAT_PATH:
+            return super().whole(reply, request)
+        number = len(self.chats)
+        reason = _REASONS.get(reply.finish or "")
+        failed = reply.finish == "failed"
+        error: JSON = {"code": "server_error", "message": "The model fell over."} if failed else None
+        return {
+            "id": f"resp_{number}",
+            "object": "response",
+            "created_at": int(self.clock.seconds()),
+            "status": "failed" if failed else "incomplete" if reason else "completed",
+            "error": error,
+            "incomplete_details": {"reason": reason} if reason else None,
+            "instructions": request.body.get("instructions"),
+            "max_output_tokens": request.body.get("max_output_tokens"),
+            "model": request.model,
+            "output": output_items(reply, number, self.seal),
+            "parallel_tool_calls": True,
+            "previous_response_id": None,
+            "store": request.body.get("store", True),
+            "tool_choice": request.body.get("tool_choice", "auto"),
+            "tools": request.tools,
+            "usage": _usage(reply, estimate_tokens(request)),
+        }
+
+    def _paths(self) -> set[str]:
+        return {request.path for request in self.requests}
+
+    def _respond(self, request: RecordedRequest) -> Answer:
+        for name in ("model", "input"):
+            if not request.body.get(name):
+                record = error_record(f"Missing required parameter: '{name}'.", param=name)
+                return self.json(record, 400)
+        bound = request.body.get("max_output_tokens")
+        if isinstance(bound, int) and bound < MIN_OUTPUT_TOKENS:
+            said = f"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {bound}."
+            return self.json(error_record(said, param="max_output_tokens"), 400)
+        items = request.body["input"]
+        if wrong := wrong_input(items if isinstance(items, list) else [], self.seal):
+            message, code = wrong
+            return self.json(error_record(message, code=code), 404 if code == "not_found" else 400)
+        return self.scripted(request)
+
+    def _refuse_tools(self, request: RecordedRequest) -> Answer:
+        said = (
+            f"Function tools with reasoning_effort are not supported for {request.model} in /v1/chat/completions. "
+            "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+        )
+        return self.json(error_record(said, param="reasoning_effort"), 400)
+
+
+def stream_records(response: JSONObject, size: int | None, *, late_arguments: bool = False) -> Iterator[JSONObject]:
+    """Yield the events of a stream that adds up to `response`."""
+    begun = {**response, "status": "in_progress", "output": [], "usage": None, "error": None}
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
+    output = response["output"]
+    assert isinstance(output, list)
+    for index, item in enumerate(output):
+        at: dict[str, JSON] = {"output_index": index, "item_id": item.get("id")}
+        yield {"type": "response.output_item.added", "output_index": index, "item": _opening(item)}
+        for record in _inner(item, size, late_arguments=late_arguments):
+            yield {**at, **record}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": f"response.{response['status']}", "response": response}
+
+
+def _opening(item: Mapping[str, Any]) -> JSONObject:
+    """Return an item as it is when it is added."""
+    opened: dict[str, JSON] = {**item, "status": "in_progress"}
+    match item["type"]:
+        case "message":
+            opened["content"] = []
+        case "reasoning":
+            opened["summary"] = []
+        case "function_call":
+            opened["arguments"] = ""
+    return opened
+
+
+def _inner(item: Mapping[str, Any], size: int | None, *, late_arguments: bool) -> Iterator[JSONObject]:
+    """Yield the events between the start and the end of an item."""
+    match item["type"]:
+        case "function_call":
+            if not late_arguments:
+                for piece in pieces(item["arguments"], size):
+                    yield {"type": "response.function_call_arguments.delta", "delta": piece}
+            yield {"type": "response.function_call_arguments.done", "arguments": item["arguments"]}
+        case "reasoning":
+            for index, part in enumerate(item["summary"]):
+                yield from _part("reasoning_summary", "summary_index", index, part, size)
+        case "message":
+            for index, part in enumerate(item["content"]):
+                yield from _part("content", "content_index", index, part, size)
+        case kind if kind.endswith("_call"):
+            for word in ("in_progress", "searching", "completed"):
+                yield {"type": f"response.{kind}.{word}"}
+
+
+def _part(kind: str, index_name: str, index: int, part: JSONObject, size: int | None) -> Iterator[JSONObject]:
+    field = "refusal" if "refusal" in part else "text"
+    name = "reasoning_summary_text" if kind == "reasoning_summary" else _PARTS[field]
+    at: dict[str, JSON] = {index_name: index}
+    yield {"type": f"response.{kind}_part.added", **at, "part": {**part, field: ""}}
+    for piece in pieces(str(part[field]), size):
+        yield {"type": f"response.{name}.delta", **at, "delta": piece}
+    yield {"type": f"response.{name}.done", **at, field: part[field]}
+    yield {"type": f"response.{kind}_part.done", **at, "part": part}
+
+
+def _usage(reply: Reply, prompt_tokens: int) -> JSONObject:
+    extra = reply.commentary if isinstance(reply, ResponsesReply) else ""
+    thought = len(pieces(reply.reasoning, None))
+    words = len(pieces(reply.text + extra, None)) + thought + 8 * len(reply.calls)
+    prompt, output = reply.usage or (prompt_tokens, words)
+    return {
+        "input_tokens": prompt,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": output,
+        "output_tokens_details": {"reasoning_tokens": min(thought, output)},
+        "total_tokens": prompt + output,
+    }
