@@ -26,6 +26,8 @@ from llm.errors import (
     ToolsUnsupported,
     Unavailable,
     UnpairedServerTool,
+    UnreadableReasoning,
+    WrongEndpoint,
 )
 from llm.messages import (
     Block,
@@ -106,7 +108,9 @@ __all__ = [
     "UnifiedLLMClient",
     "UnknownProviderError",
     "UnpairedServerTool",
+    "UnreadableReasoning",
     "Usage",
+    "WrongEndpoint",
     "assistant",
     "get_provider",
     "provider_classes",

@@ -23,6 +23,8 @@ _SHOWN_BYTES = 300
 #: How many bytes of an error body are read.
 _MAX_ERROR_BYTES = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
+#: The headers of a response that has not come. Never changed.
+NO_HEADERS = Headers()
 
 
 class AnswerSink:
@@ -54,8 +56,10 @@ class AnswerSink:
         #: Whether anything but blanks has arrived. Some gateways send blanks to keep the connection alive.
         self._has_begun = False
         self._decoded = False
+        #: Called whenever the server sent something.
+        self.heard: Callable[[], None] | None = None
         self.status = 0
-        self.headers = Headers()
+        self.headers = NO_HEADERS
         self.accumulator = Accumulator(known, new_id)
         #: Events are made only for a listener. The answer is then built of each event before the listener hears it.
         self._recorder = None if listener is None else EventRecorder()
@@ -67,6 +71,8 @@ class AnswerSink:
 
     def head(self, status: int, headers: Headers) -> None:
         """Take the response head. Raises ProtocolError for a compressed body, since none was requested."""
+        if self.heard is not None:
+            self.heard()
         self.status, self.headers = status, headers
         self._kind = _header(headers, "content-type").lower()
         encoding = _header(headers, "content-encoding").lower()
@@ -82,6 +88,8 @@ class AnswerSink:
 
         What arrives is judged by its first byte more than by its Content-Type.
         """
+        if self.heard is not None:
+            self.heard()
         if not self._has_begun:
             piece = self._without_blanks(piece)
             if not piece:
@@ -93,7 +101,9 @@ class AnswerSink:
             self._whole.append(piece)
             self._whole_size += len(piece)
             return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
-        parser = self._parser = self._parser or self._provider.answer_parser(self._builder)
+        parser = self._parser
+        if parser is None:
+            parser = self._parser = self._provider.answer_parser(self._builder)
         if parser.feed(piece):
             self._decoded = True
             self._progress_at = self._clock.seconds()
@@ -101,8 +111,7 @@ class AnswerSink:
                 self._on_progress()
         else:
             self._check_progress()
-        waits = None if self._recorder is None else self._tell_at_once(self._recorder.take())
-        if waits is None:
+        if self._recorder is None or (waits := self._tell_at_once(self._recorder.take())) is None:
             return parser.complete
         told = Deferred.fromCoroutine(waits)
         return _settle(told.addCallback(lambda _: parser.complete))

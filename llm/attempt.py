@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
 
@@ -45,7 +44,6 @@ from resilience import (
     Request,
     ResilienceError,
     Revoked,
-    Sink,
     origin_of,
 )
 
@@ -76,9 +74,10 @@ class AttemptRunner:
     async def __call__(self, attempt: Attempt) -> AttemptResult:
         """Return the complete answer. Raises LLMError; do not retry an error raised after the listener acted."""
         sink, is_whole = self.new_sink(), False
+        sink.heard = attempt.heard
         try:
             try:
-                await self.exchange.perform(self.http_request, HeardSink(sink, attempt), self.limits)
+                await self.exchange.perform(self.http_request, sink, self.limits)
             except ResilienceError as error:
                 raise map_failed_exchange(error, self.provider, sink) from error
             try:
@@ -120,7 +119,7 @@ class AttemptRunner:
             return Amount()
         usage = sink.accumulator.usage
         if usage.total_tokens is None or not is_whole:
-            written = self.provider.tokens.of_bytes(len(sink.accumulator.text.encode()))
+            written = self.provider.tokens.of_bytes(sink.accumulator.written_bytes)
             read = self.prompt_tokens if usage.input_tokens is None else usage.input_tokens
             usage = replace(usage, input_tokens=read, output_tokens=max(written, usage.output_tokens or 0))
         cost = self.prices.fill(usage).cost if self.prices else usage.cost
@@ -128,26 +127,6 @@ class AttemptRunner:
 
     def _moment(self) -> Moment:
         return Moment(self.clock.seconds(), self.wall() if self.wall else None)
-
-
-class HeardSink:
-    """A sink that passes a response on to its reader, and tells the attempt that the server was heard."""
-
-    __slots__ = ("_heard", "_sink")
-
-    def __init__(self, sink: Sink, attempt: Attempt) -> None:
-        self._sink = sink
-        self._heard = attempt.heard
-
-    def head(self, status: int, headers: Headers) -> None:
-        """Pass the status and the headers on."""
-        self._heard()
-        self._sink.head(status, headers)
-
-    def data(self, piece: bytes) -> bool | Deferred[bool]:
-        """Pass a piece on, and return what its reader does."""
-        self._heard()
-        return self._sink.data(piece)
 
 
 def set_retry_at(error: LLMError, headers: Headers, moment: Moment) -> None:

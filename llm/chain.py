@@ -6,9 +6,9 @@ costs nothing. Each model but the last gets half of the time left, so that the n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -50,6 +50,7 @@ _ELSEWHERE = (
 )
 
 _log = Logger()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,14 @@ class ModelChain:
         connection.
         """
         until = deadline or Deadline.after(self._clock, DEFAULT_SECONDS)
-        more = {**options, "caller": caller, "listener": acting(listener)}
-        return Deferred.fromCoroutine(self._first(messages, tools, until, more, vary=vary))
+        heard = acting(listener)
+        more = {**options, "caller": caller, "listener": heard}
+
+        def ask(link: Link, share: Deadline) -> Deferred[LLMResponse]:
+            own = link.varied_options if vary else link.options
+            return link.client.chat_completion(messages, tools, deadline=share, **{**own, **more})
+
+        return Deferred.fromCoroutine(self.first(ask, until, lambda: heard is not None and heard.acted))
 
     async def warm(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, name: str, seconds: float
@@ -124,25 +131,21 @@ class ModelChain:
         options = {**link.options, "max_tokens": 1, "caller": caller}
         return await link.client.chat_completion(messages, tools, deadline=until, **options)
 
-    async def _first(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec] | None,
-        deadline: Deadline,
-        more: Mapping[str, Any],
-        *,
-        vary: bool,
-    ) -> LLMResponse:
+    async def first(
+        self, ask: Callable[[Link, Deadline], Awaitable[T]], deadline: Deadline, acted: Callable[[], bool]
+    ) -> T:
+        """Return what `ask` returns for the first model that can answer. `ask` gets that model's share of the time.
+
+        Raises an LLMError as `chat_completion` does. Once `acted` says so, no other model is asked.
+        """
         failures: list[LLMError] = []
         for link in self.links:
             is_last = link is self.links[-1]
-            share = deadline if is_last else deadline.part(SHARE)
-            options = {**(link.varied_options if vary else link.options), **more}
             try:
-                response = await link.client.chat_completion(messages, tools, deadline=share, **options)
+                answer = await ask(link, deadline if is_last else deadline.part(SHARE))
             except _ELSEWHERE as error:
                 failures.append(error)
-                if is_last or (more["listener"] is not None and more["listener"].acted):
+                if is_last or acted():
                     joined = _join_errors(failures)
                     failures.clear()  # their tracebacks hold this frame
                     if joined is error:
@@ -154,7 +157,7 @@ class ModelChain:
                 _log.warn("asking the next model: {cause}", log_event="fallback", cause=str(error))
             else:
                 self._served = link
-                return response
+                return answer
         raise AssertionError("the loop ends by returning or raising")
 
 

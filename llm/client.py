@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,45 +13,36 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from llm.answer import AnswerSink
-from llm.attempt import AttemptResult, AttemptRunner, map_unmade_call
-from llm.errors import BadCredential, LLMError, OutputUnreadable, UnpairedServerTool
+from llm.attempt import AttemptResult
+from llm.errors import BadCredential, LLMError, OutputUnreadable
 from llm.fallback.find import with_calls_from_text
 from llm.messages import Message, Role, Text, ToolSpec
 from llm.modes.capabilities import Capabilities, ModelRecord, learn_from_answer
-from llm.modes.mode import RequestMode, apply_mode, learn_from
+from llm.modes.mode import RequestMode, apply_mode, best_mode, learn_from
 from llm.modes.structured import parse_structured
-from llm.paused import ContinuedTurn
+from llm.moving import known_provider, other_provider
+from llm.paused import ContinuedTurn, RefusedHistory
 from llm.providers.provider import LLMProvider
 from llm.reports import CallReports, MeasuredCall
-from llm.request import NOBODY, USUAL, CallOptions, ChatRequest, Listener, OnRequest, ToolChoice, acting
-from llm.response import FinishReason, LLMResponse, Prices, Usage
-from llm.verdicts import verdict_of
-from resilience import (
-    Account,
-    Allowance,
-    Amount,
-    Call,
-    Caller,
-    CallTarget,
-    Deadline,
-    HttpExchange,
-    Limits,
-    Pipeline,
-    Request,
-    ResilienceError,
-    RetryConfig,
-    UpstreamConfig,
-    Verdict,
-    origin_of,
+from llm.request import (
+    HOPS_HEADER,
+    NOBODY,
+    USUAL,
+    CallOptions,
+    ChatRequest,
+    Listener,
+    OnRequest,
+    ToolChoice,
+    acting,
+    names_of,
 )
+from llm.response import FinishReason, LLMResponse, Prices, Usage
+from llm.sending import Sender
+from resilience import Caller, Deadline, HttpExchange, Limits, Pipeline, Request, RetryConfig, UpstreamConfig
 from resilience.coroutines import run
 
 #: The time for one whole call, in seconds, when the caller names no deadline.
 DEFAULT_SECONDS = 600.0
-#: Begins the name of the account that counts what one model used, followed by PROVIDER/NAME.
-MODEL_ACCOUNT = "model:"
-#: The assumed length of an answer, in tokens, when the caller names no bound.
-DEFAULT_ANSWER_TOKENS = 500
 
 
 class UnifiedLLMClient:
@@ -83,20 +74,19 @@ class UnifiedLLMClient:
         returns the current key, empty when there is none. `reports` are told of every exchange.
         """
         self.provider = provider
-        self._exchange = exchange
-        self._clock = clock
         self._capabilities = capabilities or Capabilities()
-        self._limits = limits
-        self._progress_seconds = (limits or Limits()).progress_seconds
         self._new_id = new_id or (lambda: f"call_{secrets.token_hex(8)}")
         self._prices = prices
-        self._wall = wall
-        self.pipeline = pipeline or Pipeline(clock, Random())  # noqa: S311  (jitter is no secret)
-        self._retry = retry or RetryConfig()
-        self._upstream = upstream
         self._is_local = is_local
         self._reread_key = reread_key
         self._reports = reports
+        self.pipeline = pipeline or Pipeline(clock, Random())  # noqa: S311  (jitter is no secret)
+        self.sender = Sender(
+            exchange, clock, self.pipeline, retry or RetryConfig(), limits=limits, prices=prices, wall=wall,
+            upstream=upstream, is_local=is_local,
+        )  # fmt: skip
+        self._clock = clock
+        self._progress_seconds = self.sender.progress_seconds
 
     @property
     def record(self) -> ModelRecord:
@@ -129,16 +119,15 @@ class UnifiedLLMClient:
     async def _turn(self, request: ChatRequest, deadline: Deadline) -> LLMResponse:
         """Complete one turn, however often the provider pauses in it, and check its text against the schema.
 
-        If the provider refuses because a server tool's call has no result, such calls are left out and it is asked
-        once more.
+        If the provider refuses what only it can read of the history, that is left out and it is asked once more.
         """
         turn = ContinuedTurn(request.messages)
         while turn.is_open:
             asked = request if turn.messages is request.messages else replace(request, messages=turn.messages)
             try:
                 turn.add(await self._complete(asked, deadline))
-            except UnpairedServerTool:
-                if not turn.drop_unpaired():
+            except RefusedHistory as error:
+                if not turn.drop_refused(error):
                     raise
         assert turn.answer is not None
         schema = request.options.schema
@@ -147,7 +136,8 @@ class UnifiedLLMClient:
     async def _complete(self, request: ChatRequest, deadline: Deadline) -> LLMResponse:
         """Ask in the best mode known for this model. Learn from a refusal that teaches something, and ask again."""
         record = self.record
-        mode = self._best_mode(request, record)
+        self.provider = known_provider(self.provider, record)
+        mode = best_mode(request, record, self.provider)
         reread = False
         while True:
             try:
@@ -161,6 +151,10 @@ class UnifiedLLMClient:
                     return rescued
                 acted = request.listener is not None and request.listener.acted
                 in_vain = acted or (request.caller.gives_way and isinstance(error, OutputUnreadable))
+                if not in_vain and (other := other_provider(error, self.provider, record)) is not None:
+                    self.provider = other
+                    mode = best_mode(request, record, other)
+                    continue
                 better = None if in_vain else learn_from(error, mode, record, self.provider)
                 if better is None:
                     raise
@@ -169,16 +163,6 @@ class UnifiedLLMClient:
     async def has_new_key(self) -> bool:
         """Read the key again and use it from now on. Return True when it has changed."""
         return self._reread_key is not None and self.provider.give_key(await self._reread_key())
-
-    def _best_mode(self, request: ChatRequest, record: ModelRecord) -> RequestMode:
-        """Return the best known mode."""
-        as_text = bool(request.tools) and (record.as_text or not self.provider.supports_tools())
-        wanted = request.options.structured
-        schema = (record.schema is not False or wanted == "schema") and wanted != "off"
-        schema = schema and self.provider.supports_schema()
-        thinks = request.options.think is not None and record.thinking is not False
-        native = bool(request.tools) and not as_text
-        return RequestMode(native=native, as_text=as_text, schema=schema, thinks=thinks, overrides=record.overrides)
 
     async def _exchange_once(
         self, request: ChatRequest, deadline: Deadline, mode: RequestMode, record: ModelRecord
@@ -223,7 +207,7 @@ class UnifiedLLMClient:
     ) -> AttemptResult:
         """Send this body through the pipeline and return the answer."""
         provider = self.provider
-        known = [tool.name for tool in request.tools]
+        known = names_of(request.tools)
 
         def new_sink() -> AnswerSink:
             if self._is_local:
@@ -231,7 +215,8 @@ class UnifiedLLMClient:
             if request.on_request is not None:
                 request.on_request(http_request.url, body)
             if request.listener is not None:
-                request.listener.begins(text_is_answer=mode.native and record.text_alone is True)
+                is_answer = mode.native and record.text_alone is True
+                request.listener.begins(text_is_answer=is_answer, as_text=mode.as_text)
             return AnswerSink(
                 provider,
                 known,
@@ -243,40 +228,15 @@ class UnifiedLLMClient:
             )
 
         tokens = provider.tokens.of_request(body)
-        http_request = Request("POST", provider.get_api_url(), provider.headers_for(request.options), body)
-        attempt = AttemptRunner(
-            provider, self._exchange, self._clock, http_request, new_sink, tokens,
-            limits=self._limits, prices=self._prices, wall=self._wall,
-        )  # fmt: skip
-        if self._is_local:
-            deadline.hold()  # the server may read other prompts first
-        try:
-            read = await self.pipeline.call(attempt, self._describe_call(request, tokens), deadline)
-        except ResilienceError as error:
-            raise map_unmade_call(error, provider, self._clock.seconds()) from error
-        finally:
-            if self._is_local:
-                deadline.renew()
-        deadline.renew()
-        return read
-
-    def _describe_call(self, request: ChatRequest, tokens: int) -> Call:
-        """Describe the call to the pipeline."""
-        provider, answer = self.provider, request.options.max_tokens or DEFAULT_ANSWER_TOKENS
-        cost = self._prices.cost(Usage(tokens, answer)) if self._prices else None
-        return Call(
-            _target_of(provider.get_api_url(), provider.credential, provider.model),
-            judge=self._judge,
-            caller=request.caller,
-            counted_by=_account_of(provider.name, provider.model),
-            estimate=Amount(1, tokens + answer, cost or 0.0),
-            retry=self._retry,
-            upstream=self._upstream,
+        headers = provider.headers_for(request.options)
+        if request.options.hops:
+            headers = headers.copy()
+            headers.setRawHeaders(HOPS_HEADER, [str(request.options.hops)])
+        http_request = Request("POST", provider.get_api_url(), headers, body)
+        most = request.options.max_tokens
+        return await self.sender.send(
+            provider, http_request, new_sink, (tokens, most), caller=request.caller, deadline=deadline
         )
-
-    def _judge(self, error: Exception) -> Verdict:
-        """Return what a failed attempt means."""
-        return verdict_of(error, self._clock.seconds(), self._retry)
 
     def _rescue_calls(self, error: LLMError, request: ChatRequest) -> LLMResponse | None:
         """Return the calls in model output that its server could not parse, or None when there are none."""
@@ -286,15 +246,3 @@ class UnifiedLLMClient:
         response = LLMResponse(written, FinishReason.STOP, Usage(), self.provider.name, self.provider.model)
         read = with_calls_from_text(response, request, self._new_id)
         return read if read.has_tool_calls else None
-
-
-@lru_cache(maxsize=64)
-def _target_of(api_url: str, credential: str, model: str) -> CallTarget:
-    """Return what a call asks, the same object for every call."""
-    return CallTarget(origin_of(api_url), credential, model)
-
-
-@lru_cache(maxsize=64)
-def _account_of(provider: str, model: str) -> Account:
-    """Return the account that counts what a model used, the same one for every client of the model."""
-    return Account(f"{MODEL_ACCOUNT}{provider}/{model}", Allowance())

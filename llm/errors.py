@@ -15,7 +15,9 @@
     ├── OutputUnreadable       the server could not parse its own model's tool call (llama.cpp, Groq)
     ├── ContextOverflow        the prompt is too long; `limit` in tokens when known
     ├── Rejected               any other 4xx: our request was wrong for this provider
-    │   └── UnpairedServerTool a server tool's call in the history has no result; the client leaves it out
+    │   ├── UnpairedServerTool a server tool's call in the history has no result; the client leaves it out
+    │   ├── UnreadableReasoning sealed reasoning in the history cannot be opened; the client leaves it out
+    │   └── WrongEndpoint      the model is not served at this endpoint; the client asks at the other one
     ├── ProtocolError          it responded, but not with an answer
     │   └── SchemaMismatch     the text does not match the JSON Schema that was asked for
     ├── BadVectors             it answered with vectors that cannot be used: NaN, zeros, another length
@@ -152,6 +154,16 @@ class Rejected(LLMError):
 @dataclass(eq=False)
 class UnpairedServerTool(Rejected):
     """The history has a call of the provider's own tool without its result, and this time the provider refuses that."""
+
+
+@dataclass(eq=False)
+class UnreadableReasoning(Rejected):
+    """The history has reasoning that this server cannot open: sealed with another key, or for another model."""
+
+
+@dataclass(eq=False)
+class WrongEndpoint(Rejected):
+    """The model is not served at this endpoint, or not with tools. The server names the one to use."""
 
 
 @dataclass(eq=False)

@@ -97,7 +97,9 @@ class Citation:
 
 
 #: The blocks of a raw turn that do not involve the provider's own tools.
-_OWN = {"text", "thinking", "redacted_thinking", "tool_use"}
+_OWN = {"text", "thinking", "redacted_thinking", "tool_use", "message", "reasoning", "function_call"}
+#: The field that holds a call's ID, by the type of the raw block that is the call.
+_CALL_IDS = {"tool_use": "id", "function_call": "call_id"}
 
 Block = Text | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Citation
 
@@ -134,6 +136,8 @@ class Message:
     @property
     def text(self) -> str:
         """The text blocks, joined without a separator."""
+        if len(self.blocks) == 1 and type(self.blocks[0]) is Text:  # as most are
+            return self.blocks[0].text
         return "".join([block.text for block in self.blocks if isinstance(block, Text)])
 
     @property
@@ -158,7 +162,8 @@ class Message:
         """
         if self.raw is None or self.raw.provider != provider:
             return ()
-        named = [block.get("id") for block in self.raw.blocks if block.get("type") == "tool_use"]
+        kinds = [(block, str(block.get("type"))) for block in self.raw.blocks]
+        named = [block.get(_CALL_IDS[kind]) for block, kind in kinds if kind in _CALL_IDS]
         known = [call.id for call in self.tool_calls]
         return self.raw.blocks if named in ([], known) else ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -38,7 +39,9 @@ class CallOptions:
     `extra_params` is merged into the request: dicts deep, lists concatenated. `server_tools` are tools that the
     provider runs itself, in its own form. They are added to the client's tools; a provider without any leaves them out.
     `structured` is how a server is asked to constrain text that must be JSON; `json_object` asks it for a JSON object
-    with any members. `prompt_cache` marks what the provider may keep for the next call.
+    with any members. `prompt_cache` marks what the provider may keep for the next call. `cache_key` is the same for
+    calls whose prompts begin alike, so that a provider can send them where that beginning is kept. `hops` is how many
+    gateways of ours the call has passed, so that a loop of them ends.
     """
 
     temperature: float | None = None
@@ -52,6 +55,8 @@ class CallOptions:
     structured: Structured = "auto"
     json_object: bool = False
     prompt_cache: bool = True
+    cache_key: str = ""
+    hops: int = 0
 
     @property
     def json_schema(self) -> JSONObject | None:
@@ -61,9 +66,12 @@ class CallOptions:
         return self.schema
 
 
+#: The header that counts the gateways.
+HOPS_HEADER = "x-mud-assistant-hops"
 #: The options and the caller of a call that names none.
 USUAL = CallOptions(extra_params=MappingProxyType({}))
 NOBODY = Caller()
+_NAME = attrgetter("name")
 
 
 @dataclass(slots=True)
@@ -77,6 +85,11 @@ class ChatRequest:
     listener: ActingListener | None
     caller: Caller
     on_request: OnRequest | None = None
+
+
+def names_of(tools: Sequence[ToolSpec]) -> list[str]:
+    """Return the names of the tools."""
+    return [*map(_NAME, tools)]
 
 
 def merge(base: Mapping[str, JSON], extra: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -105,10 +118,11 @@ class ActingListener(ABC):
     def acted(self) -> bool:
         """Whether anything was done that cannot be taken back."""
 
-    def begins(self, *, text_is_answer: bool) -> None:  # noqa: B027  (most need not know)
+    def begins(self, *, text_is_answer: bool, as_text: bool = False) -> None:  # noqa: B027  (most need not know)
         """Note that an attempt begins: forget what was heard of the one before.
 
         `text_is_answer` is True when tools are offered natively and this model's text has always been the whole answer.
+        `as_text` is True when tools are offered in words, so that the text may be a call.
         """
 
     @abstractmethod

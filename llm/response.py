@@ -163,6 +163,8 @@ class TextDelta:
     """
 
     text: str
+    #: Whether it is said on the way to the answer. With a text that is the answer itself, it is no part of that.
+    is_commentary: bool = False
 
 
 @dataclass(slots=True)

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import orjson
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
+from twisted.web.http_headers import Headers
 
-from llm.attempt import HeardSink, explain_missing_model, map_failed_exchange, map_unmade_call, set_retry_at
+from llm.attempt import explain_missing_model, map_failed_exchange, map_unmade_call, set_retry_at
 from llm.discover import require_object
 from llm.embeddings.embedder import MAX_BATCH, Vector, unit_vectors
 from llm.errors import BadCredential, BadVectors, ContextOverflow, LLMError, ModelNotFound, ProtocolError, Rejected
@@ -35,6 +36,7 @@ from resilience import (
     Request,
     ResilienceError,
     RetryConfig,
+    Sink,
     UpstreamConfig,
     origin_of,
 )
@@ -185,7 +187,7 @@ class RemoteEmbedder:
         async def make(attempt: Attempt) -> T:
             sink = Collected()
             try:
-                await self._exchange.perform(request, HeardSink(sink, attempt), self._limits)
+                await self._exchange.perform(request, _HeardSink(sink, attempt), self._limits)
             except ResilienceError as error:
                 raise map_failed_exchange(error, provider) from error
             if sink.status != _OK:
@@ -240,3 +242,23 @@ def read_object(body: bytes, provider: LLMProvider) -> Mapping[str, Any]:
         except (ValueError, RecursionError):
             answer = None
     return require_object(answer, provider)
+
+
+class _HeardSink:
+    """A sink that passes a response on to its reader, and tells the attempt that the server was heard."""
+
+    __slots__ = ("_heard", "_sink")
+
+    def __init__(self, sink: Sink, attempt: Attempt) -> None:
+        self._sink = sink
+        self._heard = attempt.heard
+
+    def head(self, status: int, headers: Headers) -> None:
+        """Pass the status and the headers on."""
+        self._heard()
+        self._sink.head(status, headers)
+
+    def data(self, piece: bytes) -> bool | Deferred[bool]:
+        """Pass a piece on, and return what its reader does."""
+        self._heard()
+        return self._sink.data(piece)

@@ -24,7 +24,7 @@ from llm.packing.packed import Packed, Part, parts_of
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")
 #: How often reading continues after a value that an input leaves open.
 _MAX_OPEN = 16
-_OPENERS = re.compile(r"[{\[(<:\\]")
+_OPENERS = "{[(<:\\"
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ def heard_in(part: Part, offer: Offer, readers: Sequence[Reader]) -> UntrustedCa
 
 def may_hold_call(text: str) -> bool:
     """Tell whether the text has at least one of the characters without which no reader sees a call."""
-    return _OPENERS.search(text) is not None
+    return any(map(text.__contains__, _OPENERS))  # many times as fast as a pattern in a long text
 
 
 def _inputs_of(messages: Iterable[Message]) -> Iterator[str]:

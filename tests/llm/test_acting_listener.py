@@ -31,7 +31,7 @@ class Ears(ActingListener):
     def acted(self) -> bool:
         return self._acts_at in "".join(self.heard)
 
-    def begins(self, *, text_is_answer: bool) -> None:
+    def begins(self, *, text_is_answer: bool, as_text: bool = False) -> None:
         self.attempts.append(text_is_answer)
 
     def __call__(self, event: StreamEvent) -> None:

@@ -91,9 +91,36 @@ def line(record: object) -> bytes:
     return orjson.dumps(record) + b"\n"
 
 
-KINDS = {"local": "text/event-stream", "anthropic": "text/event-stream", "ollama": "application/x-ndjson"}
-RECORDS = {"local": [*map(sse, CHAT)], "anthropic": [*map(named, ANTHROPIC)], "ollama": [*map(line, OLLAMA)]}
-USUAL_ENDS = {"local": [10, 11], "anthropic": [9, 10], "ollama": [3]}
+RESPONSES: list[dict[str, Any]] = [
+    {"type": "response.created", "response": {"model": "m", "status": "in_progress"}},
+    {"type": "response.output_text.delta", "output_index": 1, "item_id": "m1", "delta": "Grüße 🌍"},
+    {"type": "response.output_text.delta", "output_index": 1, "item_id": "m1", "delta": " und\n\nmehr"},
+    {"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 0, "delta": "hm"},
+    {
+        "type": "response.output_item.added",
+        "output_index": 2,
+        "item": {"type": "function_call", "id": "f1", "call_id": "a", "name": "look"},
+    },
+    {"type": "response.function_call_arguments.delta", "output_index": 2, "item_id": "f1", "delta": '{"at":'},
+    {"type": "response.function_call_arguments.delta", "output_index": 2, "item_id": "f1", "delta": '"x"}'},
+    {"type": "response.function_call_arguments.done", "output_index": 2, "item_id": "f1", "arguments": '{"at":"x"}'},
+    {"type": "error", "code": "server_error", "message": "over"},
+    {"type": "response.completed", "response": {"status": "completed", "output": [], "usage": {"input_tokens": 3}}},
+]
+
+KINDS = {
+    "local": "text/event-stream",
+    "anthropic": "text/event-stream",
+    "ollama": "application/x-ndjson",
+    "openai-responses": "text/event-stream",
+}
+RECORDS = {
+    "local": [*map(sse, CHAT)],
+    "anthropic": [*map(named, ANTHROPIC)],
+    "ollama": [*map(line, OLLAMA)],
+    "openai-responses": [*map(named, RESPONSES)],
+}
+USUAL_ENDS = {"local": [10, 11], "anthropic": [9, 10], "ollama": [3], "openai-responses": [9]}
 
 
 def outcome(name: str, pieces: list[bytes], heard: list[StreamEvent] | None = None) -> object:

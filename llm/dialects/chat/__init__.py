@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions API, spoken as a server."""

@@ -1,0 +1,1 @@
+"""Ollama's native API, spoken as a server."""

@@ -1,0 +1,289 @@
+"""Passes a request of some other program on to a server of the same dialect: as it was sent, but for three edits.
+
+The edits are the model's name, the credential, and what this model's refusals have taught. Everything else goes through
+as bytes, in both directions, so that nothing is lost that we do not know. The call still goes through the pipeline:
+admission, budget, circuit, and retries until the first byte of the answer was handed on. What passes is read along for
+its usage and its errors, and is not kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import orjson
+from twisted.internet.defer import Deferred
+from twisted.web.http_headers import Headers
+
+from llm.answer import HTTP_OK, AnswerSink
+from llm.client import UnifiedLLMClient
+from llm.errors import BadCredential, LLMError, ToolsUnsupported
+from llm.messages import Citation, JSONObject, RawTurn, ServerToolCall, ServerToolResult
+from llm.modes.mode import FieldOverride, RequestMode, apply_overrides, learn_from
+from llm.providers.provider import LLMProvider
+from llm.response import Usage
+from llm.sending import DEFAULT_ANSWER_TOKENS
+from llm.wire.accumulate import Accumulator
+from resilience import Caller, Deadline, Request
+
+#: The headers of a client that go along. Everything else is between the client and the gateway.
+_PASSED = frozenset({"anthropic-version", "openai-beta", "x-session-affinity"})
+#: Headers that are lists: what the client asks for is added to what the provider asks for anyway.
+_JOINED = frozenset({"anthropic-beta"})
+_MODEL = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*")')
+#: Takes a piece of a stream, as it came. Returns a Deferred that fires when more may come, or None for at once.
+HandOn = Callable[[bytes], Deferred[None] | None]
+
+
+class NotForwardable(Exception):
+    """This model takes no tools itself: the request must be translated, so that calls can be asked for as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawRequest:
+    """A request as a client sent it. `parsed` is its body, read; `headers` have names in lower case.
+
+    `more_headers` are the gateway's own.
+    """
+
+    body: bytes
+    parsed: JSONObject
+    headers: Mapping[str, str]
+    more_headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedAnswer:
+    """An answer that was passed on. `body` is the whole of it, None when it was handed on as a stream."""
+
+    body: bytes | None
+    usage: Usage
+    headers: Headers
+    #: The fields of the request that were changed, because the model refused them before.
+    amended: tuple[str, ...] = ()
+
+
+async def forward(
+    client: UnifiedLLMClient, raw: RawRequest, hand_on: HandOn | None, *, caller: Caller, deadline: Deadline
+) -> ForwardedAnswer:
+    """Send the request to the client's server, and hand a streamed answer on as it comes.
+
+    Without `hand_on` the answer is returned whole, and a server that streams it all the same is refused. Raises
+    LLMError; after something was handed on, with `should_retry` False. Raises NotForwardable when the model takes no
+    tools itself. Cancelling closes the connection.
+    """
+    return await _Forwarding(client, raw, hand_on, caller, deadline).answer()
+
+
+class _Forwarding:
+    """One request on its way."""
+
+    def __init__(
+        self, client: UnifiedLLMClient, raw: RawRequest, hand_on: HandOn | None, caller: Caller, deadline: Deadline
+    ) -> None:
+        self._client = client
+        self._raw = raw
+        self._hand_on = hand_on
+        self._caller = caller
+        self._deadline = deadline
+        self._sink: ForwardingSink | None = None
+
+    async def answer(self) -> ForwardedAnswer:
+        """Ask, learn from a refusal that teaches something, and ask again."""
+        client, reread = self._client, False
+        record, offers = client.record, bool(self._raw.parsed.get("tools"))
+        mode = RequestMode(native=offers, as_text=False, schema=True, thinks=True, overrides=record.overrides)
+        while True:
+            if offers and (record.as_text or not client.provider.supports_tools()):
+                raise NotForwardable
+            try:
+                return await self._once(mode.overrides)
+            except BadCredential:
+                if reread or not await client.has_new_key():
+                    raise
+                reread = True
+            except LLMError as error:
+                if self._was_handed_on:
+                    raise
+                better = learn_from(error, mode, record, client.provider)
+                if isinstance(error, ToolsUnsupported) and better is not None:
+                    raise NotForwardable from error
+                if better is None or better.overrides == mode.overrides:
+                    raise
+                mode = better
+
+    @property
+    def _was_handed_on(self) -> bool:
+        return self._sink is not None and self._sink.was_acted_upon
+
+    async def _once(self, overrides: tuple[FieldOverride, ...]) -> ForwardedAnswer:
+        client, parsed = self._client, self._raw.parsed
+        provider = client.provider
+        body, amended = amended_body(self._raw.body, parsed, provider.model, overrides)
+        headers = headers_of(provider, self._raw.headers, self._raw.more_headers)
+        request = Request("POST", provider.get_api_url(), headers, body)
+        tokens = provider.tokens.of_request(body)
+        result = await client.sender.send(
+            provider, request, self._new_sink, (tokens, _most(parsed)), caller=self._caller, deadline=self._deadline
+        )
+        assert self._sink is not None
+        self._sink.finish()
+        provider.tokens.learn(len(body), result.answer.usage.input_tokens)
+        return ForwardedAnswer(self._sink.whole_body, result.answer.usage, self._sink.headers, amended)
+
+    def _new_sink(self) -> ForwardingSink:
+        self._sink = ForwardingSink(self._client, self._hand_on, self._deadline.renew)
+        return self._sink
+
+
+def headers_of(provider: LLMProvider, client_headers: Mapping[str, str], more: Mapping[str, str]) -> Headers:
+    """Return the provider's headers, with those of the client that go along, and `more`."""
+    headers = provider.build_headers().copy()
+    for name, value in client_headers.items():
+        if name in _JOINED:
+            own = ",".join(headers.getRawHeaders(name, []))
+            wanted = dict.fromkeys(part.strip() for part in f"{own},{value}".split(",") if part.strip())
+            headers.setRawHeaders(name, [",".join(wanted)])
+        elif name in _PASSED:
+            headers.setRawHeaders(name, [value])
+    for name, value in more.items():
+        headers.setRawHeaders(name, [value])
+    return headers
+
+
+class ForwardingSink(AnswerSink):
+    """A reader that hands a stream on as it comes, and reads along. A whole body is kept instead, in `whole_body`.
+
+    Without `hand_on` every body is taken as whole: the client did not ask for a stream.
+    """
+
+    def __init__(self, client: UnifiedLLMClient, hand_on: HandOn | None, on_progress: Callable[[], None]) -> None:
+        super().__init__(
+            client.provider, (), str, None, clock=client.sender.clock, progress_seconds=client.sender.progress_seconds,
+            on_progress=on_progress,
+        )  # fmt: skip
+        self.accumulator: Accumulator = UsageReader()
+        self._hand_on = hand_on
+        self._is_handed_on = False
+        self._redactor = client.provider.redactor()
+
+    @property
+    def was_acted_upon(self) -> bool:
+        """Whether anything was handed on: it cannot be taken back."""
+        return self._is_handed_on
+
+    @property
+    def whole_body(self) -> bytes | None:
+        """The body that came whole, None for a stream."""
+        return None if self._whole is None else self._provider.redact_body(b"".join(self._whole))
+
+    def head(self, status: int, headers: Headers) -> None:
+        """Take the response head. Raises ProtocolError for a compressed body."""
+        super().head(status, headers)
+        if self._hand_on is None and self._whole is None:
+            self._whole = []
+
+    def data(self, piece: bytes) -> bool | Deferred[bool]:
+        """Read along and hand the piece on. What is nothing but an error is not handed on."""
+        ended = super().data(piece)
+        assert isinstance(ended, bool)  # there is no listener to wait for
+        if (
+            self._hand_on is None
+            or self._whole is not None
+            or self.status != HTTP_OK
+            or (ended and not self._is_handed_on and not self._decoded)
+        ):
+            return ended
+        self._is_handed_on = True
+        waits = self._hand_on(self._redactor.feed(piece))
+        return ended if waits is None else waits.addCallback(lambda _: ended)
+
+    def finish(self) -> None:
+        """Hand on what was held of a stream that is whole: it might have begun a key."""
+        if self._hand_on is not None and (rest := self._redactor.rest()):
+            self._hand_on(rest)
+
+
+class UsageReader(Accumulator):
+    """A reader of an answer that keeps only what it used. Its text is counted and forgotten."""
+
+    def __init__(self) -> None:
+        super().__init__((), str)
+        self._written = 0
+
+    @property
+    def written_bytes(self) -> int:
+        """About how many bytes of text were written so far."""
+        return self._written
+
+    def add_text(self, text: str, *, is_commentary: bool = False) -> None:
+        """Count a piece of the text."""
+        self._written += len(text)
+
+    def add_reasoning(self, text: str, signature: str = "") -> None:
+        """Count a piece of the reasoning."""
+        self._written += len(text)
+
+    def add_call(
+        self,
+        index: int | None,
+        call_id: str | None,
+        name: str | None,
+        arguments: str | JSONObject | None,
+        *,
+        is_legacy: bool = False,
+    ) -> None:
+        """Count a piece of a call."""
+        self._written += len(arguments) if isinstance(arguments, str) else 0
+
+    def add_block(self, block: ServerToolCall | ServerToolResult | Citation) -> None:
+        """Ignore a step of the provider's own tools."""
+
+    def set_raw(self, raw: RawTurn) -> None:
+        """Ignore the provider's own form of the turn."""
+
+
+def amended_body(
+    body: bytes, parsed: JSONObject, model: str, overrides: tuple[FieldOverride, ...]
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return the body with the model's name and the overrides, and the fields that the overrides changed.
+
+    Without overrides that apply, every byte but those of the name is as it was.
+    """
+    changed = apply_overrides(parsed, overrides) if overrides else parsed
+    if amended := amended_fields(parsed, overrides):
+        return orjson.dumps({**changed, "model": model} if model else changed), amended
+    if not model or parsed.get("model") == model:
+        return body, ()
+    found = list(_MODEL.finditer(body))
+    if len(found) == 1:  # else one of them may be a part of a tool or a message
+        start, end = found[0].span(1)
+        return b"".join((body[:start], orjson.dumps(model), body[end:])), ()
+    return _model_among(body, parsed, model, [match.span(1) for match in found]), ()
+
+
+def amended_fields(parsed: JSONObject, overrides: tuple[FieldOverride, ...]) -> tuple[str, ...]:
+    """Return the fields of a request that the overrides change, in order."""
+    if not overrides:
+        return ()
+    changed = apply_overrides(parsed, overrides)
+    return tuple(name for name in {**parsed, **changed} if parsed.get(name) != changed.get(name))
+
+
+def _model_among(body: bytes, parsed: JSONObject, model: str, spans: list[tuple[int, int]]) -> bytes:
+    """Replace the one of several names that is the request's own: the one whose change changes the request's model."""
+    for start, end in spans:
+        edited = b"".join((body[:start], orjson.dumps(model), body[end:]))
+        if orjson.loads(edited).get("model") == model:
+            return edited
+    return orjson.dumps({**parsed, "model": model})
+
+
+def _most(parsed: JSONObject) -> int:
+    """Return the most tokens that the answer may have, as the request says."""
+    options = parsed.get("options")
+    asked = options.get("num_predict") if isinstance(options, Mapping) else None
+    for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
+        asked = parsed.get(name) or asked
+    return asked if isinstance(asked, int) and asked > 0 else DEFAULT_ANSWER_TOKENS
