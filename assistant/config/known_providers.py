@@ -62,7 +62,13 @@ def is_hosted(name: str) -> bool:
 
 def usual_key(name: str) -> str:
     """Return the usual reference to the key of a provider."""
-    return f"env:{name.upper()}_API_KEY"
+    return f"env:{usual_key_variable(name)}"
+
+
+def usual_key_variable(name: str) -> str:
+    """Return the environment variable that usually holds the key of a provider."""
+    known = provider_classes().get(name)
+    return (known and known.key_variable) or f"{name.upper().replace('-', '_')}_API_KEY"
 
 
 def needs_prices(name: str) -> bool:

@@ -18,7 +18,7 @@ _OWN_PARTS = ("messages", "model", "stream", "system")
 _DURATION = re.compile(r"-?(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+")
 _WHOLE = re.compile(r"-?\d+")
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
-_VERSION = re.compile(r"\d{4}-\d\d-\d\d")
+_VERSION = re.compile(r"\d{4}-\d\d-\d\d(-preview)?|preview|latest|v1")
 _BETA = re.compile(r"[\w.-]{1,100}")
 #: The field of an MCP server that is a key. It is given by reference, as every key is.
 _TOKEN = "authorization_token"  # noqa: S105  (a name)
@@ -116,7 +116,7 @@ HeaderText = Annotated[str, AfterValidator(_header_text), _TAKEN]
 SpecialText = Annotated[str, _TAKEN]
 #: Names of a provider's beta features.
 Betas = Annotated[tuple[Annotated[str, AfterValidator(_beta)], ...], BeforeValidator(_several), _TAKEN]
-#: A version that is a date, empty when it is not set.
+#: A version of an API, empty when it is not set: a date, or at Azure one of its words.
 ApiVersion = Annotated[str, AfterValidator(_version), _TAKEN]
 #: A limit in tokens, None when it is not set.
 ThinkingTokens = Annotated[int | None, Field(ge=0, le=200_000), BeforeValidator(_unset), _TAKEN]

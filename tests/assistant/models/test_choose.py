@@ -197,16 +197,16 @@ async def test_what_cannot_be_used_is_one_sentence(settings: dict[str, Any], wor
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["openai", "openrouter", "anthropic"])
+@pytest.mark.parametrize("name", ["openai", "openai-responses", "openrouter", "anthropic"])
 async def test_a_provider_on_the_internet_needs_a_key_and_a_model(name: str, tmp_path: Path) -> None:
     async with chooser(tmp_path, {"K": "planted"}) as chooses:
-        with pytest.raises(NoModelError, match=f"--key env:{name.upper()}_API_KEY"):
+        with pytest.raises(NoModelError, match=f"--key env:{name.upper().removesuffix('-RESPONSES')}_API_KEY"):
             await chooses.choose(ModelConfig(provider=name, model="m"))
         with pytest.raises(NoModelError, match="--model"):
             await chooses.choose(ModelConfig(provider=name, key="env:K"))
 
 
-@pytest.mark.parametrize("name", ["openai", "openrouter", "anthropic"])
+@pytest.mark.parametrize("name", ["openai", "openai-responses", "openrouter", "anthropic"])
 async def test_a_provider_on_the_internet_is_asked_whether_it_takes_the_key(name: str, tmp_path: Path) -> None:
     fake = FakeAnthropic(reactor, [], "right") if name == "anthropic" else FakeChat(reactor, [], "right")
     async with serve(fake, reactor) as url, chooser(tmp_path, {"GOOD": "right", "BAD": "planted-wrong"}) as chooses:

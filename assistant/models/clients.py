@@ -1,0 +1,45 @@
+"""Makes the client of a chosen model, as its settings say, from what all clients of the process share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.models.chosen import ChosenModel
+from llm import CallReports, Capabilities, UnifiedLLMClient
+from llm.response import Prices
+from resilience import HttpExchange, Pipeline, RetryConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ClientParts:
+    """What all clients of a process share. `wall` gives seconds since 1970, None when it must not be read."""
+
+    exchange: HttpExchange
+    clock: IReactorTime
+    capabilities: Capabilities
+    pipeline: Pipeline
+    wall: Callable[[], float] | None
+    reports: CallReports
+
+
+def client_of(chosen: ChosenModel, parts: ClientParts) -> UnifiedLLMClient:
+    """Return the client of a model."""
+    config = chosen.config
+    return UnifiedLLMClient(
+        chosen.provider,
+        parts.exchange,
+        parts.clock,
+        capabilities=parts.capabilities,
+        limits=chosen.limits,
+        prices=Prices(**config.prices.model_dump()) if config.prices else None,
+        wall=parts.wall,
+        pipeline=parts.pipeline,
+        retry=RetryConfig(max_attempts=config.max_attempts),
+        upstream=chosen.upstream,
+        is_local=chosen.is_local,
+        reread_key=chosen.reread_key,
+        reports=parts.reports,
+    )
