@@ -9,19 +9,17 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
 from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
 from assistant.errors import AssistantError, complaint
-from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
+from assistant.running import begin_logging, explain, run_reactor
 from assistant.starting import loading, shadowed
 from assistant.surfaces.doctor import DoctorScreen
 from assistant.surfaces.serve.arguments import ANY_PORT
@@ -65,12 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rank, folder = RANKS.index(options.rank), _folder(options)
     trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank, place)
     if options.page is None:
-        return _run(reactor, run_trial(reactor, trial, os.environ), secrets)
+        return run_reactor(reactor, run_trial(reactor, trial, os.environ), secrets)
     with loading():
         from assistant.surfaces.serve.beside import run_trial_with_page
     port = None if options.page == ANY_PORT else options.page
     work = run_trial_with_page(reactor, trial, file, os.environ, port)
-    return _run(reactor, work, secrets)
+    return run_reactor(reactor, work, secrets)
 
 
 def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -88,7 +86,34 @@ def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
     key = options.key or ""
     trial = TrialOptions(config, wall, folder=_folder(options), secrets=secrets, entered_key=key, place=place)
     wanted = ServeOptions(with_port(trial, options.page), file, options.read_only)
-    return _run(reactor, run_serve(reactor, wanted, os.environ), secrets)
+    return run_reactor(reactor, run_serve(reactor, wanted, os.environ), secrets)
+
+
+def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Let other programs use the models until Ctrl-C, or do what is wanted with a key; return the exit status."""
+    if options.part == "keys":
+        if in_the_way := shadowed():
+            return _refuse(AssistantError(in_the_way))
+        from assistant.surfaces.gateway.keys import keys_options, run_keys  # after the check
+
+        try:
+            return run_keys(keys_options(options), print, time.time())  # noqa: TID251  (the composition root)
+        except AssistantError as error:
+            return _refuse(error)
+    options.journal = options.place = options.name = None
+    try:
+        with loading():
+            config, place, _ = _prepare(options, secrets)
+            from assistant.surfaces.gateway.run import run_gateway, with_gateway_port
+            from assistant.surfaces.trial.converse import TrialOptions
+    except AssistantError as error:
+        return _refuse(error)
+    from twisted.internet import reactor  # noqa: TID251  (the composition root)
+
+    wall, key = time.time, options.key or ""  # noqa: TID251  (the composition root)
+    trial = TrialOptions(config, wall, folder=_folder(options), secrets=secrets, entered_key=key, place=place)
+    work = run_gateway(reactor, with_gateway_port(trial, options.port), os.environ)
+    return run_reactor(reactor, work, secrets)
 
 
 def _folder(options: argparse.Namespace) -> Path:
@@ -103,12 +128,12 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     with loading():
         from assistant.surfaces.replay.command import ReplayOptions, replay  # after the check
 
-    _begin_logging(None, secrets)
+    begin_logging(None, secrets)
     wanted = ReplayOptions(**{name: value for name, value in vars(options).items() if name != "command"})
     try:
         return replay(wanted, time.time, secrets, os.environ)  # noqa: TID251  (the composition root)
     except BrokenPipeError:
-        return _explain(Failure(), secrets)
+        return explain(Failure(), secrets)
 
 
 def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -134,13 +159,13 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         return 1
     there = f"{path} is valid" if path.exists() else f"there is no {path} here, so the defaults are used"
     screen.show(Finding("settings", FindingState.OK, "; ".join((there, *renamed))))
-    _begin_logging(None, secrets)
+    begin_logging(None, secrets)
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     folder = path.absolute().parent
     request = DoctorRequest(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-    return _run(reactor, examine(reactor, request), secrets, _INTERRUPTED)
+    return run_reactor(reactor, examine(reactor, request), secrets, _INTERRUPTED)
 
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -152,13 +177,13 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
         from assistant.config.settings import DEFAULT_FILE
         from assistant.surfaces.setup.run import Installation, install
 
-    _begin_logging(None, secrets)
+    begin_logging(None, secrets)
     path = (options.config or DEFAULT_FILE).absolute()
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     installation = Installation(path, os.environ, wall, secrets, page)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-    return _run(reactor, install(reactor, installation), secrets, _INTERRUPTED)
+    return run_reactor(reactor, install(reactor, installation), secrets, _INTERRUPTED)
 
 
 def _game(options: argparse.Namespace, _: Secrets) -> int:
@@ -223,65 +248,13 @@ def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Pla
         overrides = {"model": model, "assistant": character, "journal": journal}
         renamed: list[str] = []
         config = read_settings(options.config, overrides, renamed.append)
-        _begin_logging(options.log, secrets)
+        begin_logging(options.log, secrets)
         for sentence in renamed:  # the log begins only once the settings are known to be valid
             log_renamed(sentence)
         config = play(config, _folder(options), name_too=True)
     except OSError as error:
         raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
     return config, written.place, SettingsFile(options.config or DEFAULT_FILE, overrides)
-
-
-def _run(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:
-    """Run the reactor until `work` is over. Ctrl-C and SIGTERM cancel it and wait until it has ended.
-
-    `cancelled` is the exit status of work that was cancelled.
-    """
-    status = 1
-    leaving = False
-    over: Deferred[None] = Deferred()
-
-    def leave(running: Deferred[int]) -> Deferred[None]:
-        nonlocal leaving
-        leaving = True
-        running.cancel()
-        return over
-
-    def begin() -> None:
-        running = Deferred.fromCoroutine(work)
-        reactor.addSystemEventTrigger("before", "shutdown", leave, running)
-        running.addBoth(end)
-
-    def end(result: int | Failure) -> None:
-        nonlocal status
-        status = _explain(result, secrets, cancelled) if isinstance(result, Failure) else result
-        over.callback(None)
-        if not leaving:
-            reactor.stop()
-
-    reactor.callWhenRunning(begin)
-    reactor.run()
-    return status
-
-
-def _explain(failure: Failure, secrets: Secrets, cancelled: int = 0) -> int:
-    """Print a sentence about what ended the work, where one is due, and return the exit status."""
-    if failure.check(CancelledError):
-        return cancelled
-    if failure.check(BrokenPipeError):  # the reader of our output has left; Python's own last flush must not fail
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    print(complaint(secrets.scrub(failure.getErrorMessage())), file=sys.stderr)
-    if not failure.check(OSError):
-        print("This is a fault in mud-assistant; please report it with these lines:", file=sys.stderr)
-        print(secrets.scrub(failure.getTraceback()), end="", file=sys.stderr)
-    return 1
-
-
-def _begin_logging(path: Path | None, secrets: Secrets) -> None:
-    """Log to a file, without keys, or not at all: the terminal belongs to the conversation."""
-    observers = [redacting(textFileLogObserver(path.open("a", encoding="utf-8")), secrets)] if path else []
-    globalLogBeginner.beginLoggingTo(observers, discardBuffer=True, redirectStandardIO=False)
 
 
 #: The commands that need neither a conversation nor settings overridden by options.
@@ -292,6 +265,7 @@ _ALONE = {
     "game": _game,
     "character": _character,
     "serve": _serve,
+    "gateway": _gateway,
 }
 
 

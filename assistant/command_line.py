@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from assistant.starting import shadowed
 from assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
+from assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
+from assistant.surfaces.gateway.key_arguments import add_keys
 from assistant.surfaces.replay import LAST_RUNS
-from assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve
+from assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve, page_port
 
 if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
@@ -89,6 +91,7 @@ examples:
 {_SETUP_EXAMPLES}
 {_GAME_EXAMPLES}
 {SERVE_EXAMPLES}
+{GATEWAY_EXAMPLES}
 {CHARACTER_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
@@ -130,6 +133,7 @@ def parser() -> argparse.ArgumentParser:
     _add_setup(commands)
     _add_game(commands)
     _add_model(add_serve(commands))
+    _add_model(add_gateway(commands, add_keys, page_port))
     add_character(commands)
     return whole
 

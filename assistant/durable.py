@@ -1,10 +1,18 @@
-"""Writes files whole or not at all, and so that they are on disk afterwards. Everything here blocks, but briefly."""
+"""Writes files whole or not at all, so that they are on disk afterwards, and locks files. All of it blocks, briefly."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 
 def write_whole(path: Path, data: bytes, mode: int) -> None:
@@ -40,5 +48,22 @@ def sync(path: Path) -> None:
     number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(number)
+    finally:
+        os.close(number)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path` alone; wait while another process or thread holds it. Blocks. Raises OSError.
+
+    The system releases it when the process ends, however it ends. The file stays: deleting it would let in two.
+    """
+    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(number, msvcrt.LK_LOCK, 1)
+        else:
+            fcntl.flock(number, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(number)

@@ -26,6 +26,7 @@ from assistant.memory.remembering import Remember
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel
+from assistant.models.clients import ClientParts, client_of
 from assistant.models.embedding import EmbedderParts, embedder_of, vector_server
 from assistant.runtime.build import Dependencies
 from assistant.runtime.storage import JournalFile, MemoryFile, Storage
@@ -35,7 +36,7 @@ from assistant.service.host import Embodiment, Observers, ServiceConfig, Service
 from assistant.service.troubles import Lookout, Troubles
 from assistant.service.usage_store import UsageStore
 from assistant.web.shared import SharedWeb
-from llm import CallReports, Capabilities
+from llm import CallReports, Capabilities, UnifiedLLMClient
 from resilience import DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
 from resilience.background import in_daemon_thread
 from tools import Approvals, Registry
@@ -190,6 +191,13 @@ class SharedParts:
             self._hooks.left_out(self.scrub(why))
 
         return await self.chooser().choose_all(config.model, config.fallback, left_out)
+
+    def client(self, chosen: ChosenModel) -> UnifiedLLMClient:
+        """Return the client of a model outside any assistant."""
+        shared = ClientParts(
+            self.exchange, self.clock, self._capabilities, self.pipeline, self.config.wall, self.reports
+        )
+        return client_of(chosen, shared)
 
     def chooser(self, bound: BoundKeys | None = None) -> Chooser:
         """Return a chooser of models that sends keys as `bound` allows, else as was admitted."""

@@ -5,7 +5,7 @@ Closing ends work within a time limit: what does not end by then is abandoned, a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -84,6 +84,10 @@ class AssistantService:
     def open(self) -> None:
         """Begin to open the journal, and return at once. Assistants may be started from now on."""
         self.parts.open(self._launcher)
+
+    def launch(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
+        """Begin something that ends with the service. A failure is logged as `what`."""
+        self._launcher.launch(work, what)
 
     def start(self, embodiment: Embodiment, config: Config, entered: str = "") -> AssistantRunner:
         """Start an assistant, or restart it with these settings if it runs already.
@@ -171,8 +175,8 @@ class AssistantService:
         runners, parts = [*self.runners.values(), *self._ending.values()], self.parts
         tell_who_waits(runners, parts.approvals)
         await within(self.clock, ASSISTANTS_SECONDS, [runner.stop() for runner in runners], "stopping the assistants")
-        rest = [self.pipeline.write_ledger(), self._launcher.stop(), parts.exchange.close(), self.web.stop()]
-        rest += [close() for close in self.on_close]
+        rest = [close() for close in self.on_close]  # first: what ends here is still booked
+        rest += [self.pipeline.write_ledger(), self._launcher.stop(), parts.exchange.close(), self.web.stop()]
         await within(self.clock, REST_SECONDS / 2, rest, "ending connections")
         await within(self.clock, REST_SECONDS / 2, [parts.journal.close()], "closing the journal")
 
@@ -180,9 +184,9 @@ class AssistantService:
         """Stop everything and wait for all of it, however long it takes, as a program that ends for good may do."""
         for runner in [*self.runners.values(), *self._ending.values()]:
             await runner.stop()
-        await self.pipeline.write_ledger()
-        for close in self.on_close:
+        for close in tuple(self.on_close):
             await close()
+        await self.pipeline.write_ledger()
         await self.web.stop()
         await self._launcher.stop()
         await self.parts.journal.close()

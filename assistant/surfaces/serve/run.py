@@ -11,6 +11,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from assistant.errors import AssistantError, complaint
+from assistant.gateway.running import RunningGateway, ready
 from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.page.ports import Unavailable
 from assistant.page.reading.reader import JournalReader
@@ -62,6 +63,8 @@ async def _live(reactor: Any, options: ServeOptions, environment: Mapping[str, s
             return CANNOT_START
         trial = Trial(reactor, options.trial, service)
         page = open_page(reactor, service, trial, options.file, progress)
+        if options.trial.config.gateway.enabled:
+            await open_gateway(service, progress)
         try:
             models = await trial.start()
         except AssistantError as error:
@@ -112,6 +115,13 @@ def open_page(
     page = StandingPage(reactor, service, host, service.config.settings.page)
     _tell(page, progress)
     return page
+
+
+async def open_gateway(service: AssistantService, progress: Progress) -> None:
+    """Open the gateway beside the assistants, and say where it is. Raises GatewayNotOpened."""
+    gateway = RunningGateway(service, service.config.settings.gateway)
+    address = await gateway.open()
+    progress.note(ready(gateway, address))
 
 
 def with_port(options: TrialOptions, port: int | None) -> TrialOptions:

@@ -87,6 +87,8 @@ def open_service() -> None:
         opened = AssistantService(reactor, home, Random())  # noqa: S311  (jitter)
         opened.open()
         watch_service(opened)
+        if home.settings.gateway.enabled:
+            open_gateway(opened)
     except SettingsError as error:
         _Running.why_not = f"{error}; mend it, then reload the game"
         _log.error("no assistant can live: {why}", why=_Running.why_not)
@@ -98,6 +100,23 @@ def open_service() -> None:
     else:
         _Running.service = opened
         _Running.settling = opened.clock.callLater(AWAKE_SECONDS, settle_heap)
+
+
+def open_gateway(opened: AssistantService) -> None:
+    """Open the gateway once the journal is open. The log says where it is, or why there is none."""
+
+    async def work() -> None:
+        from assistant.gateway.running import GatewayNotOpened, RunningGateway  # most games have none
+
+        await opened.parts.ready()
+        gateway = RunningGateway(opened, opened.config.settings.gateway)
+        try:
+            await gateway.open()
+        except GatewayNotOpened as error:
+            _log.error("there is no gateway: {why}", why=str(error))
+            await gateway.close()
+
+    opened.launch(work(), "opening the gateway")
 
 
 async def close_service() -> None:

@@ -140,8 +140,9 @@ def match_name(text: str, names: Iterable[str], what: str) -> str:
     if exact := [name for name in known if name.casefold() == wanted]:
         return exact[0]
     found = [name for name in known if wanted and name.casefold().startswith(wanted)]
-    if len(found) == 1:
-        return found[0]
+    shortest = min(found, key=len, default="")
+    if found and all(name == shortest or name.startswith(f"{shortest}-") for name in found):
+        return shortest  # the others are variants of it, to be typed with their hyphen
     if found:
         raise CommandRefused(f"'{cut(text)}' is the beginning of {join_names(found[:_LISTED])}: type more of it.")
     raise CommandRefused(f"There is no {what} '{cut(text)}'. There are: {join_names(known[:_LISTED])}.")

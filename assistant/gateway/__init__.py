@@ -1,0 +1,1 @@
+"""Lets other programs use the models of this process. Read `site.py` first."""

@@ -1,0 +1,247 @@
+"""Answers one request for a model, in the dialect of the client: forwarded where the provider speaks the same one.
+
+    same dialect on both sides     forwarded     the client's bytes, with three edits; see `llm/forwarding.py`
+    any other                      translated    read into neutral values, asked, and rendered again
+
+Each model of a chain is asked in the way that fits it, and the next one only while the client has nothing of an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.gateway.http.calls import ClientResponse
+from assistant.gateway.models import OfferedChain
+from assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
+from llm import Link, LLMError, ModelChain, StreamBroken
+from llm.client import UnifiedLLMClient
+from llm.dialects.dialect import AnswerHead, AskedCall, Dialect
+from llm.dialects.failures import RequestRefused, failure_of, unsupported
+from llm.dialects.rendering import AnswerRenderer
+from llm.errors import LLMDeadlineExceeded, ProtocolError
+from llm.forwarding import NotForwardable, RawRequest, amended_fields, forward
+from llm.messages import JSONObject, Message, Role
+from llm.providers.provider import LLMProvider
+from llm.request import HOPS_HEADER, CallOptions, merge
+from llm.response import Usage
+from resilience import Caller, Deadline, ResilienceError
+
+#: Tells which fields of a request were left out or changed.
+AMENDED_HEADER = b"x-mud-assistant-amended"
+_JSON = b"application/json"
+_USUAL = CallOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request for an answer of a model. `hops` are the gateways it has passed, this one included."""
+
+    id: str
+    dialect: Dialect
+    body: bytes
+    parsed: JSONObject
+    headers: Mapping[str, str]
+    offered: OfferedChain
+    caller: Caller
+    created: int
+    hops: int = 1
+    #: Headers of the response: the request's id, and the state of the client's key.
+    more_headers: Headers = ()
+
+    @property
+    def answer_id(self) -> str:
+        """The id of the answer, to which each dialect adds a prefix of its own."""
+        return self.id.removeprefix("req_")
+
+    @property
+    def streams(self) -> bool:
+        """Whether the client wants a stream."""
+        return self.dialect.wants_stream(self.parsed)
+
+
+class ModelAnswer:
+    """The answer to one request. `answer` is called once."""
+
+    def __init__(self, request: ModelRequest, response: ClientResponse, chain: ModelChain, clock: IReactorTime) -> None:
+        self._request = request
+        self._response = response
+        self._chain = chain
+        self._clock = clock
+        self._asked: AskedCall | None = None
+        self._way = ""
+        self._client: UnifiedLLMClient | None = None
+        self._usage = Usage()
+        self._stream: AnswerStream | None = None
+        self._renderer: AnswerRenderer | None = None
+        #: Whether the client has a part of the answer itself, after which no other model is asked.
+        self._has_part = False
+
+    async def answer(self, seconds: float) -> None:
+        """Ask the models and send the answer. `seconds` is how long nothing may come.
+
+        Raises LLMError and RequestRefused while the client has nothing yet: it then gets a status of its own. An error
+        after that is told in the stream. Cancelling closes the connection to the provider.
+        """
+        deadline = Deadline.after(self._clock, seconds, seconds * 10)
+        try:
+            await self._chain.first(self._ask, deadline, lambda: self._has_part)
+        except (LLMError, RequestRefused) as error:
+            if self._stream is None or not self._stream.has_begun:
+                raise
+            self._fail(error)
+        finally:
+            if self._stream is not None:
+                self._stream.stop()
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """Return what the log says of the answer, without any of its words."""
+        return {
+            "way": self._way,
+            "model": self._request.offered.name,
+            "input_tokens": self._usage.input_tokens,
+            "output_tokens": self._usage.output_tokens,
+            "amended": self._amended,
+        }
+
+    async def _ask(self, link: Link, share: Deadline) -> None:
+        """Ask one model of the chain, in the way that fits it."""
+        client = self._client = link.client
+        is_opened = self._stream is not None and self._stream.is_opened  # for a model that was translated
+        if client.provider.name in self._request.dialect.providers and not is_opened:
+            try:
+                await self._forward(client, share)
+            except NotForwardable:
+                pass
+            else:
+                return
+        await self._translate(link, share)
+
+    async def _forward(self, client: UnifiedLLMClient, deadline: Deadline) -> None:
+        request = self._request
+        self._way = "forwarded"
+        raw = RawRequest(request.body, request.parsed, request.headers, {HOPS_HEADER: str(request.hops)})
+        stream = self._open_raw() if request.streams else None
+
+        def hand_on(piece: bytes) -> Deferred[None] | None:
+            self._has_part = True
+            assert stream is not None
+            return stream.write(piece)
+
+        answer = await forward(
+            client, raw, None if stream is None else hand_on, caller=request.caller, deadline=deadline
+        )
+        self._usage = answer.usage
+        if stream is not None and (answer.body is None or stream.has_begun):
+            stream.finish(answer.body or b"")
+        else:
+            self._send_whole(answer.body or b"")
+
+    async def _translate(self, link: Link, deadline: Deadline) -> None:
+        request = self._request
+        self._way = "translated"
+        asked = self._asked = self._asked or request.dialect.read(request.parsed, request.headers)
+        _check_turns(asked.messages, link.client.provider)
+        renderer, stream = self._open_rendered(asked, link.client.provider)
+        listener = None if stream is None else RenderingListener(renderer, stream)
+        try:
+            response = await link.client.chat_completion(
+                asked.messages,
+                asked.tools,
+                asked.tool_choice,
+                deadline=deadline,
+                caller=request.caller,
+                listener=listener,
+                **_options(link.options, asked.options, request.hops),
+            )
+        finally:
+            self._has_part = renderer.has_content
+        self._usage = response.usage
+        if stream is not None:
+            stream.finish(renderer.finish(response))
+        else:
+            self._send_whole(renderer.whole(response))
+
+    def _open_raw(self) -> AnswerStream:
+        """Prepare a stream that comes from the provider as it is. Only signs of life and an error are rendered."""
+        asked = AskedCall(self._request.offered.name, True, (), body=self._request.parsed)
+        head = AnswerHead(self._request.answer_id, self._request.created, 0)
+        renderer = self._renderer = self._request.dialect.renderer(asked, head)
+        self._stream = self._stream_of(renderer.ping, bytes)
+        return self._stream
+
+    def _open_rendered(self, asked: AskedCall, provider: LLMProvider) -> tuple[AnswerRenderer, AnswerStream | None]:
+        """Prepare an answer that is rendered here, and its stream if the client wants one.
+
+        A stream that was opened, with a sign of life while a model before this one was asked, goes on.
+        """
+        if self._renderer is not None and self._stream is not None and self._stream.is_opened:
+            return self._renderer, self._stream
+        head = AnswerHead(self._request.answer_id, self._request.created, provider.count_tokens(asked.messages))
+        renderer = self._renderer = self._request.dialect.renderer(asked, head)
+        stream = self._stream = self._stream_of(renderer.ping, renderer.begin) if asked.streams else None
+        return renderer, stream
+
+    def _stream_of(self, ping: Callable[[], bytes], opening: Callable[[], bytes]) -> AnswerStream:
+        if self._stream is not None:
+            self._stream.stop()
+        return AnswerStream(self._response, self._clock, self._stream_headers, ping, opening)
+
+    def _fail(self, error: LLMError | RequestRefused) -> None:
+        """End a stream that has begun with the error, unless the provider has said in it what is wrong."""
+        assert self._stream is not None
+        assert self._renderer is not None
+        if self._way == "forwarded" and self._has_part and _was_told(error):
+            self._stream.finish()
+            return
+        failure = error.failure if isinstance(error, RequestRefused) else failure_of(error, self._clock.seconds())
+        self._stream.fail(self._renderer.fail(failure), self._request.dialect.between_events)
+
+    def _send_whole(self, body: bytes) -> None:
+        length = (b"content-length", str(len(body)).encode())
+        self._response.start(HTTP_OK, [(b"content-type", _JSON), length, *self._answer_headers()])
+        self._response.write(body)
+        self._response.finish()
+
+    def _stream_headers(self) -> Headers:
+        stream_type = (b"content-type", self._request.dialect.stream_type)
+        return [stream_type, (b"cache-control", b"no-cache"), *self._answer_headers()]
+
+    def _answer_headers(self) -> Headers:
+        amended = self._amended
+        return [*self._request.more_headers, *([(AMENDED_HEADER, amended.encode())] if amended else [])]
+
+    @property
+    def _amended(self) -> str:
+        """The fields of the request that were changed, because the model is known to refuse them."""
+        overrides = self._client.record.overrides if self._client is not None else ()
+        return ",".join(amended_fields(self._request.parsed, overrides))
+
+
+def _was_told(error: LLMError | RequestRefused) -> bool:
+    """Tell whether the provider itself said what is wrong, in what was passed on. It cannot say that it fell silent."""
+    last = error.__cause__ if isinstance(error.__cause__, LLMError) else error
+    is_ours = isinstance(last, StreamBroken | ProtocolError | LLMDeadlineExceeded | RequestRefused)
+    return not is_ours and not isinstance(last.__cause__, ResilienceError)
+
+
+def _check_turns(messages: Sequence[Message], provider: LLMProvider) -> None:
+    """Raise RequestRefused for a turn that the model should continue, where its server would begin a new one."""
+    if messages[-1].role is Role.ASSISTANT and not provider.continues_turns:
+        said = "messages: the last one is the assistant's, and the model behind this name cannot continue it"
+        raise unsupported(said, "messages")
+
+
+def _options(link: Mapping[str, Any], asked: CallOptions, hops: int) -> dict[str, Any]:
+    """Return the options of a call: those of the model's settings, where the client says nothing else."""
+    given = {name: getattr(asked, name) for name in CallOptions.__dataclass_fields__}
+    said = {name: value for name, value in given.items() if value != getattr(_USUAL, name)}
+    options = {**link, **said}
+    options["extra_params"] = merge(link.get("extra_params", {}), asked.extra_params)
+    options["hops"] = hops
+    return options

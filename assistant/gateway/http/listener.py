@@ -1,0 +1,224 @@
+"""READ FIRST: listens, and gives each request to the handler. No request is logged: it could hold a secret."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any, cast
+
+from twisted.internet.address import IPv4Address, IPv6Address
+from twisted.internet.defer import CancelledError, Deferred, DeferredList, maybeDeferred
+from twisted.internet.interfaces import IAddress, IListeningPort, IReactorTime
+from twisted.internet.protocol import ServerFactory
+from twisted.logger import Logger
+from twisted.python.failure import Failure as Reason
+from twisted.web.http import Request
+
+from assistant.gateway.http.bodies import BodyReader, HeldBytes, overloaded
+from assistant.gateway.http.calls import ClientGone, ClientRequest, Handler, ResponseHeaders
+from assistant.gateway.http.channel import GatewayChannel, ReceivedRequest, Serving
+from assistant.gateway.http.guards import HeadGuard, RequestHead
+from assistant.gateway.http.response import RequestResponse
+from assistant.gateway.http.sending import add_own_headers, render_whole
+from llm.dialects.failures import Failure, FailureKind, RequestRefused
+from resilience.coroutines import CoroutineRunner
+
+#: Seconds in which answers that wait to be sent may still go out when the listener closes.
+CLOSING_SECONDS = 1.0
+_STOPS = Failure(FailureKind.OVERLOADED, "the gateway stops", retry_after=1.0)
+_FAILED = Failure(FailureKind.INTERNAL, "the gateway failed; its log says why")
+
+_log = Logger()
+
+
+class GatewayListener:
+    """Listens on one port. Call `start` once, and `close` before the process ends.
+
+    `reactor` opens the port. `clock` times everything. `new_id` makes the id of a request, of ASCII without spaces.
+    `bodies` is not closed with the listener.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        guard: HeadGuard,
+        bodies: BodyReader,
+        reactor: Any,  # Any: the reactor has no one interface for connections
+        *,
+        clock: IReactorTime,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._handler = handler
+        self._bodies = bodies
+        self._reactor = reactor
+        self._clock = clock
+        self._new_id = new_id
+        #: The requests that are being answered, each with what fires when that is over.
+        self._answering: dict[CoroutineRunner, Deferred[None]] = {}
+        #: The connections, each with what fires when it has ended.
+        self._connections: dict[GatewayChannel, Deferred[None]] = {}
+        self._port: IListeningPort | None = None
+        self._serving = Serving(clock, guard, HeldBytes(), self._render_refusal, self._begin, self._forget)
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
+
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of all bodies that are held now."""
+        return self._serving.held.held
+
+    def __len__(self) -> int:
+        """Return how many requests are being answered."""
+        return len(self._answering)
+
+    def start(self, port: int, interface: str = "127.0.0.1") -> IPv4Address | IPv6Address:
+        """Listen and return the address; port 0 takes a free one. Raises twisted's CannotListenError."""
+        factory = _ConnectionFactory(self._connect)
+        self._port = cast("IListeningPort", self._reactor.listenTCP(port, factory, interface=interface))
+        return cast("IPv4Address | IPv6Address", self._port.getHost())
+
+    def close(self) -> Deferred[None]:
+        """Cancel what is being answered, and close every connection.
+
+        Fires when the handlers have ended and the connections are closed; those that a client keeps open are cut after
+        a second.
+        """
+        return Deferred.fromCoroutine(self._close())
+
+    async def _close(self) -> None:
+        port, self._port = self._port, None
+        if port is not None:
+            await maybeDeferred(port.stopListening)
+        for channel in list(self._connections):
+            channel.end()
+        answering = DeferredList(list(self._answering.values()))
+        for runner in list(self._answering):
+            runner.cancel()
+        await answering
+        cut = self._clock.callLater(CLOSING_SECONDS, self._cut)
+        try:
+            await DeferredList(list(self._connections.values()))
+        finally:
+            if cut.active():
+                cut.cancel()
+
+    def _cut(self) -> None:
+        for channel in list(self._connections):
+            channel.abort()
+
+    def _connect(self) -> GatewayChannel:
+        channel = GatewayChannel(self._serving)
+        self._connections[channel] = Deferred()
+        return channel
+
+    def _forget(self, channel: GatewayChannel) -> None:
+        self._connections.pop(channel).callback(None)
+
+    def _begin(self, request: ReceivedRequest) -> None:
+        request_id = self._new_id()
+        response = RequestResponse(request, request_id)
+        runner = CoroutineRunner(self._serve(request, request_id, response))
+        over = self._answering[runner] = Deferred[None]()
+
+        def end(result: object) -> None:
+            del self._answering[runner]
+            if isinstance(result, Reason) and not result.check(CancelledError):
+                _log_error(result.value, request_id)
+                response.abort()
+            over.callback(None)
+
+        def leave() -> None:
+            response.is_over = True
+            runner.cancel()
+
+        runner.start(end)
+        if not response.is_over:
+            request.on_gone = leave
+
+    async def _serve(self, request: ReceivedRequest, request_id: str, response: RequestResponse) -> None:
+        """Answer a request in any case, but for a client that has left."""
+        try:
+            asked = await self._read(request, request_id)
+            await self._handler.handle(asked, response)
+            if not response.is_over:
+                _log.error("a request of the gateway was not answered (request {id})", id=request_id)
+                self._tell(request.head, response, _FAILED)
+        except CancelledError:
+            self._tell(request.head, response, _STOPS)
+            raise
+        except ClientGone:
+            response.abort()
+        except RequestRefused as refused:
+            self._tell(request.head, response, refused.failure)
+        except Exception as error:  # noqa: BLE001  (whatever it is, the client needs an answer)
+            _log_error(error, request_id)
+            self._tell(request.head, response, _FAILED)
+
+    async def _read(self, request: ReceivedRequest, request_id: str) -> ClientRequest:
+        head, sent = request.head, request.take_body()
+        body = await self._bodies.inflated(head.encoding, sent)
+        if not request.hold(max(0, len(body) - len(sent))):
+            raise overloaded()
+        return ClientRequest(
+            id=request_id,
+            method=head.method,
+            path=head.path,
+            query=head.query,
+            headers=head.headers,
+            body=body,
+            credential=head.credential,
+            address=str(getattr(request.client, "host", "?")),
+        )
+
+    def _tell(self, head: RequestHead, response: RequestResponse, failure: Failure) -> None:
+        """Tell a failure, or cut an answer that has begun."""
+        if response.is_started:
+            response.abort()
+        elif not response.is_over:
+            response.send(*self._refusal(head, failure))
+
+    def _render_refusal(self, failure: Failure, head: RequestHead | None) -> bytes:
+        status, said, body = self._refusal(head, failure)
+        is_head = head is not None and head.method == "HEAD"
+        return render_whole(status, add_own_headers(said, self._new_id(), closes=True), body, is_head=is_head)
+
+    def _refusal(self, head: RequestHead | None, failure: Failure) -> tuple[int, ResponseHeaders, bytes]:
+        path, headers = (head.path, head.headers) if head else ("", {})
+        try:
+            return self._handler.refuse(path, headers, failure)
+        except Exception as error:  # noqa: BLE001  (it is synchronous; a client without an answer would wait)
+            _log_error(error, "")
+            return FailureKind.INTERNAL.status, [], b""
+
+
+class _ConnectionFactory(ServerFactory):
+    """Makes the connections. It writes no log."""
+
+    noisy = False
+
+    def __init__(self, connect: Callable[[], GatewayChannel]) -> None:
+        self._connect = connect
+
+    # Twisted's channel is a Protocol at run time.
+    def buildProtocol(self, addr: IAddress | None) -> Any:
+        """Return what serves a new connection."""
+        channel = self._connect()
+        channel.factory = self
+        return channel
+
+    def log(self, request: Request) -> None:
+        """Write nothing."""
+
+
+def _log_error(error: BaseException | None, request_id: str) -> None:
+    """Log what failed and where. The message is left out: it may hold what a client or a provider sent."""
+    at = traceback.extract_tb(error.__traceback__ if error else None)[-1:]
+    _log.error(
+        "a request of the gateway failed: {kind} at {place} (request {id})",
+        kind=type(error).__name__,
+        place=", ".join(f"{frame.filename}:{frame.lineno}" for frame in at),
+        id=request_id,
+    )

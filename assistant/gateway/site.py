@@ -1,0 +1,273 @@
+"""READ FIRST: puts the gateway together, and leads each request to what answers it.
+
+    POST /v1/messages              Anthropic's Messages       GET  /v1/models, /v1/models/NAME
+         /v1/messages/count_tokens                            POST /api/chat, /api/show      Ollama
+         /v1/chat/completions      Chat Completions           GET  /api/tags, /api/ps, /api/version
+         /v1/responses             OpenAI's Responses         GET  /                         "Ollama is running"
+
+Each path works without /v1 as well. A request passes the guards of `http/`, then its key is looked at, then its model;
+`answering.py` does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+from twisted.internet.defer import DeferredSemaphore
+from twisted.logger import Logger
+
+from assistant.config.gateway import GatewayConfig
+from assistant.config.schema import BudgetConfig
+from assistant.gateway.answering import ModelAnswer, ModelRequest
+from assistant.gateway.counting import count_tokens
+from assistant.gateway.http.bodies import BodyReader
+from assistant.gateway.http.calls import ClientRequest, ClientResponse
+from assistant.gateway.keys import Admission, KeyRing, limit_headers
+from assistant.gateway.models import GatewayModels
+from assistant.gateway.streaming import HTTP_OK, Headers
+from assistant.loop.spending import total_account
+from llm import LLMError
+from llm.dialects.chat.dialect import ChatDialect
+from llm.dialects.dialect import Dialect
+from llm.dialects.failures import Failure, FailureKind, RequestRefused, failure_of, invalid
+from llm.dialects.messages.dialect import MessagesDialect
+from llm.dialects.ollama.dialect import OllamaDialect
+from llm.dialects.responses.dialect import ResponsesDialect
+from llm.messages import JSONObject
+from llm.request import HOPS_HEADER
+from resilience import Caller, HttpExchange
+
+#: The most gateways that a call may pass.
+MAX_HOPS = 3
+#: Begins the name under which calls of a key take turns with those of others.
+KEY_CALLER = "key:"
+_MESSAGES, _CHAT, _RESPONSES, _OLLAMA = MessagesDialect(), ChatDialect(), ResponsesDialect(), OllamaDialect()
+#: The dialects by the paths at which a model is asked.
+ASKED_AT: Mapping[str, Dialect] = {
+    "/messages": _MESSAGES,
+    "/chat/completions": _CHAT,
+    "/responses": _RESPONSES,
+    "/api/chat": _OLLAMA,
+}
+_PATHS = ("/v1/messages", "/v1/chat/completions", "/v1/responses", "/api/chat")
+#: What Ollama says there; its clients look for it.
+_GREETING = b"Ollama is running"
+_log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayParts:
+    """What the gateway works with."""
+
+    models: GatewayModels
+    keys: KeyRing
+    exchange: HttpExchange
+    bodies: BodyReader
+    config: GatewayConfig
+    budget: BudgetConfig
+    #: The reactor, as clock. Any: no single interface of it covers what is needed.
+    reactor: Any
+    wall: Callable[[], float]
+    scrub: Callable[[str], str]
+
+
+class Gateway:
+    """The handler of every request that has passed the guards."""
+
+    def __init__(self, parts: GatewayParts) -> None:
+        self._parts = parts
+
+    async def handle(self, request: ClientRequest, response: ClientResponse) -> None:
+        """Answer one request. Raises RequestRefused, which is told to the client. Cancelled when the client leaves."""
+        try:
+            await self._route(request, response)
+        except LLMError as error:
+            _log.warn("{id}: {why}", log_event="gateway", id=request.id, why=self._parts.scrub(str(error)))
+            raise RequestRefused(failure_of(error, self._parts.reactor.seconds())) from None
+
+    def refuse(self, path: str, headers: Mapping[str, str], failure: Failure) -> tuple[int, Headers, bytes]:
+        """Return the status, the headers and the body that tell why a request is not answered."""
+        status, body = dialect_of(path, headers).error_body(failure)
+        encoded = orjson.dumps(body)
+        told = [(b"content-type", b"application/json"), (b"content-length", str(len(encoded)).encode())]
+        if failure.retry_after is not None:
+            told.append((b"retry-after", str(max(1, round(failure.retry_after))).encode()))
+        if not failure.should_retry:
+            told.append((b"x-should-retry", b"false"))
+        return status, told, encoded
+
+    async def _route(self, request: ClientRequest, response: ClientResponse) -> None:
+        path, method = short(request.path), request.method
+        if path in {"", "/", "/api/version"} and method in {"GET", "HEAD"}:
+            _send_greeting(path, response)
+        elif path in ASKED_AT and method == "POST":
+            await self._ask(ASKED_AT[path], request, response)
+        elif path == "/messages/count_tokens" and method == "POST":
+            await self._with_model(_MESSAGES, request, response, partial(self._count, response))
+        elif path in {*ASKED_AT, "/messages/count_tokens"}:
+            raise RequestRefused(Failure(FailureKind.METHOD, "send it as POST", should_retry=False))
+        elif method in {"GET", "HEAD"} or path == "/api/show":
+            await self._describe(path, request, response)
+        else:
+            raise _nothing_at(request.path)
+
+    async def _ask(self, dialect: Dialect, request: ClientRequest, response: ClientResponse) -> None:
+        """Answer a request for a model."""
+
+        async def answer(asked: ModelRequest) -> None:
+            chain = await self._parts.models.chain(asked.offered)
+            async with _Place(asked.offered.places):
+                answering = ModelAnswer(asked, response, chain, self._parts.reactor)
+                began = self._parts.reactor.seconds()
+                try:
+                    await answering.answer(self._parts.config.call_seconds)
+                finally:
+                    seconds = self._parts.reactor.seconds() - began
+                    _log.info(
+                        "{id}: {model} for {who}, {way}, {seconds:.2f} s", log_event="gateway", id=request.id,
+                        who=asked.caller.name, seconds=seconds, **answering.summary,
+                    )  # fmt: skip
+
+        await self._with_model(dialect, request, response, answer)
+
+    async def _with_model(
+        self,
+        dialect: Dialect,
+        request: ClientRequest,
+        response: ClientResponse,
+        work: Callable[[ModelRequest], Awaitable[None]],
+    ) -> None:
+        """Admit the request, find its model, and do the work. The place of the key is given back at the end."""
+        parts = self._parts
+        hops = _hops(request.headers)
+        parsed = await parts.bodies.json(request.body)
+        model = parsed.get("model")
+        if not isinstance(model, str) or not model:
+            raise invalid("model is missing: name one of those that GET /v1/models lists", "model")
+        admission = parts.keys.admit(request.credential, "", request.address)
+        try:
+            offered = parts.models.find(model, admission.may_use)
+            caller = Caller(
+                f"{KEY_CALLER}{admission.name}",
+                is_urgent=False,
+                accounts=(total_account(parts.budget), *admission.accounts),
+            )
+            limits = [(name.encode(), value.encode()) for name, value in limit_headers(admission, dialect.name)]
+            await work(
+                ModelRequest(
+                    request.id,
+                    dialect,
+                    request.body,
+                    parsed,
+                    request.headers,
+                    offered,
+                    caller,
+                    int(parts.wall()),
+                    hops,
+                    limits,
+                )
+            )
+        finally:
+            admission.release()
+
+    async def _count(self, response: ClientResponse, asked: ModelRequest) -> None:
+        """Answer how many tokens a request has."""
+        chain = await self._parts.models.chain(asked.offered)
+        tokens = await count_tokens(asked, chain.links[0].client, self._parts.exchange)
+        send_json(response, {"input_tokens": tokens}, asked.more_headers)
+
+    async def _describe(self, path: str, request: ClientRequest, response: ClientResponse) -> None:
+        """Answer a question about the models there are."""
+        parts = self._parts
+        admission = parts.keys.admit(request.credential, "", request.address)
+        try:
+            body = await self._description(path, request, admission)
+        finally:
+            admission.release()
+        send_json(response, body)
+
+    async def _description(self, path: str, request: ClientRequest, admission: Admission) -> JSONObject:
+        models, allowed = self._parts.models, admission.may_use
+        dialect = dialect_of(request.path, request.headers)
+        if path == "/models":
+            return dialect.models_body(models.offered(allowed))
+        if path.startswith("/models/"):
+            return dialect.model_body(models.described(unquote(path.removeprefix("/models/")), allowed))
+        if path == "/api/tags":
+            return _OLLAMA.models_body(models.offered(allowed))
+        if path == "/api/ps":
+            return {"models": []}
+        if path == "/api/show" and request.method == "POST":
+            parsed = await self._parts.bodies.json(request.body)
+            name = parsed.get("model") or parsed.get("name")
+            return _OLLAMA.model_body(models.described(str(name or ""), allowed))
+        raise _nothing_at(request.path)
+
+
+def short(path: str) -> str:
+    """Return the path without the /v1 that clients may leave out."""
+    return path.removeprefix("/v1") if path == "/v1" or path.startswith("/v1/") else path
+
+
+def dialect_of(path: str, headers: Mapping[str, str]) -> Dialect:
+    """Return the dialect in which a client at this path reads."""
+    path = short(path)
+    if path in ASKED_AT:
+        return ASKED_AT[path]
+    if path.startswith("/api/"):
+        return _OLLAMA
+    return _MESSAGES if path.startswith("/messages") or "anthropic-version" in headers else _CHAT
+
+
+def send_json(response: ClientResponse, body: JSONObject, more: Headers = ()) -> None:
+    """Send a whole response."""
+    encoded = orjson.dumps(body)
+    length = (b"content-length", str(len(encoded)).encode())
+    response.start(HTTP_OK, [(b"content-type", b"application/json"), length, *more])
+    response.write(encoded)
+    response.finish()
+
+
+def _send_greeting(path: str, response: ClientResponse) -> None:
+    """Answer what clients ask to see whether anything is there."""
+    if path == "/api/version":
+        send_json(response, {"version": version("mud-assistant")})
+        return
+    response.start(HTTP_OK, [(b"content-type", b"text/plain"), (b"content-length", str(len(_GREETING)).encode())])
+    response.write(_GREETING)
+    response.finish()
+
+
+def _hops(headers: Mapping[str, str]) -> int:
+    """Return how many gateways a request has passed, this one included. Raises RequestRefused for too many."""
+    said = headers.get(HOPS_HEADER, "0")
+    hops = int(said) + 1 if said.isascii() and said.isdigit() and len(said) <= len(str(MAX_HOPS)) else MAX_HOPS + 1
+    if hops > MAX_HOPS:
+        raise invalid(f"this call has passed {MAX_HOPS} gateways: does one of them ask itself?", HOPS_HEADER)
+    return hops
+
+
+def _nothing_at(path: str) -> RequestRefused:
+    said = (
+        f"there is nothing at {path[:200]}; clients ask at /v1/messages, /v1/chat/completions, /v1/responses, /api/chat"
+    )
+    return RequestRefused(Failure(FailureKind.NOT_FOUND, said, should_retry=False))
+
+
+class _Place:
+    """A place among the calls that may be under way to one server. Cancelling ends the waiting."""
+
+    def __init__(self, places: DeferredSemaphore) -> None:
+        self._places = places
+
+    async def __aenter__(self) -> None:
+        await self._places.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._places.release()

@@ -1,0 +1,134 @@
+"""Runs the command `mud-assistant gateway keys`: makes, lists, shows and revokes the keys of programs."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from assistant.config.schema import Config
+from assistant.config.settings import DEFAULT_FILE, read_settings
+from assistant.gateway.keys.store import KeyStore, StoredKeys, key_store
+from assistant.gateway.keys.virtual_key import IN_FLIGHT, PER_SECOND, KeyLimits, VirtualKey
+from assistant.gateway.keys.wording import limits_text, made_text, state_text
+from assistant.journal.sqlite.reading import CannotRead, open_for_reading
+from assistant.loop.spending import KEY_ACCOUNT
+from assistant.page.reading.money import day_of, read_usage
+from assistant.service.usage_store import UsageRow
+from resilience import Allowance, Amount
+
+_DAY_SECONDS, _HOUR_SECONDS = 86_400, 3600
+
+
+@dataclass(frozen=True, slots=True)
+class KeysOptions:
+    """The options of the command line. `limits` are those of a key that is made."""
+
+    action: str
+    name: str = ""
+    limits: KeyLimits = field(default_factory=KeyLimits)
+    config: Path | None = None
+
+
+def keys_options(options: argparse.Namespace) -> KeysOptions:
+    """Return what was parsed."""
+    if options.action != "add":
+        return KeysOptions(options.action, getattr(options, "name", ""), config=options.config)
+    limits = KeyLimits(
+        options.models,
+        Allowance(options.calls_per_day, options.tokens_per_day, options.money_per_day),
+        Allowance(options.calls_per_month, options.tokens_per_month, options.money_per_month),
+        options.at_once or IN_FLIGHT,
+        options.per_second or PER_SECOND,
+        options.expires,
+        options.note,
+    )
+    return KeysOptions("add", options.name, limits, options.config)
+
+
+def run_keys(options: KeysOptions, tell: Callable[[str], None], wall: float) -> int:
+    """Do what the options say and return the exit status. `tell` shows a text; `wall` is in seconds since 1970.
+
+    Raises AssistantError. Blocks.
+    """
+    config = read_settings(options.config, {})
+    folder = (options.config or DEFAULT_FILE).absolute().parent
+    store = key_store(config.gateway, folder)
+    match options.action:
+        case "add":
+            _add(store, options, config, tell, wall)
+        case "list":
+            tell(_list(store.load(), store.path, wall))
+        case "show":
+            key = store.load().named(options.name)
+            tell(f"{_facts(key, wall)}\n{_usage(key.name, config, folder, wall)}")
+        case "revoke":
+            was_open = store.revoke(options.name, wall)
+            tell(
+                f"The key {options.name} was revoked: it is not taken any more, by a gateway that runs within a second."
+                if was_open
+                else f"The key {options.name} was revoked before."
+            )
+    return 0
+
+
+def _add(store: KeyStore, options: KeysOptions, config: Config, tell: Callable[[str], None], wall: float) -> None:
+    secret = store.add(options.name, options.limits, wall, secrets.token_bytes)
+    tell(f"The key {options.name} was made ({limits_text(options.limits)}). Its secret is shown only now:\n")
+    tell(f"  {secret}\n")
+    tell("Programs send it as `Authorization: Bearer SECRET` or `x-api-key: SECRET`.")
+    offered = config.gateway.models
+    if offered and (unknown := [model for model in options.limits.models if model not in offered]):
+        tell(f"[gateway.models] of the settings has no {', '.join(unknown)}; it has: {', '.join(offered)}.")
+
+
+def _list(stored: StoredKeys, path: Path, wall: float) -> str:
+    if not stored.keys:
+        return f"There are no keys in {path}: programs on this machine may use the gateway without one."
+    rows = [(key.name, state_text(key, wall), limits_text(key.limits), key.limits.note) for key in stored.keys]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _facts(key: VirtualKey, wall: float) -> str:
+    lines = [f"{key.name}: {state_text(key, wall)}, {made_text(key)}", f"  may: {limits_text(key.limits)}"]
+    if key.limits.note:
+        lines.append(f"  note: {key.limits.note}")
+    return "\n".join(lines)
+
+
+def _usage(name: str, config: Config, folder: Path, wall: float) -> str:
+    """Return what a key used today and in this month, by the journal of the settings. Raises CannotRead."""
+    today = day_of(int((wall + config.budget.utc_offset_hours * _HOUR_SECONDS) // _DAY_SECONDS))
+    if not config.journal.file:
+        return "  used: not known, because nothing is kept on disk (journal.file of the settings)"
+    path = folder / config.journal.file
+    if not path.exists():
+        return "  used: nothing yet"
+    rows = [row for row in _rows(path, today, wall) if row.account == f"{KEY_ACCOUNT}{name}"]
+    day = sum((_amount(row) for row in rows if row.day == today), Amount())
+    month = sum((_amount(row) for row in rows), Amount())
+    return f"  used today: {_amount_text(day)}\n  used in {today:%Y-%m}: {_amount_text(month)}"
+
+
+def _rows(path: Path, today: date, wall: float) -> list[UsageRow]:
+    with open_for_reading(path, wall) as journal:
+        try:
+            return read_usage(journal.db, today.replace(day=1), today)
+        except sqlite3.Error as error:
+            raise CannotRead(f"{path}: what was used cannot be read ({error})") from error
+
+
+def _amount(row: UsageRow) -> Amount:
+    return Amount(row.calls, row.tokens, row.money)
+
+
+def _amount_text(amount: Amount) -> str:
+    return f"{amount.calls} calls, {amount.tokens} tokens, {amount.money:.4f} money"
