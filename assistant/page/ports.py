@@ -19,6 +19,7 @@ from assistant.page.values.actions import (
 )
 from assistant.page.values.assistants import AssistantDetail, Overview, SettingLine
 from assistant.page.values.common import VisitorRole
+from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
 from tools import Principal
@@ -216,7 +217,7 @@ class Desk(Protocol):
         ...
 
     def usage(self, who: Visitor, by: str, since: str, until: str) -> Awaitable[UsageAnswer]:
-        """Return what was spent, by day, assistant, player or model; empty dates mean the present month."""
+        """Return what was spent, by day, assistant, player, model or key; empty dates mean the present month."""
         ...
 
     def doctor(self, who: Visitor, assistant: str) -> Awaitable[Sequence[FindingView]]:
@@ -275,6 +276,18 @@ class Desk(Protocol):
 
     def forget_player(self, who: Visitor, player: str) -> Awaitable[ActionDone]:
         """Delete what every assistant keeps of a player."""
+        ...
+
+    def gateway_keys(self, who: Visitor) -> Awaitable[Sequence[GatewayKeyView]]:
+        """Return the keys of programs that use the gateway, with what each used."""
+        ...
+
+    def add_gateway_key(self, who: Visitor, new: NewGatewayKey) -> Awaitable[GatewayKeyMade]:
+        """Make a key; its secret is in what is returned, and nowhere else."""
+        ...
+
+    def revoke_gateway_key(self, who: Visitor, name: str) -> Awaitable[ActionDone]:
+        """Let a key not be taken any more."""
         ...
 
     def health(self) -> Awaitable[Mapping[str, bool]]:

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from assistant.errors import KeyReferenceError
+from assistant.gateway.keys import key_store
 from assistant.keys.reference import resolve_key
 from assistant.page import views
 from assistant.page.api.serving import api_routes
@@ -84,10 +85,12 @@ def make_site(
     circuits = CircuitLog(service.clock, service.config.wall, service.pipeline.servers)
     own = service.config.journal
     reader = JournalReader(wanted.journal or own, service.parts.reactor)
-    records = JournalRecords(reader, service, host.names, is_live=wanted.journal in {None, own})
+    is_live = wanted.journal in {None, own}
+    records = JournalRecords(reader, service, host.names, is_live=is_live)
     sources = Sources(
         service, host, records, version("mud-assistant"), service.config.wall,
         asked=asked.find, watchers=lambda: hub.streams, lag=lag.worst, circuits=circuits.spans,
+        keys=key_store(service.config.settings.gateway, service.config.folder) if is_live else None,
     )  # fmt: skip
     desk = Operations(sources)
     with_tokens = TokenDoor(door, service.clock)

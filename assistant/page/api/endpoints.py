@@ -25,6 +25,7 @@ from assistant.page.values.actions import (
 )
 from assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
 from assistant.page.values.common import Value, VisitorRole
+from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
 
@@ -77,6 +78,10 @@ async def _add_lore(desk: Desk, call: PageCall) -> Answer:
     return await desk.add_lore(call.visitor, call.parts["id"], new.title, new.keys, new.text)
 
 
+async def _add_key(desk: Desk, call: PageCall) -> Answer:
+    return await desk.add_gateway_key(call.visitor, parse_body(NewGatewayKey, call.json))
+
+
 def _number(call: PageCall) -> int:
     text = call.parts["number"]
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
@@ -92,7 +97,7 @@ def _query(call: PageCall, *known: str) -> list[str]:
 
 
 _O, _W = VisitorRole.OPERATOR, VisitorRole.OWNER
-_A, _P = "/api/v1/assistants/{id}", "/api/v1/approvals"
+_A, _P, _K = "/api/v1/assistants/{id}", "/api/v1/approvals", "/api/v1/gateway/keys"
 _RUN_QUERY = {
     "assistant": "the id of an assistant",
     "player": "the id of a player, or a part of a name",
@@ -107,7 +112,7 @@ _RUN_QUERY = {
 _USAGE_QUERY = {
     "from": "the first day, such as 2026-11-01",
     "to": "the last day",
-    "by": "day, assistant, player or model",
+    "by": "day, assistant, player, model or key",
 }
 
 ENDPOINTS = (
@@ -170,4 +175,10 @@ ENDPOINTS = (
              lambda desk, call: desk.player(call.visitor, call.parts["id"]), PlayerView),
     ApiEndpoint("POST", "/api/v1/players/{id}/forget", "Let all assistants forget a player",
              lambda desk, call: desk.forget_player(call.visitor, call.parts["id"]), ActionDone, needs=_W),
+    ApiEndpoint("GET", _K, "The keys of programs that use the gateway, and what each used",
+             lambda desk, call: desk.gateway_keys(call.visitor), GatewayKeyView, is_list=True, needs=_W),
+    ApiEndpoint("POST", _K, "Make a key; its secret is in the answer, and nowhere else", _add_key, GatewayKeyMade,
+             needs=_W, takes=NewGatewayKey),
+    ApiEndpoint("DELETE", f"{_K}/{{name}}", "Let a key not be taken any more",
+             lambda desk, call: desk.revoke_gateway_key(call.visitor, call.parts["name"]), ActionDone, needs=_W),
 )  # fmt: skip

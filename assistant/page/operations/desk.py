@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from assistant.page.operations import acting, deciding, runs, settings, status
+from assistant.page.operations import acting, deciding, gateway_keys, runs, settings, status
 from assistant.page.operations.sources import Sources, as_page_errors, check_role, log_reading, off_reactor
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.actions import (
@@ -25,6 +25,7 @@ from assistant.page.values.actions import (
 )
 from assistant.page.values.assistants import AssistantDetail, Overview, SettingLine
 from assistant.page.values.common import VisitorRole
+from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
 
@@ -93,7 +94,7 @@ class Operations:
             return self._scrub(deciding.revoke(self._sources, who, assistant, number))
 
     async def usage(self, who: Visitor, by: str, since: str, until: str) -> UsageAnswer:
-        """Return what was spent, by day, assistant, player or model; empty dates mean the present month."""
+        """Return what was spent, by day, assistant, player, model or key; empty dates mean the present month."""
         with self._for(who, _VIEWER):
             found = await self._sources.records.usage(by, since, until)
             return await off_reactor(self._sources.service, lambda: self._scrub(found))
@@ -171,6 +172,21 @@ class Operations:
         """Delete what every assistant that runs keeps of a player."""
         with self._for(who, _OWNER):
             return self._scrub(await acting.forget_player(self._sources, who, player))
+
+    async def gateway_keys(self, who: Visitor) -> Sequence[GatewayKeyView]:
+        """Return the keys of programs that use the gateway, with what each used."""
+        with self._for(who, _OWNER):
+            return [self._scrub(one) for one in await gateway_keys.keys(self._sources)]
+
+    async def add_gateway_key(self, who: Visitor, new: NewGatewayKey) -> GatewayKeyMade:
+        """Make a key; its secret is in what is returned, and nowhere else."""
+        with self._for(who, _OWNER):
+            return await gateway_keys.add(self._sources, who, new)
+
+    async def revoke_gateway_key(self, who: Visitor, name: str) -> ActionDone:
+        """Let a key not be taken any more."""
+        with self._for(who, _OWNER):
+            return self._scrub(await gateway_keys.revoke(self._sources, who, name))
 
     async def health(self) -> Mapping[str, bool]:
         """Return what is ready: "journal" can be written, a "model" can be reached."""

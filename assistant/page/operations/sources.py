@@ -11,6 +11,7 @@ from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
 from assistant.errors import AssistantError
+from assistant.gateway.keys import KeyStore
 from assistant.journal import JournalError
 from assistant.page.ports import (
     InvalidInput,
@@ -96,6 +97,8 @@ class Sources:
     lag: Callable[[], float | None] = lambda: None
     #: Returns how the circuits of servers were in the last hour.
     circuits: Callable[[], tuple[CircuitSpan, ...]] = tuple
+    #: The keys of the gateway; None where a journal is only looked at.
+    keys: KeyStore | None = None
     launcher: Launcher = field(default_factory=Launcher)
 
     def known(self) -> list[KnownAssistant]:

@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
-from assistant.loop.spending import TOTAL, AccountKind, kind_of_account
+from assistant.loop.spending import KEY_ACCOUNT, TOTAL, AccountKind, kind_of_account
 from assistant.page.ports import InvalidInput
 from assistant.page.values.common import Ceiling, Used
 from assistant.page.values.money import Pace, UsageRowView
 from assistant.service.usage_store import UsageRow
-from llm.client import MODEL_ACCOUNT
+from llm.sending import MODEL_ACCOUNT
 from resilience.budget.ledger import AccountState
 
 _EPOCH = date(1970, 1, 1)
@@ -26,7 +26,7 @@ _DAY_SECONDS, _HOUR_SECONDS = 86_400, 3600
 _MONEY_DIGITS = 12
 #: What is left of a day's total beside the accounts of a kind, and how that row is called.
 REST = ""
-REST_NAMES = {"assistant": "others", "player": "for no player", "model": "model not known"}
+REST_NAMES = {"assistant": "others", "player": "for no player", "model": "model not known", "key": "without a key"}
 
 
 def read_usage(db: sqlite3.Connection, since: date, until: date) -> list[UsageRow]:
@@ -54,7 +54,7 @@ def with_today(rows: Sequence[UsageRow], today: date, accounts: Iterable[Account
 
 
 def usage_rows(rows: Iterable[UsageRow], by: str, names: Mapping[str, str] | None = None) -> tuple[UsageRowView, ...]:
-    """Return what was spent each day in all, or by each assistant, player or model, as `by` says; the oldest day first.
+    """Return what was spent each day in all, or by each assistant, player, model or key: `by` says which. Oldest first.
 
     Within a day, who used most comes first. Their sums are those of the total: where the accounts of a kind have less,
     a row with the key REST has the difference, such as talk that no player asked for. `names` has names by ids.
@@ -65,9 +65,9 @@ def usage_rows(rows: Iterable[UsageRow], by: str, names: Mapping[str, str] | Non
     for row in rows:
         days[row.day].append(row)
     if by == "day":
-        return tuple(_view(day, by, day.isoformat(), day.isoformat(), _total(days[day])) for day in sorted(days))
+        return tuple(_view(day, by, day.isoformat(), day.isoformat(), total_of(days[day])) for day in sorted(days))
     if by not in REST_NAMES:
-        raise InvalidInput("by is day, assistant, player or model")
+        raise InvalidInput("by is day, assistant, player, model or key")
     shown: list[UsageRowView] = []
     for day in sorted(days):
         own = [row for row in days[day] if kind_of_account(row.account) == by]
@@ -75,14 +75,14 @@ def usage_rows(rows: Iterable[UsageRow], by: str, names: Mapping[str, str] | Non
         shown += [
             _view(day, by, key_of(row.account), names.get(row.account, key_of(row.account)), _used(row)) for row in own
         ]
-        rest = _difference(_total(days[day]), add_up(map(_used, own)))
+        rest = _difference(total_of(days[day]), add_up(map(_used, own)))
         if rest != Used():
             shown.append(_view(day, by, REST, REST_NAMES[by], rest))
     return tuple(shown)
 
 
 def total_of(rows: Iterable[UsageRow]) -> Used:
-    """Return what all assistants together spent on all of these days."""
+    """Return what all assistants, and all programs by their keys, spent on all of these days."""
     return add_up(_used(row) for row in rows if row.account == TOTAL)
 
 
@@ -140,18 +140,15 @@ def part_of_day(wall: float, utc_offset_hours: float, today: date) -> float:
 
 
 def key_of(account: str) -> str:
-    """Return the id that the page shows for an account: of a model, without what marks it as one."""
-    return account.removeprefix(MODEL_ACCOUNT)
+    """Return the id that the page shows for an account: of a model or key, without what marks it as one."""
+    mark = MODEL_ACCOUNT if account.startswith(MODEL_ACCOUNT) else KEY_ACCOUNT
+    return account.removeprefix(mark)
 
 
 def ids_in(rows: Iterable[UsageRow]) -> frozenset[str]:
     """Return the ids of the assistants and players in the rows, whose names are to be asked for."""
     people = {AccountKind.ASSISTANT, AccountKind.PLAYER}
     return frozenset(row.account for row in rows if kind_of_account(row.account) in people)
-
-
-def _total(rows: Iterable[UsageRow]) -> Used:
-    return add_up(_used(row) for row in rows if row.account == TOTAL)
 
 
 def _used(row: UsageRow) -> Used:

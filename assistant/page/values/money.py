@@ -1,4 +1,4 @@
-"""What was spent: rows by day, assistant, player and model, and the pace to the end of the month."""
+"""What was spent: rows by day, assistant, player, model and key, and the pace to the end of the month."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pace(Value):
 
 
 class UsageAnswer(Value):
-    """Rows from day `since` to day `until`, both included. `by` is day, assistant, player or model."""
+    """Rows from day `since` to day `until`, both included. `by` is day, assistant, player, model or key."""
 
     by: str
     since: str

@@ -21,6 +21,7 @@ from assistant.page.values.actions import (
 )
 from assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
 from assistant.page.values.common import Used, VisitorRole
+from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import Pace, UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
 from tools import Principal
@@ -81,6 +82,7 @@ class MemoryDesk:
     characters: dict[str, CharacterView] = field(default_factory=dict)
     previews: dict[str, LorePreview] = field(default_factory=dict)
     players: dict[str, PlayerView] = field(default_factory=dict)
+    key_values: list[GatewayKeyView] = field(default_factory=list)
     answers: dict[str, ActionDone] = field(default_factory=dict)
     done: list[tuple[object, ...]] = field(default_factory=list)
 
@@ -169,6 +171,16 @@ class MemoryDesk:
 
     async def forget_player(self, who: Visitor, player: str) -> ActionDone:
         return self._act(who, VisitorRole.OWNER, "forget_player", player)
+
+    async def gateway_keys(self, who: Visitor) -> Sequence[GatewayKeyView]:
+        return self.key_values
+
+    async def add_gateway_key(self, who: Visitor, new: NewGatewayKey) -> GatewayKeyMade:
+        done = self._act(who, VisitorRole.OWNER, "add_gateway_key", new)
+        return GatewayKeyMade(name=new.name, secret="mak_of_a_test", sentence=done.sentence)
+
+    async def revoke_gateway_key(self, who: Visitor, name: str) -> ActionDone:
+        return self._act(who, VisitorRole.OWNER, "revoke_gateway_key", name)
 
     async def health(self) -> Mapping[str, bool]:
         return {"journal": True, "model": True}

@@ -21,11 +21,12 @@ ID = "assistant%3A1"
 PAGES = (
     "/", f"/a/{ID}", f"/a/{ID}/character", "/live", "/runs", "/runs/run-1", "/approvals", "/money", "/settings",
     f"/settings?assistant={ID}", "/doctor", "/players/player%3A1",
+    "/money/keys",
 )  # fmt: skip
 READS = (
     "/overview", "/assistants", f"/assistants/{ID}", f"/assistants/{ID}/settings", "/settings",
     f"/assistants/{ID}/character", f"/assistants/{ID}/lore/preview?line=mill", "/runs", "/runs/run-1", "/approvals",
-    "/standing", "/usage", "/players/player%3A1", "/openapi.json",
+    "/standing", "/usage", "/players/player%3A1", "/gateway/keys", "/openapi.json",
 )  # fmt: skip
 #: A word that only a player and the character say.
 TOLD = "quagmire"

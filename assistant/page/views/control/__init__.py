@@ -1,12 +1,16 @@
-"""What an operator or owner decides and changes: approvals, money, doctor, settings, character, players."""
+"""What an operator or owner decides and changes: approvals, money, keys, doctor, settings, players."""
 
 from __future__ import annotations
 
 from assistant.page.http.call import Route
 from assistant.page.ports import Desk
-from assistant.page.views.control import approvals, character, doctor, money, player, settings
+from assistant.page.views.control import approvals, character, doctor, gateway_keys, money, player, settings
 
 
 def routes(desk: Desk) -> list[Route]:
     """Return the routes of these pages. Values last as long as the routes: what the doctor found is kept in memory."""
-    return [route for view in (approvals, character, doctor, money, player, settings) for route in view.routes(desk)]
+    return [
+        route
+        for view in (approvals, character, doctor, gateway_keys, money, player, settings)
+        for route in view.routes(desk)
+    ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk, PageError
-from assistant.page.values.common import Ceiling, Used
+from assistant.page.values.common import Ceiling, Used, VisitorRole
 from assistant.page.values.money import UsageAnswer
 from assistant.page.views.control.period import PERIODS, Period, period_from
 from assistant.page.views.control.usage_table import BY, usage_table
@@ -98,7 +98,12 @@ def money_page(call: PageCall, choice: MoneyChoice, answer: UsageAnswer, error: 
             f"From {answer.since} to {answer.until}, both included. A day begins at midnight of the time zone that is "
             f"set for budgets, UTC{answer.utc_offset_hours:+g} h."
         ),
-        actions=h("a", "Raw JSON", href=path_to(call, "api", "v1", "usage", **asked), class_="button link"),
+        actions=[
+            h("a", "Gateway keys", href=path_to(call, "money", "keys"), class_="button plain")
+            if call.visitor.role.may(VisitorRole.OWNER)
+            else None,
+            h("a", "Raw JSON", href=path_to(call, "api", "v1", "usage", **asked), class_="button link"),
+        ],
     )
 
 

@@ -14,7 +14,7 @@ from assistant.page.views.formats import money, number, percent
 from assistant.page.views.parts import TableColumn, TableRow, link, table
 
 #: What usage can be grouped by, and what one of each is called.
-BY = {"day": "Day", "assistant": "Assistant", "player": "Player", "model": "Model"}
+BY = {"day": "Day", "assistant": "Assistant", "player": "Player", "model": "Model", "key": "Key"}
 #: The most rows that are shown; the rest is in the total and in the raw JSON.
 _MOST = 200
 

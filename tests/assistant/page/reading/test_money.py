@@ -78,7 +78,7 @@ async def test_a_change_of_the_offset_loses_and_doubles_nothing(tmp_path: Path, 
     rows = rows_of(path)
     everything = Used(calls=49, tokens=4900, money=4.0)
     assert total_of(rows) == everything
-    for by in ("day", "assistant", "player", "model"):
+    for by in ("day", "assistant", "player", "model", "key"):
         assert sums(rows, by) == everything
     by_model: dict[str, float] = {}
     for row in usage_rows(rows, "model"):
@@ -127,7 +127,7 @@ def test_rows_are_named_and_sorted_and_what_no_account_has_is_shown_as_the_rest(
     ]
     assert told("model") == [("01", "", "model not known", 3.0), ("02", "openai/gpt", "openai/gpt", 1.0)]
     assert ids_in(ROWS) == {SAGE, MIRA, ANN}
-    with pytest.raises(InvalidInput, match="day, assistant, player or model"):
+    with pytest.raises(InvalidInput, match="day, assistant, player, model or key"):
         usage_rows(ROWS, "hour")
 
 
@@ -171,3 +171,23 @@ def test_the_part_of_a_day_goes_by_the_offset() -> None:
     assert part_of_day(EVENING, 8.0, date(2026, 3, 30)) == pytest.approx(4 / 24)
     assert part_of_day(EVENING - 2 * DAY, 0.0, today) == 0.0
     assert day_of(number_of_day(today)) == today
+
+
+def test_what_programs_use_by_their_keys_is_shown_as_a_part_of_the_total() -> None:
+    first, second = date(2026, 11, 1), date(2026, 11, 2)
+    rows = [
+        UsageRow(first, TOTAL, 3, 30, 4.0), UsageRow(first, SAGE, 1, 10, 1.0), UsageRow(first, SMALL, 3, 30, 4.0),
+        UsageRow(first, "key:laptop", 2, 20, 3.0),
+        UsageRow(second, TOTAL, 1, 10, 0.5), UsageRow(second, "key:school", 1, 10, 0.5),
+    ]  # fmt: skip
+    assert [(row.day[-2:], row.key, row.name, row.used.money) for row in usage_rows(rows, "key")] == [
+        ("01", "laptop", "laptop", 3.0),
+        ("01", "", "without a key", 1.0),
+        ("02", "school", "school", 0.5),
+    ]
+    assert [(row.name, row.used.money) for row in usage_rows(rows, "assistant", {SAGE: "Sage"})] == [
+        ("Sage", 1.0),
+        ("others", 3.0),
+        ("others", 0.5),
+    ]
+    assert sums(rows, "player") == sums(rows, "key") == total_of(rows)

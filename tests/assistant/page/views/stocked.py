@@ -17,6 +17,7 @@ def usage(by: str, word: Word = same) -> UsageAnswer:
         "assistant": NAMES,
         "player": ("Mira", "Tobin of the Long Marsh", "Ysolde"),
         "model": ("qwen3:8b", "claude-haiku", "gpt-5-mini", "a-long-model-name:instruct-q4_K_M"),
+        "key": ("laptop", "school"),
     }[by]
     rows = tuple(
         UsageRowView(
@@ -147,7 +148,7 @@ def stocked(word: Word = same) -> MemoryDesk:
         run_page=RunPage(runs=tuple(summary(number, word) for number in range(24)), next="run-976", is_partial=True),
         run_views={"run-999": one_run(word)},
         approval_values=approvals(word),
-        usage_values={by: usage(by, word) for by in ("day", "assistant", "player", "model")},
+        usage_values={by: usage(by, word) for by in ("day", "assistant", "player", "model", "key")},
         finding_values=[FindingView(check=word(a), state=b, sentence=word(c)) for a, b, c in findings],
         setting_values={"": settings(word), "assistant:12": settings(word)},
         characters={"assistant:12": who},
