@@ -71,6 +71,7 @@ class _Checks:
         for number, model in enumerate((config.model, *config.fallback)):
             place = f"fallback[{number - 1}]" if number else "model"
             await ModelChecks(place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner).run()
+        await self._gateway(bound)
         await self._vectors(bound)
         await self._journal()
         await self._telemetry(bound)
@@ -80,6 +81,22 @@ class _Checks:
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._runner, self._request.page, make).run()
         return 0 if self._runner.all_is_well else SOMETHING_WRONG
+
+    async def _gateway(self, bound: BoundKeys) -> None:
+        request = self._request
+        config = request.config.gateway
+        for name, offered in config.models.items():
+            for number, model in enumerate(offered.chain):
+                place = f"gateway.models.{name}" + (f".fallback[{number - 1}]" if number else "")
+                await ModelChecks(
+                    place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner
+                ).run()
+        if config.enabled or config.models:
+            from assistant.checks.gateway import given_keys, who_may_ask  # noqa: PLC0415  (only where it is used)
+
+            for check, work in (("gateway keys", given_keys), ("gateway", who_may_ask)):
+                look = partial(work, config, request.folder)
+                await self._runner.check(check, LOOK_SECONDS, partial(self._off, look))
 
     async def _vectors(self, bound: BoundKeys) -> None:
         if (memory := self._request.config.memory).vectors == "off":
