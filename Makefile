@@ -9,6 +9,7 @@
 #   make test-evennia ARGS="-k reload"    only those that need Evennia
 #   make bench       measure it beside its peers, under 3 minutes; bench-full takes longer
 #   make bench ARGS="--only calls --json figures.jsonl"
+#   make test-clients    real clients before the gateway: docs/gateway.md; ARGS="--only codex" tries one. Needs npm
 #   make lock        renew the hash-pinned lock files
 #
 # PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
@@ -20,6 +21,7 @@ OLDEST := .venv-oldest
 NEWER := .venv-newer
 BENCH := .venv-bench
 GAME := .venv-game
+CLIENTS := .venv-clients
 ARGS ?=
 # One worker process more than the cores this process may use, since many tests wait; eight at most. One that has no
 # tests left takes from another.
@@ -31,7 +33,8 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 
 # Tests of pure functions over text and bytes, of machines that take of Twisted only its Clock, of files on disk: once is
 # enough.
-PURE := */llm/fallback/* */llm/loose_json/* */llm/providers/test_recorded*
+PURE := */llm/fallback/* */llm/loose_json/* */llm/providers/test_recorded* */llm/dialects/*
+PURE += */llm/providers/responses/test_recorded* */llm/providers/responses/test_responses_stream* */assistant/gateway/keys/test_store*
 PURE += */resilience/admission/test_breaker* */resilience/test_simulated* */assistant/keys/test_redaction*
 PURE += */resilience/budget/test_ledger* */resilience/budget/test_writer*
 PURE += */assistant/journal/repair/test_damage* */assistant/journal/test_codec* */assistant/journal/tables/test_memories* */assistant/memory/test_history* */assistant/surfaces/setup/* */assistant/config/test_toml_edit*
@@ -45,10 +48,10 @@ PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tool
 # Whole processes, and attacks on what has no Twisted in it: once is enough as well.
 PURE += */crash/test_kills* */crash/test_budget_kills* */crash/test_memory_kills* */tests/policy/*
 
-.PHONY: help trial game test test-evennia check bench bench-full lock clean
+.PHONY: help trial game test test-evennia test-clients check bench bench-full lock clean
 
 help:
-	@sed -n '1,14s/^# \{0,1\}//p' Makefile
+	@sed -n '1,15s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
@@ -82,6 +85,10 @@ endif
 .PHONY: test-newer
 test-newer: $(NEWER)/.dev
 	$(NEWER)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/evennia/live tests/evennia $(ARGS)
+
+# Aider asks for older packages than the others. No package of npm runs a program of its own while it is installed.
+test-clients: $(VENV)/.dev $(CLIENTS)/.clients $(CLIENTS)-aider/.clients tests/clients/node/node_modules/.clients
+	$(VENV)/bin/python -m tests.clients $(ARGS)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -121,8 +128,21 @@ $(BENCH)/.bench: benchmarks/requirements-peers.txt pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(BENCH) benchmarks/requirements-peers.txt 1>&2
 	@touch $@
 
+# Programs that ask models, and nothing of the product.
+$(CLIENTS)/.clients: tests/clients/requirements.txt
+	@scripts/setup.sh "$(PYTHON)" $(CLIENTS) $< --alone 1>&2
+	@touch $@
+
+$(CLIENTS)-aider/.clients: tests/clients/requirements-aider.txt
+	@scripts/setup.sh "$(PYTHON)" $(CLIENTS)-aider $< --alone 1>&2
+	@touch $@
+
+tests/clients/node/node_modules/.clients: tests/clients/node/package-lock.json
+	@cd tests/clients/node && npm ci --no-audit --no-fund --ignore-scripts 1>&2
+	@touch $@
+
 lock:
 	@scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

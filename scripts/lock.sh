@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Renews the five lock files: pinned versions with hashes, for every platform, and no addresses. Needs uv.
+# Renews the lock files: pinned versions with hashes, for every platform, and no addresses. Needs uv and npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
     uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
         --no-annotate --no-header "$@"
 }
-build=$(mktemp) oldest=$(mktemp)
-trap 'rm -f "$build" "$oldest"' EXIT
+build=$(mktemp) oldest=$(mktemp) node=$(mktemp -d)
+trap 'rm -rf "$build" "$oldest" "$node"' EXIT
 echo 'setuptools>=77' >"$build" # pyproject's build system, installed beside the rest: no download while building
 compile pyproject.toml "$build" --extra embedded --extra web -o requirements.lock
 compile pyproject.toml "$build" --extra embedded --extra web --extra metrics --extra otel --extra dev -c requirements.lock -o requirements-dev.lock
@@ -17,3 +17,17 @@ compile pyproject.toml "$build" --extra embedded --extra web --extra evennia -c 
 compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements.lock -o benchmarks/requirements-peers.txt
 # treq asks for `twisted[tls]`, which pip before 23.3 takes for another package than a pinned `twisted`.
 sed -i 's/^twisted==/twisted[tls]==/' requirements*.lock benchmarks/requirements-peers.txt
+compile tests/clients/requirements.in -o tests/clients/requirements.txt
+compile tests/clients/requirements-aider.in -o tests/clients/requirements-aider.txt
+# In an empty folder: npm leaves out what is not installed where something is.
+cp tests/clients/node/package.json "$node"
+(cd "$node" && npm install --package-lock-only --no-audit --no-fund)
+# Where a package was found, and who takes donations for it, is not ours to pin.
+node --input-type=module - "$node/package-lock.json" tests/clients/node/package-lock.json <<'END'
+import { readFileSync, writeFileSync } from "node:fs";
+const [from, to] = process.argv.slice(2);
+const lock = JSON.parse(readFileSync(from, "utf8"));
+for (const entry of Object.values(lock.packages)) for (const field of ["resolved", "funding"]) delete entry[field];
+lock.name = lock.packages[""].name;
+writeFileSync(to, `${JSON.stringify(lock, null, 2)}\n`);
+END

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes a virtual environment with exactly the packages of a lock file, and this project in it, in place.
-# usage: setup.sh PYTHON FOLDER LOCK
+# Makes a virtual environment with exactly the packages of a lock file, and this project in it, in place; with --alone
+# without this project.
+# usage: setup.sh PYTHON FOLDER LOCK [--alone]
 set -euo pipefail
-python=$1 folder=$2 lock=$3
+python=$1 folder=$2 lock=$3 alone=${4:-}
 
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "mud-assistant needs Python 3.11 or later; $python is $("$python" --version 2>&1 || echo 'not there')." >&2
@@ -14,9 +15,9 @@ echo "Setting up $folder from $lock ..."
 if command -v uv >/dev/null; then
     [ -x "$folder/bin/python" ] || uv venv --quiet --seed --python "$python" "$folder"
     uv pip install --quiet --python "$folder/bin/python" --require-hashes -r "$lock"
-    uv pip install --quiet --python "$folder/bin/python" --no-deps --no-build-isolation -e .
+    [ -n "$alone" ] || uv pip install --quiet --python "$folder/bin/python" --no-deps --no-build-isolation -e .
 else
     [ -x "$folder/bin/python" ] || "$python" -m venv "$folder"
     "$folder/bin/python" -m pip install --quiet --require-hashes -r "$lock"
-    "$folder/bin/python" -m pip install --quiet --no-deps --no-build-isolation -e .
+    [ -n "$alone" ] || "$folder/bin/python" -m pip install --quiet --no-deps --no-build-isolation -e .
 fi
