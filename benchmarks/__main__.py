@@ -30,6 +30,9 @@ SECTIONS = {
     "startup": "goal 13: import and start-up time",
     "latency": "a word to the request on the wire; the first sentence against the end of the stream",
     "load": "200 assistants, 20 events a second and a burst of 1,000; good and bad models",
+    "gateway": "the gateway: CPU of a request, forwarded and translated, beside nginx, bare Twisted, litellm's proxy",
+    "gateway_crowd": "200 streams through the gateway, and what assistants feel of 64 clients beside them",
+    "gateway_endurance": "what 1,500 requests of the gateway with every fault leave behind, 100,000 with --full",
     "leak": "what thousands of ticks leave behind",
     "endurance": "what 2,000 calls with every fault leave behind, 100,000 with --full",
 }

@@ -14,7 +14,8 @@ Chat Completions, Anthropic and Ollama, told apart by the end of the path. What 
     /arrivals     (GET) the monotonic times at which requests arrived, and forgets them
     /prompts      (GET) the bodies since `/prompts` was asked last, for a look at their prefixes
 
-It ends by itself after SECONDS, and when its parent closes its standard input.
+A "~" stands for "=" where an address may not hold one. It
+ends by itself after SECONDS, and when its parent closes its standard input.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from benchmarks.canned import call_deltas, chat_document, chat_stream, chunk, head, telling
+from benchmarks.canned import MODEL, call_deltas, chat_document, chat_stream, chunk, head, telling
 from benchmarks.canned_others import anthropic_document, anthropic_stream, ollama_document, ollama_stream
 from benchmarks.canned_shapes import Shape, shape_of
 
@@ -72,7 +73,7 @@ class Seen:
 def wish_of(path: str) -> Wish:
     """The wish in a path."""
     dialect = "anthropic" if path.endswith("/messages") else "ollama" if path.endswith("/api/chat") else "chat"
-    parts = path.split("/")
+    parts = path.replace("~", "=").split("/")
     numbers = {name: float(value) for name, _, value in (part.partition("=") for part in parts) if value}
     return Wish(dialect, frozenset(part for part in parts if "=" not in part), numbers)
 
@@ -139,6 +140,8 @@ class Stub(asyncio.Protocol):
 
     def _answer(self, path: str, body: bytes) -> None:
         wish = wish_of(path)
+        if path.endswith("/models"):
+            return self._tell({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         if "arrivals" in wish.words or "prompts" in wish.words:
             return self._told(wish)
         self._seen.arrivals.append(time.monotonic())  # noqa: TID251  (composition root)
@@ -176,6 +179,9 @@ class Stub(asyncio.Protocol):
             self._seen.bodies = []
         else:
             told, self._seen.arrivals = self._seen.arrivals, []
+        self._tell(told)
+
+    def _tell(self, told: object) -> None:
         data = json.dumps(told).encode()
         self._transport.write(head(200, "application/json", len(data)) + data)
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from assistant.journal import codec
+from assistant.journal import SqliteJournal, codec
 from benchmarks.village import ENDLESS, House, Tenant, Village, past
 from llm.testing import Call, FakeChat, Reply, serve
 from resilience import Account, Allowance, Amount, Ledger
@@ -19,9 +19,9 @@ LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
 SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 QUESTION = "What is that on the desk?"
 #: What somebody waits for: the event taken, the run opened, the answer and the result of the step that looks, of the
-#: one that says something the answer, the intent and the result, and the run closed. And of the search in the memories:
-#: what is new to the index, the index, which says when it begins, and what was found.
-WAITED_FOR = 1 + 1 + 2 + 3 + 1 + (1 + 2 + 1)
+#: one that says something the answer, the intent and the result, and the run closed. And of the search in the memories
+#: what was found: the threads of the journal and of the index pass it to one another.
+WAITED_FOR = 1 + 1 + 2 + 3 + 1 + 1
 
 
 class WokenReactor(CountingReactor):
@@ -80,11 +80,24 @@ async def test_a_run_wakes_the_reactor_only_for_what_is_waited_for(tmp_path: Pat
 
 async def test_a_run_writes_each_record_once_and_looks_at_no_number_in_it(tmp_path: Path) -> None:
     async with journalled(tmp_path, 2) as (house, _):
+        journal = house.assistant.context.journal
+        assert isinstance(journal, SqliteJournal)
+        read = journal.lease.store.read
         with calls_of(codec.Codec.encode, codec._is_finite) as calls:
+            saw = sys.getprofile()
+            await read(lambda _: sys.setprofile(saw))
             await house.ask(QUESTION)
-        # The event; an answer, an intent and a result for each call; three entries of the stream.
-        assert calls["encode"] == 1 + 2 * 3 + 3
+            await read(lambda _: sys.setprofile(None))
+        # The event; an answer, an intent and a result for each call; three entries of the stream; the outcome.
+        assert calls["encode"] == 1 + 2 * 3 + 3 + 1
         assert calls["_is_finite"] == 0
+
+
+async def test_a_run_makes_no_record_on_the_reactors_thread(tmp_path: Path) -> None:
+    async with journalled(tmp_path, 2) as (house, _):
+        with calls_of(codec.Codec.encode) as calls:
+            await house.ask(QUESTION)
+        assert calls["encode"] == 0
 
 
 def test_a_call_without_a_limit_makes_no_amounts() -> None:
