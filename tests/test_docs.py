@@ -12,6 +12,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from assistant.config.gateway import GatewayConfig, GatewayModelConfig
 from assistant.config.schema import AssistantConfig, Config, ModelConfig
 from assistant.config.sections import MemoryConfig, PageConfig
 from assistant.config.telemetry import TelemetryConfig
@@ -37,6 +38,9 @@ def test_the_settings_page_shows_every_setting_with_a_value_it_takes() -> None:
     assert set(shown["memory"]) == set(MemoryConfig.model_fields)
     assert set(shown["page"]) == set(PageConfig.model_fields)
     assert set(shown["telemetry"]) == set(TelemetryConfig.model_fields)
+    assert set(shown["gateway"]) == set(GatewayConfig.model_fields)
+    own = set(GatewayModelConfig.model_fields) - set(ModelConfig.model_fields)
+    assert own <= set(shown["gateway"]["models"]["small"]) <= set(GatewayModelConfig.model_fields)
 
 
 def test_the_settings_on_the_page_about_failures_are_taken() -> None:

@@ -144,7 +144,7 @@ class ContextTrust:
     #: Finds the words of a text that are known from private talk alone, and not from what is answered now.
     private_words: Callable[[str], frozenset[str]] = _nobody
     #: What lowered `min_level` to each level during the run itself.
-    _why: dict[int, str] = field(default_factory=dict)
+    _why: dict[int, Callable[[], str]] = field(default_factory=dict)
 
     def read(self, label: Label) -> None:
         """Note that the model sees a text with this label from now on."""
@@ -155,13 +155,13 @@ class ContextTrust:
         """Note that the model sees a text with this audience from now on."""
         self.audience = common(self.audience, audience)
 
-    def lower(self, authority: int, why: str = "") -> None:
-        """Note that the model sees a text of this level from now on; `why` names it."""
-        if why:
+    def lower(self, authority: int, why: Callable[[], str] = str) -> None:
+        """Note that the model sees a text of this level from now on; `why` names it when somebody asks."""
+        if why is not str:
             self._why.setdefault(authority, why)
         self.min_level = min(self.min_level, authority)
 
     def because(self) -> str:
         """Name who or what the lowest level comes from; empty when that is not known."""
         before = self.look_up(self.min_level) if self.look_up is not None else ""
-        return "; ".join(filter(None, (before, self._why.get(self.min_level, ""))))
+        return "; ".join(filter(None, (before, self._why.get(self.min_level, str)())))

@@ -88,6 +88,8 @@ class LoreScanner:
 
         `lines` are in the order in which they were perceived; as many as the book says are searched, and the `scene`.
         """
+        if not self.lorebook.entries:
+            return Activated()
         heard = [*lines[max(0, len(lines) - self.lorebook.scan_depth) :], scene]
         matched: dict[_Key, None] = {}
         self._find(heard, matched)

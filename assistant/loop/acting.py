@@ -27,6 +27,8 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
 
     Of a call that was begun early, only the rest is run. The stream shows it as one whole call.
     """
+    if run.early.is_remark(answer.response):
+        keep_said(context, run)
     calls, message = answer.calls, answer.response.message
     if not message.tool_calls:
         calls = _calls_of_text(context, run, answer)
@@ -118,7 +120,7 @@ async def carry_out(
 
 
 def keep_said(context: RunContext, run: Run) -> None:
-    """Append speech that was begun early to the stream, when the rest of the answer never came."""
+    """Append speech that was begun early to the stream, when no rest of it comes."""
     if (said := run.early.said) is not None:
         run.early.said = None
         authority = said.executed.authority

@@ -69,20 +69,25 @@ class FirstSentence(ActingListener):
         """Whether a sentence is spoken, or being spoken."""
         return self._speaking is not None and not self._refused
 
-    def begins(self, *, text_is_answer: bool) -> None:
+    def begins(self, *, text_is_answer: bool, as_text: bool = False) -> None:
         """Forget what was heard. Only one sentence is tried, in whichever attempt it comes."""
         self._over = self._speaking is not None or self._has_sources
         self._text = "" if text_is_answer and self._text_speaks() else None
+        self._remark = ""
         self._call: _FirstCall | None = None
         self._looked = 0
 
     def __call__(self, event: StreamEvent) -> None:
         """Hear one event."""
+        if self._remark and not self._over and not (isinstance(event, TextDelta) and event.is_commentary):
+            self._end_commentary()
         if self._over:
             return
         match event:
             case CallDelta():
                 self._hear_call(event)
+            case TextDelta(text, is_commentary=True):
+                self._hear_commentary(text)
             case TextDelta(text) if self._text is not None:
                 is_first, self._text = not self._text, self._text + text
                 words = self._text.lstrip()
@@ -106,6 +111,19 @@ class FirstSentence(ActingListener):
                 await self._speaking
             except CancelledError:
                 return
+
+    def _hear_commentary(self, text: str) -> None:
+        """Hear a piece of what the model says on its way to the answer. That is speech whatever comes after it."""
+        if self._text or self._call is not None or not self._text_speaks():
+            return
+        self._remark += text
+        if not _LABELLED.match(words := self._remark.lstrip()):
+            self._consider(words)
+
+    def _end_commentary(self) -> None:
+        """Hear that the commentary is whole: its last sentence ends where it ends."""
+        self._hear_commentary("\n")
+        self._remark, self._looked = "", 0
 
     def _hear_call(self, piece: CallDelta) -> None:
         """Hear a piece of a call. Only the first call counts, and only what it says in its one argument."""

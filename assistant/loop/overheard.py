@@ -27,11 +27,11 @@ class Overheard(ActingListener):
         """Whether the inner listener did something. Being watched is nothing that must be taken back."""
         return self._inner is not None and self._inner.acted
 
-    def begins(self, *, text_is_answer: bool) -> None:
+    def begins(self, *, text_is_answer: bool, as_text: bool = False) -> None:
         """Note that an attempt begins."""
         self._watchers.begins(self._me, self._run_id, self._step)
         if self._inner is not None:
-            self._inner.begins(text_is_answer=text_is_answer)
+            self._inner.begins(text_is_answer=text_is_answer, as_text=as_text)
 
     def __call__(self, event: StreamEvent) -> Deferred[None] | None:
         """Tell the watchers of one piece, and pass it on."""

@@ -85,6 +85,10 @@ class EarlySpeech:
         """Note that a sentence was said, or may have been heard."""
         self.state, self.said = Early.BEGINNING, said
 
+    def is_remark(self, response: LLMResponse) -> bool:
+        """Tell whether what was said early is a remark on the way to this answer, and so no part of it."""
+        return self.said is not None and self.said.sentence in response.reasoning
+
     def go_on(self, calls: tuple[ToolCall, ...], past: Past, text: str) -> Rest:
         """Return what is left to do of the whole answer. `text` is the text beside its calls."""
         assert self.said is not None

@@ -14,8 +14,8 @@ from enum import StrEnum
 
 from assistant.config.schema import AllowanceConfig, BudgetConfig
 from assistant.events.outcome import Limit
-from llm.client import MODEL_ACCOUNT
 from llm.response import Usage
+from llm.sending import MODEL_ACCOUNT
 from resilience import Account, Allowance, Caller, Deadline
 from tools import Kind, Principal
 
@@ -29,6 +29,8 @@ TOTAL = "all assistants"
 _ASSISTANT = "assistant:"
 #: The kinds of principal that have a player's account: another assistant pays for itself, and things pay nothing.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
+#: Begins the account of a virtual key of the gateway.
+KEY_ACCOUNT = "key:"
 _MINUTE = 60.0
 #: The limit that a player who asks too often has reached.
 A_MINUTE = "answers in a minute"
@@ -41,6 +43,7 @@ class AccountKind(StrEnum):
     ASSISTANT = "assistant"
     PLAYER = "player"
     MODEL = "model"
+    KEY = "key"
 
 
 def kind_of_account(name: str) -> AccountKind:
@@ -49,6 +52,8 @@ def kind_of_account(name: str) -> AccountKind:
         return AccountKind.TOTAL
     if name.startswith(MODEL_ACCOUNT):
         return AccountKind.MODEL
+    if name.startswith(KEY_ACCOUNT):
+        return AccountKind.KEY
     return AccountKind.ASSISTANT if name.startswith(_ASSISTANT) else AccountKind.PLAYER
 
 
@@ -128,7 +133,7 @@ class Billing:
         budget = budget or BudgetConfig()
         self._minutes = minutes
         self._per_minute = budget.player_per_minute
-        self._total = Account(TOTAL, _allowance(budget.total))
+        self._total = total_account(budget)
         self._assistant = _allowance(budget.assistant)
         self._player = _allowance(budget.player)
 
@@ -168,6 +173,11 @@ class MinuteCounts:
             return times[-most] + _MINUTE - now
         times.append(now)
         return 0.0
+
+
+def total_account(budget: BudgetConfig) -> Account:
+    """Return the account of everything that this process asks models for."""
+    return Account(TOTAL, _allowance(budget.total))
 
 
 def _allowance(config: AllowanceConfig) -> Allowance:

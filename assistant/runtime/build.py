@@ -32,14 +32,14 @@ from assistant.memory.history import History
 from assistant.memory.rights import Rights
 from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from assistant.models.chosen import ChosenModel, call_options
+from assistant.models.clients import ClientParts, client_of
 from assistant.runtime.character import Assistant, OnFailure
 from assistant.runtime.fronts import fronts_of
 from assistant.runtime.sleeping import Sleep
 from assistant.runtime.storage import Storage
 from assistant.runtime.warming import Warmer
-from llm import CallReports, Capabilities, Link, Message, ModelChain, UnifiedLLMClient
-from llm.response import Prices
-from resilience import HttpExchange, Launcher, Pipeline, RetryConfig
+from llm import CallReports, Capabilities, Link, Message, ModelChain
+from resilience import HttpExchange, Launcher, Pipeline
 from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
 from tools.context import Following, no_http
 from tools.web.fetch.seen import SeenUrls
@@ -268,19 +268,8 @@ def _compactor(context: RunContext) -> Compactor:
 def _link(chosen: ChosenModel, around: Dependencies) -> Link:
     """Return one model with its client and its call options, as its settings say."""
     config = chosen.config
-    client = UnifiedLLMClient(
-        chosen.provider,
-        around.exchange,
-        around.clock,
-        capabilities=around.capabilities,
-        limits=chosen.limits,
-        prices=Prices(**config.prices.model_dump()) if config.prices else None,
-        wall=around.wall,
-        pipeline=around.pipeline,
-        retry=RetryConfig(max_attempts=config.max_attempts),
-        upstream=chosen.upstream,
-        is_local=chosen.is_local,
-        reread_key=chosen.reread_key,
-        reports=around.reports,
+    shared = ClientParts(
+        around.exchange, around.clock, around.capabilities, around.pipeline, around.wall, around.reports
     )
-    return Link(client, {"tool_choice": config.tool_choice, **call_options(config)})
+    client = client_of(chosen, shared)
+    return Link(client, {"tool_choice": config.tool_choice, "cache_key": around.me.id, **call_options(config)})

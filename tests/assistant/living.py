@@ -26,7 +26,7 @@ from assistant.runtime.listener import AssistantListener
 from assistant.runtime.storage import in_memory
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
-from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
+from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry
 from tools.verbs import WORLD_TOOLS
@@ -34,7 +34,11 @@ from tools.verbs import WORLD_TOOLS
 reactor: Any = _reactor
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)
 ANN = Principal("player:1", "Ann")
-FAKES: dict[str, type[FakeServer]] = {"ollama": FakeOllama, "anthropic": FakeAnthropic}
+FAKES: dict[str, type[FakeServer]] = {
+    "ollama": FakeOllama,
+    "anthropic": FakeAnthropic,
+    "openai-responses": FakeResponses,
+}
 
 
 @dataclass
@@ -138,8 +142,9 @@ async def living(
     exchange, launcher = HttpExchange(reactor), Launcher()
     async with serve(fake, reactor) as url:
         config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, "max_attempts": 1, **(model or {})})
+        base = f"{url}/v1" if provider in {"openai", "openai-responses", "openrouter"} else url
         chosen = ChosenModel(
-            get_provider(provider, f"{url}/v1" if provider in {"openai", "openrouter"} else url, "sage"),
+            get_provider(provider, base, "sage"),
             "a fake",
             config,
         )

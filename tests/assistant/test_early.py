@@ -9,8 +9,8 @@ import pytest
 from twisted.internet.task import Clock, deferLater
 
 from assistant.events.outcome import Answered
-from llm.testing import AnthropicReply, Call, EndEarly, Reply, Search
-from tests.assistant.living import Life, living, reactor
+from llm.testing import AnthropicReply, Call, EndEarly, Reply, ResponsesReply, Search
+from tests.assistant.living import SAGE, Life, living, reactor
 from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
 from tools.verbs import WORLD_TOOLS
 from tools.verbs.speaking import SAY
@@ -25,7 +25,7 @@ TEXT = Reply(WHOLE, chunk_size=7)
 #: A word in plain text first, from which it is known that the text of this model is its answer.
 HELLO = Reply("Hello.")
 SAID = [f"Sage: {FIRST}", f"Sage: {REST}"]
-NATIVE = pytest.mark.parametrize("provider", ["local", "openai", "openrouter", "anthropic"])
+NATIVE = pytest.mark.parametrize("provider", ["local", "openai", "openai-responses", "openrouter", "anthropic"])
 
 
 async def turn(life: Life, clock: Clock) -> None:
@@ -39,7 +39,9 @@ async def whole(life: Life, text: str = "Sage, where is the well?") -> None:
     await life.say(text)
 
 
-@pytest.mark.parametrize("provider", ["local", "openai", "openrouter", "anthropic", "ollama", "text"])
+@pytest.mark.parametrize(
+    "provider", ["local", "openai", "openai-responses", "openrouter", "anthropic", "ollama", "text"]
+)
 async def test_the_first_sentence_is_heard_while_the_server_holds_back_the_rest(provider: str) -> None:
     in_text = provider in {"text", "ollama"}
     provider = "local" if provider == "text" else provider
@@ -281,3 +283,30 @@ def looking_it_up() -> Registry:
         return f"[{web.citations.number('https://wells.example/')}]"
 
     return Registry([replace(known, execute=execute) if known.name == "look" else known for known in WORLD_TOOLS])
+
+
+REMARK = "Let me think about that, Ann."
+
+
+@pytest.mark.parametrize("form", ["text", "call"])
+async def test_192_what_is_said_on_the_way_is_heard_at_once_and_the_answer_whole_after_it(form: str) -> None:
+    answer: dict[str, Any] = {"text": WHOLE} if form == "text" else {"calls": (Call("say", {"text": WHOLE}),)}
+    reply = ResponsesReply(commentary=REMARK, chunk_size=7, **answer)
+    async with living([reply, Reply("Fine.")], provider="openai-responses") as life:
+        await whole(life)
+        assert life.witness.heard == [f"Sage: {REMARK}", f"Sage: {WHOLE}"]
+        assert life.witness.outcomes == [Answered(("say",))]
+        assert life.fake.chats[0].body["prompt_cache_key"] == SAGE.id
+        await whole(life, "Sage, and now?")
+        told = [message["content"] for message in life.fake.chats[-1].messages if message["role"] == "assistant"]
+        calls = [call for message in life.fake.chats[-1].messages for call in message.get("tool_calls", ())]
+        said = [*told, *(call["function"]["arguments"] for call in calls)]
+        assert sum(REMARK in str(words) for words in said) >= 1
+        assert sum(FIRST in str(words) for words in said) == 1
+
+
+async def test_what_is_said_on_the_way_is_not_spoken_where_plain_text_is_not() -> None:
+    reply = ResponsesReply(WHOLE, commentary=REMARK, chunk_size=7)
+    async with living([reply], {"speak_early": False}, provider="openai-responses") as life:
+        await whole(life)
+        assert life.witness.heard == [f"Sage: {WHOLE}"]

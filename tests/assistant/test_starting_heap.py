@@ -46,3 +46,9 @@ def test_thresholds_that_the_game_chose_are_left_alone() -> None:
     gc.set_threshold(50_000, 20, 30)
     settle_heap()
     assert gc.get_threshold() == (50_000, 20, 30)
+
+
+def test_a_full_collection_comes_once_for_400_000_objects_and_the_others_look_at_few() -> None:
+    objects, between, middle = GENTLE
+    assert 380_000 <= objects * (between + 1) * (middle + 1) <= 420_000
+    assert objects * (between + 1) <= 400

@@ -30,6 +30,8 @@ def model_of(name: str = "Sage") -> ModelConfig:
         ("OLLAMA qwen3:4b", ModelChange("ollama", "qwen3:4b", "")),
         ("qwen3:4b http://10.0.0.2:11434 ollama", ModelChange("ollama", "qwen3:4b", "http://10.0.0.2:11434")),
         ("openai gpt-5 env:MY_KEY", ModelChange("openai", "gpt-5", "", "env:MY_KEY")),
+        ("opena gpt-5", ModelChange("openai", "gpt-5", "")),
+        ("openai-r gpt-5", ModelChange("openai-responses", "gpt-5", "")),
         ("anth claude force", ModelChange("anthropic", "claude", "", None, force=True)),
         ("local /x.gguf http://h:1/v1 file:keys/l", ModelChange("local", "/x.gguf", "http://h:1/v1", "file:keys/l")),
     ],
@@ -43,7 +45,7 @@ def test_provider_model_address_and_key_are_told_apart_in_any_order(text: str, w
     [
         ("", "Which provider: anthropic, auto"),
         ("opena gpt 5", "Give one model"),
-        ("o gpt-5", "'o' is the beginning of ollama, openai, openrouter"),
+        ("o gpt-5", "'o' is the beginning of ollama, openai, openai-responses, openrouter"),
         ("gpt-5 llama", "There is no provider 'gpt-5'. There are: anthropic"),
         ("local http://a:1/v1 http://b:1/v1", "one address"),
         (f"openai gpt-5 {KEY}", "A key is never typed out here"),

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,7 +24,7 @@ from assistant.runtime.character import Assistant
 from assistant.runtime.storage import Storage
 from llm import Message
 from llm.messages import JSONObject
-from llm.testing import FakeOllama, serve
+from llm.testing import FakeOllama, RecordedRequest, Step, serve
 from resilience import HttpExchange
 from tests.assistant.living import SAGE, reactor
 from tests.policy.gossip import DAY, SECRET, STAFF, TOPICS, ForwardReactor, Told, Town
@@ -198,28 +199,32 @@ class History:
 
 
 async def play(numbers: Sequence[int], folder: Path) -> Score:
-    """These histories, each with chances of its own, over one server."""
+    """These histories, each with chances and a server of its own: a request may still be on its way at the end."""
     score, exchange = Score(), HttpExchange(reactor)
-    towns: list[Town] = []
-    fake = FakeOllama(reactor, lambda request: towns[-1].brain(request))  # noqa: PLW0108  (the town of the moment)
-    async with serve(fake, reactor) as url:
-        for number in numbers:
-            chance = Random(f"{SEED}.{number}")  # noqa: S311
-            people = tuple(chance.sample(CAST, chance.randint(3, 5)))
-            staff = frozenset(who.id for who in chance.sample(people, 2))
-            file = folder / f"{number}.sqlite" if number % IN_A_FILE == 0 else None
-            asking, window = chance.choice(("tools", "tools", "plain")), chance.choice((4096, 8192, 16_384))
-            towns.append(Town(chance, people, staff, ForwardReactor(), file, asking, window, url, fake, exchange))
+    for number in numbers:
+        chance = Random(f"{SEED}.{number}")  # noqa: S311
+        people = tuple(chance.sample(CAST, chance.randint(3, 5)))
+        staff = frozenset(who.id for who in chance.sample(people, 2))
+        file = folder / f"{number}.sqlite" if number % IN_A_FILE == 0 else None
+        asking, window = chance.choice(("tools", "tools", "plain")), chance.choice((4096, 8192, 16_384))
+        towns: list[Town] = []
+        fake = FakeOllama(reactor, partial(_answer, towns))
+        async with serve(fake, reactor) as url:
+            town = Town(chance, people, staff, ForwardReactor(), file, asking, window, url, fake, exchange)
+            towns.append(town)
             try:
-                await History(towns[-1], chance, score).run()
+                await History(town, chance, score).run()
             except BaseException:
                 print(f"history {number} of seed {SEED}")  # noqa: T201
                 raise
-            if towns[-1].leaks:
-                score.leaks.append(f"history {number}")
-            fake.requests.clear()
-        await exchange.close()
+        if town.leaks:
+            score.leaks.append(f"history {number}")
+    await exchange.close()
     return score
+
+
+def _answer(towns: Sequence[Town], request: RecordedRequest) -> Step:
+    return towns[0].brain(request)
 
 
 @pytest.mark.slow  # 60 histories of three days, each with dozens of requests over loopback

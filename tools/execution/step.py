@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
@@ -20,7 +21,16 @@ from tools.errors import NoAnswer, Status, ToolRetry
 from tools.execution.guarded import answer_level, answer_sources, answer_text, run_within
 from tools.execution.run import RunState
 from tools.policy.binding import bind, check_unchanged, find_requirement
-from tools.policy.decide import NOT_RUN, Allowed, PolicyRule, Refused, name_source, not_granted
+from tools.policy.decide import (
+    NOT_RUN,
+    Allowed,
+    Decision,
+    NeedsApproval,
+    PolicyRule,
+    Refused,
+    name_source,
+    not_granted,
+)
 from tools.policy.private import keep_private
 from tools.result import EffectLog, Executed, Past
 from tools.text.clean import clean_heard, one_line
@@ -126,15 +136,14 @@ class Step:
         if isinstance(past, Executed) and past.rule in NOT_RUN:
             past = None  # it is judged again, with the approvals of now
         if isinstance(past, Executed):
-            executed = past
-            self._run.count_past(past)
+            self._run.count_past(executed := past)
         elif past is not None and (tool is None or not tool.category.reads):
             executed = await self._after_death(index, call, tool)
         elif tool is None:
             executed = await self._not_run(index, self._no_such_tool(call))
         else:
             executed = await self._checked(index, call, tool)
-        self._run.session.trust.lower(executed.authority, name_source(call))  # the model sees it from now on
+        self._run.session.trust.lower(executed.authority, partial(name_source, call))  # it is in view from now on
         if self._on_executed is not None:
             self._on_executed(executed)
         return executed
@@ -161,10 +170,11 @@ class Step:
             return await self._not_run(
                 index, self._executed(call, tool, kept.status, kept.text, rule=PolicyRule.PRIVATE)
             )
-        needed = await self._needed(index, meant, tool, arguments)
-        if isinstance(needed, NoAnswer):
-            return self._executed(call, tool, needed.status, needed.text, told=needed.authority)
-        decision = session.ask(index, meant, tool, needed, self._context)
+        found = await self._needed(index, meant, tool, arguments)
+        if isinstance(found, NoAnswer):
+            return self._executed(call, tool, found.status, found.text, told=found.authority)
+        needed, judged = found
+        decision = session.ask(judged, meant, tool, needed, self._context)
         if isinstance(decision, Refused):
             refused = self._executed(call, tool, Status.REFUSED, decision.reason, rule=decision.rule)
             return await self._not_run(index, refused)
@@ -181,23 +191,30 @@ class Step:
             await self._effects.done(index, executed)
         return executed
 
-    async def _needed(self, index: int, call: ToolCall, tool: Tool, arguments: Arguments) -> Requirement | NoAnswer:
-        """Return what this call needs, as the tool found it out, and what it acts on when it must be approved."""
-        resolve, needed = tool.resolve, self._run.session.requirement_of(tool)
+    async def _needed(
+        self, index: int, call: ToolCall, tool: Tool, arguments: Arguments
+    ) -> tuple[Requirement, Decision] | NoAnswer:
+        """Return what this call needs, with what it acts on when that must be approved, and the policy's decision."""
+        session, resolve = self._run.session, tool.resolve
+        needed = session.requirement_of(tool)
         if resolve is not None:
             found = await self._within(call, tool, lambda: resolve(arguments, self._context))
             if self._stopped:
                 raise CancelledError
             if isinstance(found, NoAnswer):
                 return found
-            needed = self._run.session.requirement_of(tool, found)
-        is_granted = self._context.granted is not None
-        if not (self._run.session.needs_approval(index, call, tool, needed, self._context) or is_granted):
-            return needed
+            needed = session.requirement_of(tool, found)
+        judged = session.judge(index, call, tool, needed, self._context)
+        if isinstance(judged, NeedsApproval):
+            session.count_looked_up()
+        elif self._context.granted is None:
+            return needed, judged
         covered = await self._within(call, tool, lambda: bind(tool, arguments, needed, self._context))
         if self._stopped:
             raise CancelledError
-        return covered
+        if isinstance(covered, NoAnswer):
+            return covered
+        return covered, session.judge(index, call, tool, covered, self._context)
 
     async def _after_death(self, index: int, call: ToolCall, tool: Tool | None) -> Executed:
         """Answer an effect that a dead process began: with the present state, or with UNKNOWN."""

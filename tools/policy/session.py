@@ -44,14 +44,12 @@ class PolicySession:
         self._acts: defaultdict[str, int] = defaultdict(int)
 
     def ask(
-        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+        self, decision: Decision, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
     ) -> Allowed | Refused:
-        """Decide whether the call may happen now. Use up an approval it needs, or ask for one.
+        """Return whether the call, as it was just judged, may happen. Use up an approval it needs, or ask for one.
 
-        `place` is within its step. The arguments of `call` are the checked ones. An allowed call is counted at once,
-        because reads run together.
+        An allowed call is counted at once, because reads run together.
         """
-        decision = self._decide(place, call, tool, requirement, context)
         match decision:
             case Refused():
                 return decision
@@ -66,13 +64,25 @@ class PolicySession:
             self.count_begun(tool)
         return decision
 
-    def needs_approval(
-        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
-    ) -> bool:
-        """Tell whether the call needs an approval. If so, looking up what it acts on is counted as a call."""
-        needs = isinstance(self._decide(place, call, tool, requirement, context), NeedsApproval)
-        self._calls += needs
-        return needs
+    def judge(self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext) -> Decision:
+        """Return what the policy says of the call now, and count nothing.
+
+        `place` is within its step. The arguments of `call` are the checked ones.
+        """
+        config = self.config
+        return decide(
+            tool,
+            requirement,
+            authority_of(context.actor, context.requester, self.trust.min_level, config.world_text),
+            grant=config.grant,
+            denied=config.denied,
+            limits=config.limits,
+            so_far=self._so_far(place, call, tool, context.requester),
+        )
+
+    def count_looked_up(self) -> None:
+        """Count that what a call acts on is looked up, because it needs an approval, as a call."""
+        self._calls += 1
 
     def count_begun(self, tool: Tool) -> None:
         """Count an allowed call that begins."""
@@ -141,20 +151,6 @@ class PolicySession:
                 return 0
             case _:
                 assert_never(source)
-
-    def _decide(
-        self, place: int, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
-    ) -> Decision:
-        config = self.config
-        return decide(
-            tool,
-            requirement,
-            authority_of(context.actor, context.requester, self.trust.min_level, config.world_text),
-            grant=config.grant,
-            denied=config.denied,
-            limits=config.limits,
-            so_far=self._so_far(place, call, tool, context.requester),
-        )
 
     def _so_far(self, place: int, call: ToolCall, tool: Tool, requester: Principal | None) -> SoFar:
         act = act_of(call.name, call.arguments) if _counts(tool) else ""

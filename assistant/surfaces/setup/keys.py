@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.checks.journal import bindings
+from assistant.config.known_providers import usual_key_variable
 from assistant.config.schema import Config
 from assistant.errors import KeyReferenceError
 from assistant.journal import JournalError, OpeningRefused, ReadOnly
@@ -67,7 +68,7 @@ async def _variable(dialogue: Dialogue, draft: SettingsDraft, name: str) -> str:
             raise ValueError("give the name of the environment variable, not the key") from None
         return answer
 
-    variable = await dialogue.checked("The name of the variable", check, f"{name.upper()}_API_KEY")
+    variable = await dialogue.checked("The name of the variable", check, usual_key_variable(name))
     if not draft.environment.get(variable, "").strip():
         dialogue.tell(f"  It is not set here. Set it where the assistant starts: export {variable}=...")
     return f"env:{variable}"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gc
+import re
 import warnings
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+import treq
+from twisted.internet.error import ConnectError
+from twisted.web.client import Agent, HTTPConnectionPool
 
 from assistant.config.options import merged
 from assistant.config.sections import PageConfig
 from assistant.config.settings import SettingsError
+from assistant.gateway.running import GatewayNotOpened
 from assistant.keys.redaction import Secrets
 from assistant.page.ports import NotAllowed
 from assistant.page.reading.reader import JournalReader
@@ -20,7 +25,10 @@ from assistant.service.host import ServiceConfig
 from assistant.service.service import AssistantService
 from assistant.surfaces.serve.file import SettingsFile
 from assistant.surfaces.serve.journal_host import JournalHost
+from assistant.surfaces.serve.run import open_gateway
 from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
+from assistant.surfaces.trial.run import Progress
+from llm.testing import FakeOllama, Reply, serve
 from tests.assistant.living import reactor
 from tests.assistant.page.served import served
 
@@ -69,6 +77,39 @@ async def test_a_port_that_is_taken_is_told_with_what_to_do(tmp_path: Path) -> N
         third.open()
     for page in (first, second, third):
         await page.close()
+    await service.finish()
+
+
+async def test_the_gateway_opens_beside_the_assistants_and_ends_with_them(tmp_path: Path) -> None:
+    async with serve(FakeOllama(reactor, [Reply("The miller.")]), reactor) as url:
+        offered = {"small": {"provider": "ollama", "url": url, "model": "sage"}}
+        made = ServiceConfig(
+            merged({"gateway": {"port": 0, "models": offered}}), tmp_path, {}, lambda: 1e6, Secrets(), None
+        )
+        service = AssistantService(reactor, made, Random(1))  # noqa: S311  (jitter)
+        service.open()
+        said: list[str] = []
+        await open_gateway(service, Progress(said.append, terminal=False))
+        found = re.search(r"(http://127\.0\.0\.1:\d+)/v1 ", said[0])
+        assert found is not None
+        assert "Models: small." in said[0]
+        assert "Every program on this machine may ask" in said[0]
+        body = {"model": "small", "input": "Who is there?"}
+        client = treq.client.HTTPClient(Agent(reactor, pool=HTTPConnectionPool(reactor, persistent=False)))
+        answer = await client.post(f"{found[1]}/v1/responses", json=body)
+        assert (await answer.json())["output"][0]["content"][0]["text"] == "The miller."
+        await service.finish()
+        with pytest.raises(ConnectError):
+            await client.get(found[1])
+
+
+async def test_a_gateway_for_others_needs_a_key_before_it_opens(tmp_path: Path) -> None:
+    config = merged({"gateway": {"port": 0, "interface": "0.0.0.0"}})  # noqa: S104  (refused)
+    made = ServiceConfig(config, tmp_path, {}, lambda: 1e6, Secrets(), None)
+    service = AssistantService(reactor, made, Random(1))  # noqa: S311  (jitter)
+    service.open()
+    with pytest.raises(GatewayNotOpened, match="gateway keys add"):
+        await open_gateway(service, Progress(lambda _: None, terminal=False))
     await service.finish()
 
 
