@@ -147,7 +147,7 @@ class RecordedRequest:
     @property
     def messages(self) -> list[Mapping[str, Any]]:
         """The messages of the conversation, in order. The items of the Responses API come as those of a chat."""
-        return _as_messages(self.body) if "input" in self.body else self._objects("messages")
+        return _as_messages(self.body) if self.path.endswith("/responses") else self._objects("messages")
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
