@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
@@ -16,10 +16,15 @@ real: Any = _reactor
 
 @implementer(IReactorTime)
 class VirtualReactor:
-    """The real reactor but for time, which is that of `clock`."""
+    """The real reactor but for time, which is that of `clock`.
+
+    Threads work in real time. So time stands still in `until` while they work: each of `threads` is awaited after each
+    turn, and returns when its thread has done what was asked of it before.
+    """
 
     def __init__(self) -> None:
         self.clock = Clock()
+        self.threads: list[Callable[[], Awaitable[object]]] = []
         alsoProvides(self, *providedBy(real))
 
     def __getattr__(self, name: str) -> Any:
@@ -45,6 +50,8 @@ class VirtualReactor:
         while not is_so():
             self.clock.advance(step)
             await turn()
+            for done in self.threads:
+                await done()
 
     async def advance(self, seconds: float, step: float = 0.5) -> None:
         """Move time on, and let the sockets work after each step."""

@@ -17,6 +17,7 @@ from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tests.assistant.living import ANN, SAGE, Witness, reactor
+from tests.virtual import VirtualReactor
 
 
 @dataclass
@@ -55,6 +56,9 @@ async def village(
     home = world.add(SAGE)
     ann = world.add(ANN, listener=witness)
     service.open()
+    if isinstance(on, VirtualReactor):
+        journal = service.parts.journal
+        on.threads += [journal.count_pending, lambda: journal.recall.run(id)]
     try:
         yield Village(service, world, ann, home, witness)
     finally:
