@@ -60,7 +60,8 @@ game: $(GAME)/.run
 	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
 test: check $(VENV)/.dev $(OLDEST)/.dev
-	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
+	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
+	    /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live --ignore=tests/evennia $(PURE:%='--ignore-glob=%') $(ARGS)

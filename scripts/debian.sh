@@ -14,5 +14,12 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 fi
 echo "Installing for the tests: ${missing[*]} ..."
 export DEBIAN_FRONTEND=noninteractive
+# Debian's PostgreSQL makes a server of its own and starts it when it is installed; tests only need its programs.
+settings=/etc/postgresql-common/createcluster.d
+if [[ " ${missing[*]} " = *" postgresql "* ]]; then
+    mkdir -p "$settings"
+    echo 'create_main_cluster = false' >"$settings/mud-assistant-tests.conf"
+    trap 'rm -f "$settings/mud-assistant-tests.conf"; rmdir --ignore-fail-on-non-empty "$settings" 2>/dev/null || true' EXIT
+fi
 install() { apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null; }
 install 2>/dev/null || { apt-get update -qq && install; } || echo "Cannot install ${missing[*]}: tests are skipped."

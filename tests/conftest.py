@@ -10,7 +10,7 @@ import pytest
 import pytest_twisted
 from hypothesis import settings
 
-pytest_plugins = ["pytester", "tests.guards"]
+pytest_plugins = ["pytester", "tests.guards", "tests.postgres"]
 
 # No test is about wall time: an example that took long on a busy machine is no failure.
 settings.register_profile("mud-assistant", settings.get_profile(settings.get_current_profile_name()), deadline=None)

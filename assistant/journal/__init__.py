@@ -1,6 +1,6 @@
 """The journal: writes down what was heard, thought and done before it counts.
 
-`MemoryJournal` keeps it as long as the process lives. `SqliteJournal` keeps it on disk, in a `Store`.
+`MemoryJournal` keeps it as long as the process lives. `StoredJournal` keeps it on disk, in a `Store`.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from assistant.journal.errors import (
     AlreadyRecorded,
     BrokenRecord,
     Fenced,
+    HeldElsewhere,
     InboxFullError,
     JournalClosed,
     JournalError,
@@ -19,6 +20,7 @@ from assistant.journal.errors import (
     UnknownRun,
 )
 from assistant.journal.memory import MemoryJournal, RunRecord
+from assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
 from assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
@@ -32,9 +34,8 @@ from assistant.journal.protocol import (
     StreamEntry,
     UnknownEffect,
 )
-from assistant.journal.sqlite.opening import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
 from assistant.journal.sqlite.store import Store
-from assistant.journal.sqlite_journal import SqliteJournal
+from assistant.journal.stored_journal import StoredJournal
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.mutes import Muted, StoredMutes
 from assistant.journal.tables.process_wide import StoredBindings, StoredUsage
@@ -49,6 +50,7 @@ __all__ = [
     "BrokenRecord",
     "Fenced",
     "Forgotten",
+    "HeldElsewhere",
     "InboxFullError",
     "Incomplete",
     "InterruptedCall",
@@ -73,9 +75,9 @@ __all__ = [
     "Recovered",
     "RunRecord",
     "Sound",
-    "SqliteJournal",
     "Store",
     "StoredBindings",
+    "StoredJournal",
     "StoredMutes",
     "StoredStream",
     "StoredUsage",
@@ -87,4 +89,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = former_names(__name__, {"Refused": "OpeningRefused"})
+    __getattr__ = former_names(__name__, {"Refused": "OpeningRefused", "SqliteJournal": "StoredJournal"})

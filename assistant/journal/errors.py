@@ -1,5 +1,7 @@
 """The errors of the journal, a branch of the tree in `assistant/errors.py`.
 
+CannotCopy               a journal cannot be copied, or not to where it was wanted
+CannotRead               a journal that is only read, for a person, cannot be
 InboxFullError           no room for another event, which was not accepted
 JournalError
  +- JournalUnwritable    a write is not on disk: disk full, input/output error, no permission; may be tried again
@@ -7,6 +9,7 @@ JournalError
  +- JournalRefused       the file is not ours, or of a newer version than this program
  +- JournalClosed        the store is not open yet, or was closed
  +- Fenced               another process has taken over this assistant
+ +- HeldElsewhere        another process runs this assistant, and goes on
  +- UnknownRun           no such run is open
  +- AlreadyRecorded      the step already has an answer
  +- NewerRecord          a record is of a kind or version that this program does not know
@@ -16,6 +19,7 @@ JournalError
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime
 
 from assistant.errors import AssistantError
 
@@ -36,6 +40,14 @@ _CAUSES = {
 
 class InboxFullError(Exception):
     """The inbox is full. Raised before an event is accepted, never after."""
+
+
+class CannotCopy(AssistantError):
+    """The journal cannot be copied; nothing is left at the target. The message is a sentence for its owner."""
+
+
+class CannotRead(AssistantError):
+    """The journal cannot be read. The message is a sentence for its owner."""
 
 
 class JournalError(AssistantError):
@@ -68,6 +80,17 @@ class Fenced(JournalError):
         self.assistant = assistant
         self.token = token
         self.current = current
+
+
+class HeldElsewhere(JournalError):
+    """Another process runs this assistant. `holder` is its name, `since` when it started, in seconds since 1970."""
+
+    def __init__(self, assistant: str, holder: str, since: float) -> None:
+        at = datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        super().__init__(f"{assistant} is run by {holder}, which was started at {at}: stop it there first")
+        self.assistant = assistant
+        self.holder = holder
+        self.since = since
 
 
 class UnknownRun(JournalError):

@@ -29,6 +29,7 @@ from urllib.parse import quote
 from zlib import crc32
 
 from assistant.durable import put_in_place
+from assistant.journal.database import OWED
 from assistant.journal.errors import is_outage
 from assistant.journal.schema import Schema
 
@@ -94,18 +95,11 @@ def remove(path: Path) -> None:
 MIN_PAGES = 256
 #: When more than this share of the pages is free, the file is rewritten at the next start.
 FREE_SHARE = 0.5
-#: This key stands in `meta` until the deleted data is gone from the file as well.
-_OWED = "compact"
-
-
-def owe(db: sqlite3.Connection) -> None:
-    """Request that the file is rewritten, at the next start at the latest. Part of a transaction that deletes."""
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (_OWED,))
 
 
 def is_due(db: sqlite3.Connection) -> bool:
     """Tell whether the file must be rewritten: `owe` requested it, or more than half of the file is free."""
-    if db.execute("SELECT 1 FROM meta WHERE key = ?", (_OWED,)).fetchone():
+    if db.execute("SELECT 1 FROM meta WHERE key = ?", (OWED,)).fetchone():
         return True
     pages, free = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
     return bool(pages >= MIN_PAGES and free > FREE_SHARE * pages)
@@ -124,7 +118,7 @@ def compact_file(db: sqlite3.Connection) -> bool:
         return False  # a statement that failed is not finalized yet
     is_busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     if not is_busy:
-        db.execute("DELETE FROM meta WHERE key = ?", (_OWED,))
+        db.execute("DELETE FROM meta WHERE key = ?", (OWED,))
     return not is_busy
 
 

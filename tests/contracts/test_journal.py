@@ -16,26 +16,33 @@ from assistant.journal import (
     InterruptedStep,
     Journal,
     MemoryJournal,
-    SqliteJournal,
     Store,
+    StoredJournal,
     StreamChange,
     StreamEntry,
     UnknownRun,
 )
+from assistant.journal.postgres.sharing.process import JournalProcess
+from assistant.journal.postgres.store import PostgresStore
+from assistant.journal.store import JournalStore
 from llm import user
 from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, executed, noon, response
 
 LIMIT = 3
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> Iterator[Journal]:
     if request.param == "memory":
         yield MemoryJournal(LIMIT)
         return
-    store = Store(tmp_path / "journal", reactor, noon)
+    store: JournalStore
+    if request.param == "sqlite":
+        store = Store(tmp_path / "journal", reactor, noon)
+    else:
+        store = PostgresStore(request.getfixturevalue("postgres_url"), reactor, noon, JournalProcess("test"))
     pytest_twisted.blockon(store.open())
-    durable = SqliteJournal(store, "sage", LIMIT)
+    durable = StoredJournal(store, "sage", LIMIT)
     pytest_twisted.blockon(Deferred.fromCoroutine(durable.start()))
     yield durable
     pytest_twisted.blockon(store.close())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,14 @@ import pytest
 import pytest_twisted
 from twisted.internet.defer import Deferred
 
-from assistant.journal import SqliteJournal, Store
+from assistant.journal import Store, StoredJournal
+from assistant.journal.postgres.connection import connect
+from assistant.journal.postgres.sharing.process import JournalProcess
+from assistant.journal.postgres.store import PostgresStore
+from assistant.journal.store import JournalStore
 from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import RecallFile, RecallInMemory
+from assistant.memory.recall_file import RecallFile, RecallInMemory, RecallThread
+from assistant.memory.recall_postgres import RecallPostgres
 from assistant.memory.remembered import IndexedMemories, RowsInMemory
 from tests.assistant.journal.keeping import NOON, noon
 from tools.memories import Memories, Memory, MemoryKind, memory_id
@@ -25,16 +31,23 @@ ANN, BEA, OWNER = Principal("1", "Ann"), Principal("2", "Bea"), Principal("9", "
 TO_ANN, TO_BEA, TO_BOTH = (frozenset(ids) for ids in (("1",), ("2",), ("1", "2")))
 
 
-@pytest.fixture(params=["listed", "in memory", "sqlite"])
+@pytest.fixture(params=["listed", "in memory", "sqlite", "postgres"])
 def memories(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> Iterator[Memories]:
     if request.param == "listed":
         yield ListedMemories()
     elif request.param == "in memory":
         yield IndexedMemories(RowsInMemory("sage"), RecallInMemory(ENGLISH), noon)
     else:
-        store, index = Store(tmp_path / "j", reactor, noon), RecallFile(tmp_path / "j.recall", reactor, ENGLISH)
+        store: JournalStore
+        index: RecallThread
+        if request.param == "sqlite":
+            store, index = Store(tmp_path / "j", reactor, noon), RecallFile(tmp_path / "j.recall", reactor, ENGLISH)
+        else:
+            url = request.getfixturevalue("postgres_url")
+            store = PostgresStore(url, reactor, noon, JournalProcess("test"))
+            index = RecallPostgres(partial(connect, url), reactor, ENGLISH)
         pytest_twisted.blockon(store.open())
-        journal = SqliteJournal(store, "sage")
+        journal = StoredJournal(store, "sage")
         pytest_twisted.blockon(Deferred.fromCoroutine(journal.start()))
         yield IndexedMemories(journal.lease, index, noon)
         pytest_twisted.blockon(Deferred.fromCoroutine(index.close()))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.journal.codec import unseal
@@ -30,6 +29,7 @@ from assistant.journal.files import (
     missing_writes,
     read_mark,
 )
+from assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
 from assistant.journal.repair.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
 from assistant.journal.repair.sqlite_format import broken_frames
 from assistant.journal.schema import APPLICATION_ID, MARK, Schema, version_of
@@ -44,91 +44,6 @@ _LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
 _MARKS = (MARK.encode(), b"CREATE TABLE leases (assistant TEXT")
 _RECORD = re.compile(rb'\{"v":\d[^#]*\}#[0-9a-f]{8}')
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
-
-@dataclass(frozen=True, slots=True)
-class Sound:
-    """The file is whole, or `new`."""
-
-    path: Path
-    new: bool = False
-
-    @property
-    def sentence(self) -> str:
-        """For the operator."""
-        return f"A new journal was made at {self.path}." if self.new else f"The journal {self.path} is sound."
-
-
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """The file was damaged. `saved` rows were carried over; what was found is kept at `aside`."""
-
-    path: Path
-    damage: str
-    aside: Path
-    saved: int
-    #: Stretches of rows that could not be read, of unknown length.
-    places: int
-
-    @property
-    def sentence(self) -> str:
-        """For the operator."""
-        lost = f"{self.places} places could not be read" if self.places else "nothing that was found was unreadable"
-        return (
-            f"The journal {self.path} was damaged ({self.damage}). {self.saved} rows were saved, {lost}. "
-            f"The damaged file is kept as {self.aside.name}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Incomplete:
-    """The file is sound but lacks promised writes: its log was lost. What was found of the log is at `aside`."""
-
-    path: Path
-    #: How many transactions are lost.
-    missing: int
-    aside: Path | None = None
-
-    @property
-    def damage(self) -> str:
-        """What is wrong, in a few words."""
-        writes = "write is" if self.missing == 1 else f"{self.missing} writes are"
-        return f"its last {writes} missing, because its write-ahead log is gone or void, or an older copy was put back"
-
-    @property
-    def sentence(self) -> str:
-        """For the operator."""
-        kept = f" The log that was found is kept as {self.aside.name}." if self.aside else ""
-        return f"The journal {self.path} is not complete: {self.damage}. It goes on from what is there.{kept}"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOnly:
-    """The file cannot be written now. The store tries again by itself."""
-
-    path: Path
-    cause: str
-
-    @property
-    def sentence(self) -> str:
-        """For the operator."""
-        return f"The journal {self.path} cannot be written: {self.cause}. Nothing is accepted until it can."
-
-
-@dataclass(frozen=True, slots=True)
-class OpeningRefused:
-    """The file is not ours, or of a newer version than this program. It was not touched."""
-
-    path: Path
-    cause: str
-
-    @property
-    def sentence(self) -> str:
-        """For the operator."""
-        return f"{self.path} is not used as the journal: {self.cause}. It was left as it is."
-
-
-Opened = Sound | Recovered | Incomplete | ReadOnly | OpeningRefused
 
 
 class _Damaged(Exception):

@@ -10,33 +10,19 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.errors import AssistantError
+from assistant.journal.errors import CannotRead
 from assistant.journal.files import PAGE_BYTES, beside, connect, missing_writes, read_mark
+from assistant.journal.place import Incomplete, OpeningRefused, ReadableJournal, ReadOnly, Recovered
 from assistant.journal.repair.sqlite_format import broken_frames
 from assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
-from assistant.journal.sqlite.opening import Incomplete, OpeningRefused, ReadOnly, Recovered, open_file
+from assistant.journal.sqlite.opening import open_file
 
 _MAGIC = b"SQLite format 3\x00"
 #: Up to this size the indexes are compared with the tables as well, as at a start (opening.py).
 _LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
-
-
-class CannotRead(AssistantError):
-    """The journal cannot be read. The message is a sentence for its owner."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadableJournal:
-    """A connection that only reads, and what is damaged: empty when nothing is."""
-
-    db: sqlite3.Connection
-    damage: str = ""
-    #: What the next start does about the damage.
-    remedy: str = "the next start repairs it and keeps the damaged file"
 
 
 @contextmanager
@@ -58,8 +44,8 @@ def open_for_reading(path: Path, now: float) -> Iterator[ReadableJournal]:
         return
     with TemporaryDirectory(prefix="mud-assistant-") as folder:
         copy = Path(folder, path.name)
-        found = _open_copy(path, copy, now)
-        with closing(found.db):
+        db, found = _open_copy(path, copy, now)
+        with closing(db):
             yield found
 
 
@@ -101,7 +87,7 @@ def _is_sound(db: sqlite3.Connection) -> bool:
     return bool(db.execute(f"PRAGMA {look}(1)").fetchone()[0] == "ok")
 
 
-def _open_copy(path: Path, copy: Path, now: float) -> ReadableJournal:
+def _open_copy(path: Path, copy: Path, now: float) -> tuple[sqlite3.Connection, ReadableJournal]:
     """Copy the file and open the copy, repaired if necessary.
 
     Raises CannotRead when the file cannot be copied, is no journal, or is of a newer version.
@@ -119,8 +105,8 @@ def _open_copy(path: Path, copy: Path, now: float) -> ReadableJournal:
         cause = state.cause if isinstance(state, OpeningRefused | ReadOnly) else "it cannot be opened"
         raise CannotRead(f"{path} cannot be read as a journal: {cause}")
     if isinstance(state, Incomplete):
-        return _incomplete(db, state)
-    return ReadableJournal(db, _damage(state) if isinstance(state, Recovered) else "")
+        return db, _incomplete(db, state)
+    return db, ReadableJournal(db, _damage(state) if isinstance(state, Recovered) else "")
 
 
 def _incomplete(db: sqlite3.Connection, state: Incomplete) -> ReadableJournal:

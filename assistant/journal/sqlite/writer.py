@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from pathlib import Path
 
 from assistant.journal.errors import (
     JournalError,
@@ -21,9 +22,10 @@ from assistant.journal.errors import (
     is_outage,
 )
 from assistant.journal.files import Mark
+from assistant.journal.place import Opened, OpeningRefused, ReadOnly
 from assistant.journal.schema import Schema
-from assistant.journal.sqlite.jobs import Job, Queue, Work
-from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, open_file
+from assistant.journal.sqlite.opening import open_file
+from assistant.journal.store import Job, Queue, Work
 
 #: How long one transaction collects jobs, so that the first is not delayed by a long row of reads.
 MAX_BATCH_SECONDS = 0.02
@@ -35,9 +37,15 @@ UNWRITABLE = "the journal could not be written"
 
 
 class Writer:
-    """The owner of the connection. `tell` passes finished jobs to their callers; `wall` gives seconds since 1970."""
+    """The owner of the connection to the file at `path`.
 
-    def __init__(self, schema: Schema, wall: Callable[[], float], tell: Callable[[Sequence[Job]], None]) -> None:
+    `tell` passes finished jobs to their callers; `wall` gives seconds since 1970.
+    """
+
+    def __init__(
+        self, path: Path, schema: Schema, wall: Callable[[], float], tell: Callable[[Sequence[Job]], None]
+    ) -> None:
+        self._path = path
         self._schema = schema
         self._wall = wall
         self._tell = tell
@@ -55,11 +63,17 @@ class Writer:
         #: Whether no job has written in the open transaction yet.
         self._is_empty = False
 
-    def open(self, opened: Opened, db: sqlite3.Connection | None) -> None:
+    def open(self) -> Opened:
+        """Open the file, repair what can be repaired, and return the state it was found in."""
+        db, opened = open_file(self._path, self._schema, self._wall())
+        self._use(opened, db)
+        return opened
+
+    def _use(self, opened: Opened, db: sqlite3.Connection | None) -> None:
         """Use this connection from now on, in place of the one before."""
         self.close()
         self._db, self.opened, self._tried_at = db, opened, self._wall()
-        self._mark = Mark(opened.path)
+        self._mark = Mark(self._path)
         self.trouble = opened.sentence if isinstance(opened, ReadOnly) else None
         self._is_damaged = False
 
@@ -172,10 +186,8 @@ class Writer:
         """Begin a transaction. Return the error when that fails, else None."""
         try:
             if isinstance(self.opened, ReadOnly) and self._wall() - self._tried_at >= RETRY_SECONDS:
-                path = self.opened.path
                 self.close()
-                db, opened = open_file(path, self._schema, self._wall())
-                self.open(opened, db)
+                self.open()
             if isinstance(self.opened, ReadOnly):
                 return JournalUnwritable(self.opened.sentence)
             self._connection().execute("BEGIN IMMEDIATE")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from enum import Enum
 
 from assistant.events.classify import Attention, Classification
+from assistant.journal.database import Database, PipelinedDatabase
 from assistant.journal.errors import BrokenRecord, InboxFullError, NewerRecord
 from assistant.journal.protocol import Accepted, Parked
 from assistant.journal.records import EVENT
@@ -16,6 +16,8 @@ MAX_CRASHES = 3
 
 Row = tuple[str, bytes, str, int, int]
 _COLUMNS = "id, payload, verdict, importance, addressed"
+_INSERT = f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who)"
+_WAITING = "assistant = ? AND state = 'pending'"
 
 
 class Taken(Enum):
@@ -26,32 +28,33 @@ class Taken(Enum):
     BEFORE = "it was taken before, and not again"
 
 
-def take(db: sqlite3.Connection, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> Taken:
+def take(db: Database, assistant: str, accepted: Accepted, record: bytes, *, limit: int, now: float) -> Taken:
     """Put an event into the inbox, unless it was taken before. Raises InboxFullError at `limit`.
 
     In a full inbox, an event that asks for an answer takes the place of the oldest that was only overheard.
     """
     event_id, attention = accepted.event.id, accepted.attention
+    row = (
+        *(assistant, event_id, record),
+        *(attention.verdict.value, attention.importance, attention.addressed),
+        *(now, accepted.event.who.id),
+    )
+    if isinstance(db, PipelinedDatabase):
+        has_room = f"(SELECT count(*) FROM events WHERE {_WAITING}) < ?"
+        new = f"{_INSERT} SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE {has_room} ON CONFLICT (assistant, id) DO NOTHING"
+        db.expect(db.execute(new, (*row, assistant, limit)), some=True)
+        return Taken.NEW
     if db.execute("SELECT 1 FROM events WHERE assistant = ? AND id = ?", (assistant, event_id)).fetchone():
         return Taken.BEFORE
-    waiting = db.execute(
-        "SELECT count(*) FROM events WHERE assistant = ? AND state = 'pending'", (assistant,)
-    ).fetchone()[0]
+    waiting = db.execute(f"SELECT count(*) FROM events WHERE {_WAITING}", (assistant,)).fetchone()[0]
     is_full = waiting >= limit
     if is_full and not (attention.verdict is Classification.TRIGGER and _drop_overheard(db, assistant)):
         raise InboxFullError(f"{waiting} events are waiting")
-    db.execute(
-        f"INSERT INTO events (assistant, {_COLUMNS}, accepted_at, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(assistant, event_id, record),
-            *(attention.verdict.value, attention.importance, attention.addressed),
-            *(now, accepted.event.who.id),
-        ),
-    )
+    db.execute(f"{_INSERT} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     return Taken.IN_PLACE if is_full else Taken.NEW
 
 
-def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
+def _drop_overheard(db: Database, assistant: str) -> bool:
     """Mark the oldest overheard event as done without a run. Return False when none waits outside of a run."""
     dropped = db.execute(
         """UPDATE events SET state = 'done' WHERE seq = (
@@ -62,7 +65,7 @@ def _drop_overheard(db: sqlite3.Connection, assistant: str) -> bool:
     return dropped.rowcount > 0
 
 
-def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], list[tuple[str, str]]]:
+def pending(db: Database, assistant: str) -> tuple[list[Accepted], list[tuple[str, str]]]:
     """Return the pending events, oldest first, and the ids of those that cannot be read, each with the reason."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM events WHERE assistant = ? AND state = 'pending' ORDER BY seq",
@@ -71,12 +74,12 @@ def pending(db: sqlite3.Connection, assistant: str) -> tuple[list[Accepted], lis
     return _read_all(rows)
 
 
-def count_pending(db: sqlite3.Connection) -> dict[str, int]:
+def count_pending(db: Database) -> dict[str, int]:
     """Return how many events wait, by assistant; those without any are left out."""
     return dict(db.execute("SELECT assistant, count(*) FROM events WHERE state = 'pending' GROUP BY assistant"))
 
 
-def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
+def of_run(db: Database, run: int) -> list[Accepted]:
     """Return the readable events of a run, oldest first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",
@@ -85,13 +88,13 @@ def of_run(db: sqlite3.Connection, run: int) -> list[Accepted]:
     return _read_all(rows)[0]
 
 
-def is_poisoned(db: sqlite3.Connection, run: int) -> bool:
+def is_poisoned(db: Database, run: int) -> bool:
     """Tell whether any event of the run is parked."""
     found = "SELECT 1 FROM run_events JOIN events ON seq = event WHERE run = ? AND state = 'parked' LIMIT 1"
     return db.execute(found, (run,)).fetchone() is not None
 
 
-def park(db: sqlite3.Connection, assistant: str, ids: Iterable[tuple[str, str]]) -> None:
+def park(db: Database, assistant: str, ids: Iterable[tuple[str, str]]) -> None:
     """Park these events, each for the reason given with its id: they are no longer tried."""
     db.executemany(
         "UPDATE events SET state = 'parked', reason = ? WHERE assistant = ? AND id = ? AND state = 'pending'",
@@ -99,7 +102,7 @@ def park(db: sqlite3.Connection, assistant: str, ids: Iterable[tuple[str, str]])
     )
 
 
-def parked(db: sqlite3.Connection, assistant: str) -> tuple[Parked, ...]:
+def parked(db: Database, assistant: str) -> tuple[Parked, ...]:
     """Return the parked events, oldest first."""
     rows = db.execute(
         f"""SELECT {_COLUMNS}, crashes, reason FROM events
@@ -109,7 +112,7 @@ def parked(db: sqlite3.Connection, assistant: str) -> tuple[Parked, ...]:
     return tuple(Parked(row[0], _readable(row[:5]), row[5], row[6]) for row in rows)
 
 
-def unpark(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
+def unpark(db: Database, assistant: str, event_id: str) -> bool:
     """Make a parked event pending again, with no crashes counted. Return False when it is not parked."""
     changed = db.execute(
         """UPDATE events SET state = 'pending', crashes = 0, reason = ''
@@ -119,7 +122,7 @@ def unpark(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
     return changed.rowcount > 0
 
 
-def discard(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
+def discard(db: Database, assistant: str, event_id: str) -> bool:
     """Mark a parked event as dealt with. Return False when it is not parked."""
     changed = db.execute(
         "UPDATE events SET state = 'done' WHERE assistant = ? AND id = ? AND state = 'parked'", (assistant, event_id)
@@ -127,7 +130,7 @@ def discard(db: sqlite3.Connection, assistant: str, event_id: str) -> bool:
     return changed.rowcount > 0
 
 
-def settle(db: sqlite3.Connection, run: int) -> None:
+def settle(db: Database, run: int) -> None:
     """Mark the events of the run as dealt with."""
     db.execute(
         "UPDATE events SET state = 'done' WHERE seq IN (SELECT event FROM run_events WHERE run = ?)",
@@ -135,7 +138,7 @@ def settle(db: sqlite3.Connection, run: int) -> None:
     )
 
 
-def blame(db: sqlite3.Connection, run: int, why: str) -> None:
+def blame(db: Database, run: int, why: str) -> None:
     """Count a crash for each pending event of the run; the third crash parks the event."""
     waiting = "state = 'pending' AND seq IN (SELECT event FROM run_events WHERE run = ?)"
     db.execute(f"UPDATE events SET crashes = crashes + 1 WHERE {waiting}", (run,))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from assistant.journal.database import Database, put_meta
 from assistant.journal.errors import Fenced, JournalUnwritable
-from assistant.journal.sqlite.store import Store
+from assistant.journal.store import JournalStore
 
 T = TypeVar("T")
 
@@ -26,15 +26,15 @@ class MemoryRows(Protocol):
         """The assistant's id."""
         ...
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> Awaitable[T]:
+    def write(self, work: Callable[[Database], T]) -> Awaitable[T]:
         """Return what `work` returns, once it is written."""
         ...
 
-    def read(self, work: Callable[[sqlite3.Connection], T]) -> Awaitable[T]:
+    def read(self, work: Callable[[Database], T]) -> Awaitable[T]:
         """Return what `work` returns."""
         ...
 
-    def read_then(self, work: Callable[[sqlite3.Connection], T], then: Callable[[T | Failure], object]) -> None:
+    def read_then(self, work: Callable[[Database], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` with what `work` returns or a Failure, on the thread that reads. It may be called on any."""
         ...
 
@@ -50,7 +50,7 @@ class MemoryRows(Protocol):
 class Lease:
     """The right to write for `assistant`. Taking it takes it from the process that had it."""
 
-    def __init__(self, store: Store, assistant: str, name: str = "") -> None:
+    def __init__(self, store: JournalStore, assistant: str, name: str = "") -> None:
         """Prepare a lease that is not yet taken. The file keeps the character's last `name` for readers."""
         self.store = store
         self._name = name
@@ -60,46 +60,40 @@ class Lease:
         #: Whether a write was refused because another process has the lease. Set on the writer's thread.
         self.is_lost = False
 
-    def take(self, db: sqlite3.Connection) -> int:
+    def take(self, db: Database) -> int:
         """Write the next token down and return it. Part of a transaction; once on disk, `hold` sets `token`."""
-        name = self.assistant
-        last = db.execute(
-            """SELECT max(coalesce((SELECT token FROM leases WHERE assistant = ?), 0),
-                          coalesce((SELECT max(token) FROM runs WHERE assistant = ?), 0))""",
-            (name, name),
-        ).fetchone()[0]
-        db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (name, last + 1, self.store.wall()))
+        token = self.store.take_lease(db, self.assistant)
         if self._name:
-            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (NAME_OF + name, self._name))
-        return int(last) + 1
+            put_meta(db, NAME_OF + self.assistant, self._name)
+        return token
 
     def hold(self, token: int) -> int:
         """Use this token for all writes from now on; return it."""
         self.token, self.is_lost = token, False
         return token
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
+    def write(self, work: Callable[[Database], T]) -> Deferred[T]:
         """Return what `work` returns, once it is on disk.
 
         Raises Fenced, and writes nothing, when another process has the lease.
         """
         token = self.token
 
-        def guarded(db: sqlite3.Connection) -> T:
-            row = db.execute("SELECT token FROM leases WHERE assistant = ?", (self.assistant,)).fetchone()
-            current = row[0] if row else 0
-            if current != token or not token:
+        def guarded(db: Database) -> T:
+            try:
+                self.store.check_token(db, self.assistant, token)
+            except Fenced:
                 self.is_lost = True
-                raise Fenced(self.assistant, token, current)
+                raise
             return work(db)
 
         return self.store.write(guarded)
 
-    def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
+    def read(self, work: Callable[[Database], T]) -> Deferred[T]:
         """Return what `work` returns. Reading needs no token."""
         return self.store.read(work)
 
-    def read_then(self, work: Callable[[sqlite3.Connection], T], then: Callable[[T | Failure], object]) -> None:
+    def read_then(self, work: Callable[[Database], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` on the writer's thread with what `work` returns, or a Failure. It may be called on any thread."""
         self.store.read_then(work, then)
 

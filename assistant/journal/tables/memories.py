@@ -6,21 +6,21 @@ least goes first. The index that finds memories is a file of its own, made from 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
+from assistant.journal.database import Database, holds, insert, is_sqlite
 from assistant.journal.errors import BrokenRecord
 from assistant.journal.tables.memory_row import (
-    COLUMNS,
+    MARKS,
+    NEW,
     SELECT,
     is_readable,
     memory_of_row,
-    origin_of,
     rank_row,
-    storable,
+    values_of,
 )
 from tools.memories import KeptMemory, Memory, MemoryKind
 from tools.trust import Audience
@@ -31,16 +31,16 @@ PERSON_ROWS, PERSON_BYTES, TOTAL_ROWS = 500, 65_536, 20_000
 #: The share of a full store that is removed at once, so that not every new memory costs a search for what to remove.
 _SPARE = 20
 #: How many rows are written between two counts of the whole store.
-_COUNTED_EVERY = 64
+COUNTED_EVERY = 64
 #: How long one use keeps others from counting, in seconds.
 _USE_SECONDS = 3600.0
 #: The uses of a new row: their number, and the time of the last.
-_UNUSED = (0, 0.0)
+UNUSED = (0, 0.0)
 #: SQLite takes this many parameters in any build.
 _AT_ONCE = 500
 
 
-def keep(db: sqlite3.Connection, assistant: str, memory: Memory) -> KeptMemory:
+def keep(db: Database, assistant: str, memory: Memory) -> KeptMemory:
     """Write a memory down; one of the same id is made newer, and keeps its importance if that was greater."""
     row = db.execute(f"{SELECT} AND id = ?", (assistant, memory.id)).fetchone()
     if row is not None:
@@ -52,11 +52,11 @@ def keep(db: sqlite3.Connection, assistant: str, memory: Memory) -> KeptMemory:
             authority=min(old.authority, memory.authority),
             sources=old.sources | memory.sources,
         )
-    number = _insert(db, assistant, memory, row[15:] if row is not None else _UNUSED)
+    number = _insert(db, assistant, memory, row[15:] if row is not None else UNUSED)
     return KeptMemory(memory, row is None, tuple(_make_room(db, assistant, memory, number)))
 
 
-def find(db: sqlite3.Connection, assistant: str, ids: Iterable[str]) -> list[tuple[int, Memory]]:
+def find(db: Database, assistant: str, ids: Iterable[str]) -> list[tuple[int, Memory]]:
     """Return the memories with these ids, in the order of the ids, each with its row's number."""
     wanted = list(dict.fromkeys(ids))
     found: dict[str, tuple[int, Memory]] = {}
@@ -68,19 +68,19 @@ def find(db: sqlite3.Connection, assistant: str, ids: Iterable[str]) -> list[tup
     return [found[each] for each in wanted if each in found]
 
 
-def since(db: sqlite3.Connection, assistant: str, seq: int, limit: int) -> list[tuple[int, Memory]]:
+def since(db: Database, assistant: str, seq: int, limit: int) -> list[tuple[int, Memory]]:
     """Return the memories whose rows come after `seq`, in their order, each with its row's number."""
     rows = db.execute(f"{SELECT} AND seq > ? ORDER BY seq LIMIT ?", (assistant, seq, limit))
     return [(row[14], memory_of_row(row)) for row in rows]
 
 
-def newest(db: sqlite3.Connection, assistant: str, limit: int) -> list[Memory]:
+def newest(db: Database, assistant: str, limit: int) -> list[Memory]:
     """Return the newest memories that still hold, newest first."""
     rows = db.execute(f"{SELECT} AND superseded_by = '' ORDER BY at DESC, seq DESC LIMIT ?", (assistant, limit))
     return [memory_of_row(row) for row in rows]
 
 
-def heard_between(db: sqlite3.Connection, assistant: str, after: float, until: float, limit: int) -> list[Memory]:
+def heard_between(db: Database, assistant: str, after: float, until: float, limit: int) -> list[Memory]:
     """Return what was heard and seen after one time and up to another: the newest `limit`, newest first."""
     rows = db.execute(
         f"{SELECT} AND at > ? AND at <= ? AND kind IN ('heard', 'seen') ORDER BY at DESC, seq DESC LIMIT ?",
@@ -89,7 +89,7 @@ def heard_between(db: sqlite3.Connection, assistant: str, after: float, until: f
     return [memory_of_row(row) for row in rows]
 
 
-def told_by(db: sqlite3.Connection, assistant: str, who: str, audience: Audience, limit: int) -> list[Memory]:
+def told_by(db: Database, assistant: str, who: str, audience: Audience, limit: int) -> list[Memory]:
     """Return the newest lines of a person that exactly this audience heard, newest first."""
     rows = db.execute(
         f"{SELECT} AND who = ? AND kind IN ('heard', 'seen') ORDER BY at DESC, seq DESC", (assistant, who)
@@ -97,16 +97,16 @@ def told_by(db: sqlite3.Connection, assistant: str, who: str, audience: Audience
     return [each for each in map(memory_of_row, rows) if each.audience == audience][:limit]
 
 
-def about(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Memory]:
+def about(db: Database, assistant: str, principal_id: str) -> list[Memory]:
     """Return what came from a principal or is about them, newest first."""
     rows = db.execute(
-        f"{SELECT} AND (who = ? OR instr(origin, ?) OR substr(origin, 1, 1) = X'20') ORDER BY at DESC, seq DESC",
-        (assistant, principal_id, exact_json(principal_id)),
+        f"{SELECT} AND (who = ? OR {holds(db, 'origin')} OR substr(origin, 1, 1) = ?) ORDER BY at DESC, seq DESC",
+        (assistant, principal_id, exact_json(principal_id), b" "),
     )  # a record with a space before it writes ids in another way
     return [each for each in map(memory_of_row, rows) if each.is_from(principal_id) or principal_id in each.about]
 
 
-def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Memory]:
+def forget(db: Database, assistant: str, principal_id: str) -> list[Memory]:
     """Remove what came, or may have come, from the principal, and what was concluded about them. Return it."""
     everything = ((memory_of_row(row), is_readable(row[13])) for row in db.execute(SELECT, (assistant,)))
     gone = [memory for memory, is_known in everything if not is_known or _is_theirs(memory, principal_id)]
@@ -114,7 +114,7 @@ def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> list[Me
     return gone
 
 
-def drop(db: sqlite3.Connection, assistant: str, memory_id: str) -> list[Memory]:
+def drop(db: Database, assistant: str, memory_id: str) -> list[Memory]:
     """Remove a memory and whatever was derived from it. Return them."""
     everything = [memory_of_row(row) for row in db.execute(SELECT, (assistant,))]
     gone = {memory_id}
@@ -125,7 +125,7 @@ def drop(db: sqlite3.Connection, assistant: str, memory_id: str) -> list[Memory]
     return removed
 
 
-def remove(db: sqlite3.Connection, assistant: str, ids: Collection[str]) -> None:
+def remove(db: Database, assistant: str, ids: Collection[str]) -> None:
     """Remove these memories, and count them, so that the index knows that it is behind."""
     if not ids:
         return
@@ -134,13 +134,13 @@ def remove(db: sqlite3.Connection, assistant: str, ids: Collection[str]) -> None
         if row[10] in ids:  # what it had corrected holds again
             _insert(db, assistant, replace(memory_of_row(row), superseded_by=""), row[15:])
     db.execute(
-        """INSERT INTO memory_state VALUES (?, ?, X'')
-           ON CONFLICT (assistant) DO UPDATE SET removed = removed + excluded.removed""",
-        (assistant, len(ids)),
+        """INSERT INTO memory_state VALUES (?, ?, ?)
+           ON CONFLICT (assistant) DO UPDATE SET removed = memory_state.removed + excluded.removed""",
+        (assistant, len(ids), b""),
     )
 
 
-def supersede(db: sqlite3.Connection, assistant: str, old_id: str, new: Memory, *, may: bool) -> KeptMemory | None:
+def supersede(db: Database, assistant: str, old_id: str, new: Memory, *, may: bool) -> KeptMemory | None:
     """Keep `new` and mark the old memory as superseded by it; None when it is not there or somebody else's.
 
     `may` says that the new one is the operator's, who may correct everybody.
@@ -149,28 +149,28 @@ def supersede(db: sqlite3.Connection, assistant: str, old_id: str, new: Memory, 
     if not known or old_id == new.id or not (may or known[0][1].who == new.who):
         return None
     kept = keep(db, assistant, new)
-    _insert(db, assistant, replace(known[0][1], superseded_by=new.id), _UNUSED)
+    _insert(db, assistant, replace(known[0][1], superseded_by=new.id), UNUSED)
     return kept
 
 
-def derive(db: sqlite3.Connection, assistant: str, memory: Memory, needs: Collection[str]) -> bool:
+def derive(db: Database, assistant: str, memory: Memory, needs: Collection[str]) -> bool:
     """Write down what was derived, in place of what had its id. Return False when a memory of `needs` is gone."""
     if len(find(db, assistant, needs)) < len(set(needs)):
         return False
-    _insert(db, assistant, memory, _UNUSED)
+    _insert(db, assistant, memory, UNUSED)
     return True
 
 
-def settle(db: sqlite3.Connection, assistant: str, older_id: str, newer_id: str) -> bool:
+def settle(db: Database, assistant: str, older_id: str, newer_id: str) -> bool:
     """Mark the older memory as superseded by the newer one; False when one is gone or they are of two people."""
     found = [memory for _, memory in find(db, assistant, (older_id, newer_id))]
     if len(found) < 2 or found[0].who != found[1].who:  # noqa: PLR2004  (both)
         return False
-    _insert(db, assistant, replace(found[0], superseded_by=newer_id), _UNUSED)
+    _insert(db, assistant, replace(found[0], superseded_by=newer_id), UNUSED)
     return True
 
 
-def count_uses(db: sqlite3.Connection, assistant: str, ids: Iterable[str], now: float) -> None:
+def count_uses(db: Database, assistant: str, ids: Iterable[str], now: float) -> None:
     """Count one use of each of these memories that was not used in the last hour."""
     db.executemany(
         """UPDATE memories SET uses = uses + 1, used_at = ?
@@ -179,7 +179,7 @@ def count_uses(db: sqlite3.Connection, assistant: str, ids: Iterable[str], now: 
     )
 
 
-def unused_lately(db: sqlite3.Connection, assistant: str, ids: Sequence[str], now: float) -> list[str]:
+def unused_lately(db: Database, assistant: str, ids: Sequence[str], now: float) -> list[str]:
     """Return those of these memories, at most 500, whose last use was an hour ago or longer."""
     if not (part := ids[:_AT_ONCE]):
         return []
@@ -190,18 +190,18 @@ def unused_lately(db: sqlite3.Connection, assistant: str, ids: Sequence[str], no
     return [each for (each,) in found]
 
 
-def all_ids(db: sqlite3.Connection, assistant: str) -> frozenset[str]:
+def all_ids(db: Database, assistant: str) -> frozenset[str]:
     """Return the ids of all memories of the assistant."""
     return frozenset(each for (each,) in db.execute("SELECT id FROM memories WHERE assistant = ?", (assistant,)))
 
 
-def removed_count(db: sqlite3.Connection, assistant: str) -> int:
+def removed_count(db: Database, assistant: str) -> int:
     """Return how many memories of the assistant were ever removed."""
     row = db.execute("SELECT removed FROM memory_state WHERE assistant = ?", (assistant,)).fetchone()
     return int(row[0]) if row else 0
 
 
-def load_sleep(db: sqlite3.Connection, assistant: str) -> object:
+def load_sleep(db: Database, assistant: str) -> object:
     """Return what `save_sleep` wrote last, None when there is nothing that can be read."""
     row = db.execute("SELECT sleep FROM memory_state WHERE assistant = ?", (assistant,)).fetchone()
     try:
@@ -210,7 +210,7 @@ def load_sleep(db: sqlite3.Connection, assistant: str) -> object:
         return None
 
 
-def save_sleep(db: sqlite3.Connection, assistant: str, state: object) -> None:
+def save_sleep(db: Database, assistant: str, state: object) -> None:
     """Write down how far the assistant's sleep came; `state` is plain JSON."""
     db.execute(
         """INSERT INTO memory_state VALUES (?, 0, ?)
@@ -219,21 +219,15 @@ def save_sleep(db: sqlite3.Connection, assistant: str, state: object) -> None:
     )
 
 
-def _insert(db: sqlite3.Connection, assistant: str, memory: Memory, uses: Sequence[float]) -> int:
+def _insert(db: Database, assistant: str, memory: Memory, uses: Sequence[float]) -> int:
     """Write the row anew and return its new number: the index finds what changed by the numbers."""
-    row = db.execute(
-        f"""INSERT OR REPLACE INTO memories (assistant, size, {COLUMNS.replace("seq, ", "")})
-            VALUES (?, ?, {", ".join("?" * 16)})""",
-        (
-            *(assistant, memory.size_bytes, memory.id, memory.kind.value, storable(memory.text), memory.who),
-            *(storable(memory.name), memory.how, storable(memory.place), memory.at, memory.importance),
-            *(memory.authority, memory.superseded_by, memory.expires, memory.event, origin_of(memory), *uses),
-        ),
-    )
-    return row.lastrowid or 0
+    replacing = "INSERT OR REPLACE" if is_sqlite(db) else "INSERT"
+    if not is_sqlite(db):
+        db.execute("DELETE FROM memories WHERE assistant = ? AND id = ?", (assistant, memory.id))
+    return insert(db, f"{replacing} INTO {NEW} VALUES ({MARKS})", (*values_of(assistant, memory), *uses))
 
 
-def _make_room(db: sqlite3.Connection, assistant: str, newest: Memory, number: int) -> list[Memory]:
+def _make_room(db: Database, assistant: str, newest: Memory, number: int) -> list[Memory]:
     """Remove what is worth least, of this person when they have too much, of whoever has most when all have.
 
     The whole store is counted only at every so many rows, by the `number` of the new one.
@@ -242,7 +236,7 @@ def _make_room(db: sqlite3.Connection, assistant: str, newest: Memory, number: i
     rows, size = _taken(db, assistant, newest.who)
     if rows > PERSON_ROWS or size > PERSON_BYTES:
         dropped += _remove_least(db, (assistant, newest.who), now, PERSON_ROWS)
-    if number % _COUNTED_EVERY:
+    if number % COUNTED_EVERY:
         return dropped
     total = db.execute("SELECT count(*) FROM memories WHERE assistant = ?", (assistant,)).fetchone()[0]
     while total > TOTAL_ROWS:
@@ -258,14 +252,14 @@ def _make_room(db: sqlite3.Connection, assistant: str, newest: Memory, number: i
     return dropped
 
 
-def _taken(db: sqlite3.Connection, assistant: str, who: str) -> tuple[int, int]:
+def _taken(db: Database, assistant: str, who: str) -> tuple[int, int]:
     rows, size = db.execute(
         "SELECT count(*), coalesce(sum(size), 0) FROM memories WHERE assistant = ? AND who = ?", (assistant, who)
     ).fetchone()
     return int(rows), int(size)
 
 
-def _remove_least(db: sqlite3.Connection, whose: tuple[str, str], now: float, most: int) -> list[Memory]:
+def _remove_least(db: Database, whose: tuple[str, str], now: float, most: int) -> list[Memory]:
     """Remove what is worth least of one person, until a twentieth of their room is free, but never the last one.
 
     `whose` is the assistant and the person, `most` the number of memories they have room for.
@@ -283,7 +277,7 @@ def _remove_least(db: sqlite3.Connection, whose: tuple[str, str], now: float, mo
     return gone
 
 
-def _remove_least_of_all(db: sqlite3.Connection, assistant: str, now: float) -> list[Memory]:
+def _remove_least_of_all(db: Database, assistant: str, now: float) -> list[Memory]:
     """Remove what is worth least of all people, until a twentieth of the whole room is free."""
     rows = sorted(db.execute(SELECT, (assistant,)), key=partial(rank_row, now))
     gone = [memory_of_row(row) for row in rows[: len(rows) - (TOTAL_ROWS - TOTAL_ROWS // _SPARE)]]

@@ -13,6 +13,9 @@ from tools.trust import Audience
 COLUMNS = """id, kind, text, who, name, how, place, at, importance, authority, superseded_by, expires, event, origin,
               seq, uses, used_at"""
 SELECT = f"SELECT {COLUMNS} FROM memories WHERE assistant = ?"
+#: The columns of a new row, and the placeholders of their values.
+NEW = f"memories (assistant, size, {COLUMNS.replace('seq, ', '')})"
+MARKS = ", ".join("?" * 18)
 #: What a day takes from the worth of a memory.
 _A_DAY_KEEPS, _DAY = 0.995, 86_400.0
 Row = tuple[str, str, str, str, str, str, str, float, int, int, str, float | None, str, bytes, int, int, float]
@@ -80,3 +83,12 @@ def worth(importance: int, age_seconds: float, uses: int) -> float:
 def rank_row(now: float, row: Row) -> tuple[float, int]:
     """Return what a row is worth, and its number: of two that are worth the same, the older goes first."""
     return worth(row[8], now - row[7], row[15]), row[14]
+
+
+def values_of(assistant: str, memory: Memory) -> tuple[object, ...]:
+    """Return the values of `NEW` but for its uses."""
+    return (
+        *(assistant, memory.size_bytes, memory.id, memory.kind.value, storable(memory.text), memory.who),
+        *(storable(memory.name), memory.how, storable(memory.place), memory.at, memory.importance),
+        *(memory.authority, memory.superseded_by, memory.expires, memory.event, origin_of(memory)),
+    )

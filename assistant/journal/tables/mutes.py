@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
+from assistant.journal.database import Database
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.memory_row import storable
 from tools.trust import Principal
@@ -29,7 +29,7 @@ class StoredMutes:
         """Mute a player. Return False, and change nothing, when they were already muted."""
         row = (self._lease.assistant, who.id, storable(who.name), self._lease.store.wall())
         return await self._lease.write(
-            lambda db: db.execute("INSERT OR IGNORE INTO muted VALUES (?, ?, ?, ?)", row).rowcount > 0
+            lambda db: db.execute("INSERT INTO muted VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", row).rowcount > 0
         )
 
     async def unmute(self, principal_id: str) -> bool:
@@ -42,7 +42,7 @@ class StoredMutes:
     async def muted(self) -> tuple[Muted, ...]:
         """Return all muted players, the latest last."""
 
-        def work(db: sqlite3.Connection) -> tuple[Muted, ...]:
+        def work(db: Database) -> tuple[Muted, ...]:
             query = "SELECT principal, name, at FROM muted WHERE assistant = ? ORDER BY at, principal"
             return tuple(Muted(*row) for row in db.execute(query, (self._lease.assistant,)))
 

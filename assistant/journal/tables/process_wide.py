@@ -6,11 +6,11 @@ key was given for which server is what `keys/binding.py` decides by, also after 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from assistant.journal.sqlite.store import Store
+from assistant.journal.database import Database
+from assistant.journal.store import JournalStore
 from assistant.keys.binding import KeyBinding
 
 #: The sums `calls`, `tokens` and `money` of each account.
@@ -39,7 +39,7 @@ class StoredUsage:
     start, so each of them may spend the whole day's allowance.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JournalStore) -> None:
         self._store = store
         #: The day, and the sums of our ledger that the rows on disk already hold. None before the first load or save.
         self._ours: tuple[int, Sums] | None = None
@@ -57,7 +57,7 @@ class StoredUsage:
             statement, changes = _ADD, _changes(self._ours[1] if self._ours[0] == day else {}, sums)
         rows = [{"day": day, "account": account, **amounts} for account, amounts in changes.items()]
 
-        def work(db: sqlite3.Connection) -> None:
+        def work(db: Database) -> None:
             db.executemany(statement, rows)
 
         await self._store.write(work)
@@ -69,7 +69,7 @@ class StoredUsage:
         The next save counts the change since these sums.
         """
 
-        def work(db: sqlite3.Connection) -> tuple[int, Sums] | None:
+        def work(db: Database) -> tuple[int, Sums] | None:
             day = db.execute("SELECT max(day) FROM usage").fetchone()[0]
             if day is None:
                 return None
@@ -115,18 +115,18 @@ def _change(before: Mapping[str, int | float], after: Mapping[str, int | float])
 class StoredBindings:
     """The stored bindings of all keys."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JournalStore) -> None:
         self._store = store
 
     async def remember(self, bindings: Collection[KeyBinding]) -> None:
         """Keep exactly these bindings. One that was kept before keeps its time. Raises JournalUnwritable."""
         wanted, now = frozenset(bindings), self._store.wall()
 
-        def work(db: sqlite3.Connection) -> None:
+        def work(db: Database) -> None:
             for gone in _bindings(db) - wanted:
                 db.execute("DELETE FROM key_bindings WHERE reference = ? AND origin = ?", (gone.reference, gone.origin))
             rows = [(binding.reference, binding.origin, now) for binding in wanted]
-            db.executemany("INSERT OR IGNORE INTO key_bindings VALUES (?, ?, ?)", rows)
+            db.executemany("INSERT INTO key_bindings VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
         await self._store.write(work)
 
@@ -135,5 +135,5 @@ class StoredBindings:
         return await self._store.read(_bindings)
 
 
-def _bindings(db: sqlite3.Connection) -> frozenset[KeyBinding]:
+def _bindings(db: Database) -> frozenset[KeyBinding]:
     return frozenset(KeyBinding(*row) for row in db.execute("SELECT reference, origin FROM key_bindings"))

@@ -6,14 +6,13 @@ slices too small to delay other writes. SQL only.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from assistant.events.events import Event, spoken_text
+from assistant.journal.database import Database, is_sqlite, owe
 from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.files import owe
 from assistant.journal.protocol import Forgotten
 from assistant.journal.records import EVENT, MESSAGES
 from assistant.journal.tables import memories
@@ -49,7 +48,7 @@ class Pruned:
         return Pruned(self.runs + other.runs, self.events + other.events)
 
 
-def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgotten:
+def forget(db: Database, assistant: str, principal_id: str) -> Forgotten:
     """Remove a player's settled and parked events, finished runs over them, what is remembered of them, their entries.
 
     Finished runs and answers in the stream that repeat them to others go too (`repeats.py`). Events that wait, or whose
@@ -73,7 +72,7 @@ def forget(db: sqlite3.Connection, assistant: str, principal_id: str) -> Forgott
     return Forgotten(len(settled), removed, len(remembered), entries, waiting)
 
 
-def forget_event(db: sqlite3.Connection, assistant: str, event_id: str) -> None:
+def forget_event(db: Database, assistant: str, event_id: str) -> None:
     """Remove one settled event, the finished runs over it, the stream entries that hold it, and what repeats it."""
     owe(db)
     _forget_repeats(db, assistant, _own_words(db, assistant, lambda event: event.id == event_id))
@@ -87,7 +86,7 @@ def forget_event(db: sqlite3.Connection, assistant: str, event_id: str) -> None:
     forget_entries(db, assistant, (), {event_id})
 
 
-def erase(db: sqlite3.Connection, assistant: str) -> int:
+def erase(db: Database, assistant: str) -> int:
     """Remove everything an assistant heard, did and remembered; return how many rows. What it spent stays."""
     owe(db)
     db.execute("DELETE FROM meta WHERE key = ?", (NAME_OF + assistant,))
@@ -126,7 +125,7 @@ def next_prune_after(last: Pruned | None) -> float:
     return float(_DAY_SECONDS)
 
 
-def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Iterator[tuple[int, str, bool]]:
+def _events_of(db: Database, assistant: str, principal_id: str) -> Iterator[tuple[int, str, bool]]:
     """Yield the row, the id and "still waiting" of each event of the player.
 
     Events written by schema version 1 name the player only in the record.
@@ -145,7 +144,7 @@ def _events_of(db: sqlite3.Connection, assistant: str, principal_id: str) -> Ite
             yield seq, event_id, bool(is_waiting)
 
 
-def forget_entries(db: sqlite3.Connection, assistant: str, who: Container[str], ids: Container[str]) -> int:
+def forget_entries(db: Database, assistant: str, who: Container[str], ids: Container[str]) -> int:
     """Remove the stream entries of these principals and events, those that repeat them, and what cannot be read."""
     rows = db.execute(
         "SELECT seq, event_ids, sources, payload FROM stream WHERE assistant = ?", (assistant,)
@@ -160,7 +159,7 @@ def forget_entries(db: sqlite3.Connection, assistant: str, who: Container[str], 
     return len(gone)
 
 
-def _own_words(db: sqlite3.Connection, assistant: str, goes: Callable[[Event], bool]) -> frozenset[str]:
+def _own_words(db: Database, assistant: str, goes: Callable[[Event], bool]) -> frozenset[str]:
     """Return the words that only the events which go used."""
     theirs: list[str] = []
     others: list[str] = []
@@ -171,7 +170,7 @@ def _own_words(db: sqlite3.Connection, assistant: str, goes: Callable[[Event], b
     return own_words(theirs, others)
 
 
-def _forget_repeats(db: sqlite3.Connection, assistant: str, own: frozenset[str]) -> int:
+def _forget_repeats(db: Database, assistant: str, own: frozenset[str]) -> int:
     """Remove the finished runs whose records hold one of these words. Return how many."""
     gone: set[int] = set()
     for table in ("responses", "intents", "results") if own else ():
@@ -204,7 +203,7 @@ def _names(record: bytes, wanted: Container[str]) -> bool:
         return True
 
 
-def _slice(db: sqlite3.Connection, assistant: str, before: float) -> Pruned:
+def _slice(db: Database, assistant: str, before: float) -> Pruned:
     """Remove a slice of what was finished before this time. Return zeros when nothing is left."""
     runs = db.execute(
         """DELETE FROM runs WHERE seq IN (
@@ -220,8 +219,10 @@ def _slice(db: sqlite3.Connection, assistant: str, before: float) -> Pruned:
     return Pruned(runs, events)
 
 
-def _used_bytes(db: sqlite3.Connection) -> int:
-    """Return how many bytes the pages in use take."""
+def _used_bytes(db: Database) -> int:
+    """Return how many bytes the pages in use take; 0 in PostgreSQL, where the whole server's disk is what counts."""
+    if not is_sqlite(db):
+        return 0
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from assistant.events.outcome import Cancelled, Failed, Outcome, settles
 from assistant.journal.codec import Codec
+from assistant.journal.database import Database, DuplicateKey, finds_any, insert, require
 from assistant.journal.errors import AlreadyRecorded, UnknownRun
 from assistant.journal.protocol import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
 from assistant.journal.records import CALL, EXECUTED, OUTCOME, RESPONSE
@@ -16,6 +17,9 @@ from assistant.journal.tables import inbox
 T = TypeVar("T")
 #: The prefix of a run's number in its id.
 PREFIX = "run-"
+_INTENT_AGAIN = """ON CONFLICT (run, step, idx) DO UPDATE
+    SET at = excluded.at, payload = excluded.payload, effect = excluded.effect"""
+_RESULT_AGAIN = "ON CONFLICT (run, step, idx) DO UPDATE SET payload = excluded.payload"
 
 
 class RunPlace(NamedTuple):
@@ -35,13 +39,12 @@ def number_of(run_id: str) -> int:
     return int(digits)
 
 
-def open_run(db: sqlite3.Connection, assistant: str, token: int, event_ids: Sequence[str], now: float) -> str:
+def open_run(db: Database, assistant: str, token: int, event_ids: Sequence[str], now: float) -> str:
     """Open a run over these events; return its id."""
-    run = db.execute(
-        "INSERT INTO runs (assistant, token, opened_at) VALUES (?, ?, ?)", (assistant, token, now)
-    ).lastrowid
+    run = insert(db, "INSERT INTO runs (assistant, token, opened_at) VALUES (?, ?, ?)", (assistant, token, now))
     db.executemany(
-        "INSERT OR IGNORE INTO run_events SELECT ?, assistant, seq FROM events WHERE assistant = ? AND id = ?",
+        """INSERT INTO run_events SELECT CAST(? AS BIGINT), assistant, seq FROM events WHERE assistant = ? AND id = ?
+           ON CONFLICT DO NOTHING""",
         [(run, assistant, event_id) for event_id in event_ids],
     )
     return f"{PREFIX}{run}"
@@ -53,43 +56,46 @@ def _row_of(run_id: str) -> int:
     return run if run < 2**63 else 0
 
 
-def _add(db: sqlite3.Connection, place: RunPlace, insert: str, values: Sequence[object]) -> None:
-    """Add a row to what is known of an open run: its number, the assistant, and the values. Raises UnknownRun."""
+def _add(db: Database, place: RunPlace, table: str, values: Sequence[object], otherwise: str = "") -> None:
+    """Add a row to what is known of an open run: its number, the assistant, and the values. Raises UnknownRun.
+
+    `otherwise` is the SQL for a row that is there already.
+    """
     marks = ", ".join("?" * len(values))
     open_run = "FROM runs WHERE seq = ? AND assistant = ? AND closed_at IS NULL"
     row = (*values, _row_of(place.run_id), place.assistant)
-    if not db.execute(f"{insert} SELECT seq, assistant, {marks} {open_run}", row).rowcount:
-        raise UnknownRun(place.run_id)
+    added = db.execute(f"INSERT INTO {table} SELECT seq, assistant, {marks} {open_run} {otherwise}", row)
+    require(db, added, lambda: UnknownRun(place.run_id))
 
 
-def record_response(db: sqlite3.Connection, place: RunPlace, record: bytes) -> None:
+def record_response(db: Database, place: RunPlace, record: bytes) -> None:
     """Record the answer of a step. Raises UnknownRun and AlreadyRecorded."""
     try:
-        _add(db, place, "INSERT INTO responses", (place.step, record))
-    except sqlite3.IntegrityError as error:
+        _add(db, place, "responses", (place.step, record))
+    except (sqlite3.IntegrityError, DuplicateKey) as error:
         raise AlreadyRecorded(f"step {place.step} of {place.run_id} has an answer") from error
 
 
-def record_intent(db: sqlite3.Connection, place: RunPlace, record: bytes, now: float, *, effect: bool) -> None:
+def record_intent(db: Database, place: RunPlace, record: bytes, now: float, *, effect: bool) -> None:
     """Record that a call is about to run. Raises UnknownRun.
 
     A read that is done again after a crash replaces its earlier record.
     """
-    _add(db, place, "INSERT OR REPLACE INTO intents", (place.step, place.call_index, now, record, effect))
+    _add(db, place, "intents", (place.step, place.call_index, now, record, int(effect)), _INTENT_AGAIN)
 
 
-def record_result(db: sqlite3.Connection, place: RunPlace, record: bytes) -> None:
+def record_result(db: Database, place: RunPlace, record: bytes) -> None:
     """Record the result of a call. Raises UnknownRun."""
-    _add(db, place, "INSERT OR REPLACE INTO results", (place.step, place.call_index, record))
+    _add(db, place, "results", (place.step, place.call_index, record), _RESULT_AGAIN)
 
 
-def record_read(db: sqlite3.Connection, place: RunPlace, call: bytes, result: bytes, began: float) -> None:
+def record_read(db: Database, place: RunPlace, call: bytes, result: bytes, began: float) -> None:
     """Record a read that is over: the call, when it `began`, and its result. Raises UnknownRun."""
     record_intent(db, place, call, began, effect=False)
     record_result(db, place, result)
 
 
-def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outcome, now: float) -> None:
+def close_run(db: Database, assistant: str, run_id: str, outcome: Outcome, now: float) -> None:
     """Record how the run ended. Raises UnknownRun.
 
     Its events are settled, or get a crash counted when a bug ended the run, or stay pending.
@@ -99,25 +105,23 @@ def close_run(db: sqlite3.Connection, assistant: str, run_id: str, outcome: Outc
         "UPDATE runs SET closed_at = ?, outcome = ? WHERE seq = ? AND assistant = ? AND closed_at IS NULL",
         (now, OUTCOME.encode(outcome), run, assistant),
     )
-    if not closed.rowcount:
-        raise UnknownRun(run_id)
+    require(db, closed, lambda: UnknownRun(run_id))
     if settles(outcome):
         inbox.settle(db, run)
     elif isinstance(outcome, Failed) and outcome.bug:
         inbox.blame(db, run, f"of a mistake in the program: {outcome.cause}")
 
 
-def suspend_run(db: sqlite3.Connection, assistant: str, run_id: str) -> None:
+def suspend_run(db: Database, assistant: str, run_id: str) -> None:
     """Leave the run open for the next process, without counting a crash. Raises UnknownRun."""
     suspended = db.execute(
         "UPDATE runs SET outcome = ? WHERE seq = ? AND assistant = ? AND closed_at IS NULL",
         (OUTCOME.encode(Cancelled()), _row_of(run_id), assistant),
     )
-    if not suspended.rowcount:
-        raise UnknownRun(run_id)
+    require(db, suspended, lambda: UnknownRun(run_id))
 
 
-def blame_interrupted(db: sqlite3.Connection, assistant: str, token: int) -> None:
+def blame_interrupted(db: Database, assistant: str, token: int) -> None:
     """Count a crash for the events of every run that an older token left open and did not suspend."""
     left = "assistant = ? AND closed_at IS NULL AND token < ?"
     crashed = db.execute(f"SELECT seq FROM runs WHERE {left} AND outcome IS NULL", (assistant, token))
@@ -127,13 +131,13 @@ def blame_interrupted(db: sqlite3.Connection, assistant: str, token: int) -> Non
     db.execute(f"UPDATE runs SET outcome = NULL WHERE {left}", (assistant, token))
 
 
-def any_open(db: sqlite3.Connection, assistant: str) -> bool:
+def any_open(db: Database, assistant: str) -> bool:
     """Tell whether any run is open."""
-    row = db.execute("SELECT 1 FROM runs WHERE assistant = ? AND closed_at IS NULL LIMIT 1", (assistant,)).fetchone()
-    return row is not None
+    found = db.execute("SELECT 1 FROM runs WHERE assistant = ? AND closed_at IS NULL LIMIT 1", (assistant,))
+    return finds_any(db, found)
 
 
-def interrupted(db: sqlite3.Connection, assistant: str, token: int) -> InterruptedRun | None:
+def interrupted(db: Database, assistant: str, token: int) -> InterruptedRun | None:
     """Return the oldest run that this token or an older one left open, None when there is none."""
     row = db.execute(
         """SELECT seq, opened_at FROM runs WHERE assistant = ? AND closed_at IS NULL AND token <= ?
@@ -152,11 +156,11 @@ def interrupted(db: sqlite3.Connection, assistant: str, token: int) -> Interrupt
     )
 
 
-def unknown_effects(db: sqlite3.Connection, assistant: str) -> tuple[UnknownEffect, ...]:
+def unknown_effects(db: Database, assistant: str) -> tuple[UnknownEffect, ...]:
     """Return the effects of closed runs that were begun and have no result, oldest first."""
     rows = db.execute(
         """SELECT run, step, idx, payload, at FROM intents JOIN runs ON runs.seq = run
-           WHERE runs.assistant = ? AND closed_at IS NOT NULL AND effect AND NOT EXISTS (
+           WHERE runs.assistant = ? AND closed_at IS NOT NULL AND effect != 0 AND NOT EXISTS (
                SELECT 1 FROM results
                WHERE results.run = intents.run AND results.step = intents.step AND results.idx = intents.idx)
            ORDER BY run, step, idx""",
@@ -167,7 +171,7 @@ def unknown_effects(db: sqlite3.Connection, assistant: str) -> tuple[UnknownEffe
     )
 
 
-def steps(db: sqlite3.Connection, run: int) -> tuple[InterruptedStep, ...]:
+def steps(db: Database, run: int) -> tuple[InterruptedStep, ...]:
     """Return all that is known of the run's steps."""
     responses = _by_place(db, "SELECT step, 0, payload FROM responses WHERE run = ?", run, RESPONSE)
     intents = _by_place(db, "SELECT step, idx, payload FROM intents WHERE run = ?", run, CALL)
@@ -175,5 +179,5 @@ def steps(db: sqlite3.Connection, run: int) -> tuple[InterruptedStep, ...]:
     return steps_of({step: response for (step, _), response in responses.items()}, intents, results)
 
 
-def _by_place(db: sqlite3.Connection, query: str, run: int, codec: Codec[T]) -> dict[At, T | None]:
+def _by_place(db: Database, query: str, run: int, codec: Codec[T]) -> dict[At, T | None]:
     return {(step, index): codec.find(record) for step, index, record in db.execute(query, (run,))}

@@ -9,12 +9,12 @@ may be told of what was said aloud, seen or looked up in the room.
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
+from assistant.journal.database import Database, insert
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.protocol import StreamChange, StreamEntry
 from assistant.journal.records import MESSAGES
@@ -29,6 +29,8 @@ _PRIVATE = re.compile(r'^(?P<who>.+?) (?:(?P<how>whispers to|pages) you|says on 
 _SUMMARY = "[What happened before, in short:"
 #: Calls whose words and results everybody in the room could see.
 _OPEN_CALLS = frozenset({"say", "emote", "look", "inspect", "who", "move"})
+_APPEND = """INSERT INTO stream (assistant, importance, event_ids, payload, authority, sources, audience)
+             VALUES (?, ?, ?, ?, ?, ?, ?)"""
 #: How many records of names are cached for the next entries.
 _KEPT_RECORDS = 64
 #: The values of a new row: importance, event ids, messages, authority, sources, audience.
@@ -60,7 +62,7 @@ class StoredStream:
     async def load_stream(self, newest: int = 1000) -> LoadedStream:
         """Return at most the `newest` entries. Raises JournalUnreadable."""
 
-        def work(db: sqlite3.Connection) -> LoadedStream:
+        def work(db: Database) -> LoadedStream:
             rows = db.execute(
                 """SELECT seq, importance, event_ids, payload, authority, sources, audience FROM stream
                    WHERE assistant = ? ORDER BY seq DESC LIMIT ?""",
@@ -89,12 +91,10 @@ def rows_of(change: StreamChange) -> list[Row]:
     ]
 
 
-def apply(db: sqlite3.Connection, assistant: str, rows: Sequence[Row], forget: Sequence[int]) -> tuple[int, ...]:
+def apply(db: Database, assistant: str, rows: Sequence[Row], forget: Sequence[int]) -> tuple[int, ...]:
     """Remove the rows to `forget` and append the new ones; return the numbers of the new rows."""
     db.executemany("DELETE FROM stream WHERE seq = ? AND assistant = ?", [(seq, assistant) for seq in forget])
-    insert = """INSERT INTO stream (assistant, importance, event_ids, payload, authority, sources, audience)
-                VALUES (?, ?, ?, ?, ?, ?, ?)"""
-    return tuple(db.execute(insert, (assistant, *row)).lastrowid or 0 for row in rows)
+    return tuple(insert(db, _APPEND, (assistant, *row)) for row in rows)
 
 
 @lru_cache(maxsize=_KEPT_RECORDS)

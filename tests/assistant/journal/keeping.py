@@ -10,7 +10,12 @@ from typing import Any
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
-from assistant.journal import SqliteJournal, Store
+from assistant.journal import Store, StoredJournal
+from assistant.journal.postgres.connection import connect
+from assistant.journal.postgres.schema import TABLES
+from assistant.journal.postgres.sharing.process import JournalProcess
+from assistant.journal.postgres.store import PostgresStore
+from assistant.journal.store import JournalStore
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallInMemory
 from assistant.memory.remembered import IndexedMemories
@@ -25,6 +30,10 @@ TRIGGER = Attention(Classification.TRIGGER, 10, addressed=True)
 SAY = ToolCall("c1", "say", {"text": "Hello, Anna."})
 LOOK = ToolCall("c0", "look", {})
 NOON = 1_800_000_000.0
+#: A word that a player said, and that must be gone with the player.
+SECRET = "hazelnut"
+#: Where a journal is kept: the path of a file, or the URL of a schema in PostgreSQL.
+Place = Path | str
 
 
 def noon() -> float:
@@ -43,10 +52,17 @@ def executed(call: ToolCall) -> Executed:
     return Executed(call, ToolResult(call.id, call.name, "Done."), Status.DONE, Category.TERMINAL, 0.25)
 
 
+def store_in(place: Place, reactor: Any) -> JournalStore:
+    """A store that is not yet open. In PostgreSQL each is the same process again, as far as others see."""
+    if isinstance(place, str):
+        return PostgresStore(place, reactor, noon, JournalProcess("test"))
+    return Store(place, reactor, noon)
+
+
 @asynccontextmanager
-async def opened(path: Path, reactor: Any) -> AsyncIterator[Store]:
+async def opened(place: Place, reactor: Any) -> AsyncIterator[JournalStore]:
     """An open store, closed at the end."""
-    store = Store(path, reactor, noon)
+    store = store_in(place, reactor)
     await store.open()
     try:
         yield store
@@ -55,15 +71,23 @@ async def opened(path: Path, reactor: Any) -> AsyncIterator[Store]:
 
 
 @asynccontextmanager
-async def started(path: Path, reactor: Any, limit: int = 500) -> AsyncIterator[SqliteJournal]:
-    """The started journal of Sage."""
+async def opened_file(path: Path, reactor: Any) -> AsyncIterator[Store]:
+    """The same in a file, for tests that look at the file."""
     async with opened(path, reactor) as store:
-        journal = SqliteJournal(store, "sage", limit)
+        assert isinstance(store, Store)
+        yield store
+
+
+@asynccontextmanager
+async def started(place: Place, reactor: Any, limit: int = 500) -> AsyncIterator[StoredJournal]:
+    """The started journal of Sage."""
+    async with opened(place, reactor) as store:
+        journal = StoredJournal(store, "sage", limit)
         await journal.start()
         yield journal
 
 
-def memories_of(journal: SqliteJournal, now: Callable[[], float] = noon) -> IndexedMemories:
+def memories_of(journal: StoredJournal, now: Callable[[], float] = noon) -> IndexedMemories:
     """The memories in the journal, with an index in memory."""
     return IndexedMemories(journal.lease, RecallInMemory(ENGLISH), now)
 
@@ -76,7 +100,19 @@ def fact(text: str, who: Principal | None = None, audience: Audience = None, **l
     return Memory(id_, text, MemoryKind.FACT, who=told[0], name=told[1], audience=audience, **labels)
 
 
-def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
-    """What another connection reads from the file."""
-    with closing(sqlite3.connect(path)) as db:
+def rows(place: Place, query: str) -> list[tuple[Any, ...]]:
+    """What another connection reads from the journal."""
+    if isinstance(place, str):
+        with closing(connect(place)) as server:
+            return server.execute(query).fetchall()
+    with closing(sqlite3.connect(place)) as db:
         return db.execute(query).fetchall()
+
+
+def times_found(place: Place, word: str = SECRET) -> int:
+    """How often the word stands in the file and in what lies beside it, or in the tables of the server."""
+    if isinstance(place, Path):
+        return sum(file.read_bytes().count(word.encode()) for file in place.parent.iterdir())
+    tables = set(TABLES) - {"leases"}
+    cells = (cell for table in tables for row in rows(place, f"SELECT * FROM {table}") for cell in row)  # noqa: S608
+    return sum((cell if isinstance(cell, bytes) else str(cell).encode()).count(word.encode()) for cell in cells)

@@ -24,9 +24,9 @@ from assistant.events.events import (
 )
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import (
-    SqliteJournal,
     Store,
     StoredBindings,
+    StoredJournal,
     StoredMutes,
     StoredUsage,
     StreamChange,
@@ -156,7 +156,7 @@ async def write_life(path: Path, reactor: Any) -> None:
     """Write all of it into a new journal: answered, parked, undone and open runs, memories, mutes, usage, bindings."""
     store = Store(path, reactor, lambda: NOON)
     await store.open()
-    journal = SqliteJournal(store, "sage", name="Old Sage")
+    journal = StoredJournal(store, "sage", name="Old Sage")
     await journal.start()
     await _runs(journal)
     memories = memories_of(journal)
@@ -168,7 +168,7 @@ async def write_life(path: Path, reactor: Any) -> None:
     await store.close()
 
 
-async def _runs(journal: SqliteJournal) -> None:
+async def _runs(journal: StoredJournal) -> None:
     for event in EVENTS:
         await journal.accept(event, TRIGGER)
     run = await _steps(journal)
@@ -183,7 +183,7 @@ async def _runs(journal: SqliteJournal) -> None:
     await _steps(journal)
 
 
-async def _steps(journal: SqliteJournal) -> str:
+async def _steps(journal: StoredJournal) -> str:
     """Write a run with two steps; its last call is begun and never over."""
     run = await journal.open_run(await journal.pending())
     for number, (response, done) in enumerate(zip(STEPS, RESULTS, strict=True), 1):

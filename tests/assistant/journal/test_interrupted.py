@@ -12,19 +12,19 @@ from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
 from assistant.journal import (
     JournalClosed,
     JournalUnwritable,
-    SqliteJournal,
+    StoredJournal,
     StoredStream,
     StreamChange,
     StreamEntry,
     UnknownRun,
 )
 from llm import user
-from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, opened, response, started
+from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, Place, event, opened, response, started
 
 RAIN = StreamEntry((user("It rains."),), 3, ("event-1",), 2, ("7",))
 
 
-async def open_ids(journal: SqliteJournal) -> list[str]:
+async def open_ids(journal: StoredJournal) -> list[str]:
     """The ids of the open runs, each closed once it was told."""
     found = []
     while (left := await journal.interrupted()) is not None:
@@ -33,18 +33,18 @@ async def open_ids(journal: SqliteJournal) -> list[str]:
     return found
 
 
-async def test_all_runs_left_open_are_told_oldest_first(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_all_runs_left_open_are_told_oldest_first(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         ids = [await journal.open_run(()) for _ in range(3)]
-    async with started(tmp_path / "j", reactor) as journal:
+    async with started(place, reactor) as journal:
         ids.append(await journal.open_run(()))  # one of its own behind them
         assert await open_ids(journal) == ids
         assert await open_ids(journal) == []
 
 
-async def test_only_runs_of_the_assistant_itself_and_not_of_one_who_took_over(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
-        sage, tom = SqliteJournal(store, "sage"), SqliteJournal(store, "tom")
+async def test_only_runs_of_the_assistant_itself_and_not_of_one_who_took_over(place: Place, reactor: Any) -> None:
+    async with opened(place, reactor) as store:
+        sage, tom = StoredJournal(store, "sage"), StoredJournal(store, "tom")
         await sage.start()
         await tom.start()
         run = await tom.open_run(())
@@ -52,7 +52,7 @@ async def test_only_runs_of_the_assistant_itself_and_not_of_one_who_took_over(tm
         left = await tom.interrupted()
         assert left is not None
         assert left.id == run
-        newer = SqliteJournal(store, "tom")
+        newer = StoredJournal(store, "tom")
         await newer.start()
         await newer.close_run(run, Cancelled())
         await newer.open_run(())
@@ -84,8 +84,8 @@ async def test_a_run_whose_end_the_disk_refused_is_told_again_with_nothing_of_it
         assert await journal.pending() == ()
 
 
-async def test_the_stream_changes_with_the_end_of_its_run(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_the_stream_changes_with_the_end_of_its_run(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         stream = StoredStream(journal.lease)
         first = await journal.close_run(await journal.open_run(()), NothingToDo(), StreamChange((RAIN, RAIN)))
         second = await journal.close_run(await journal.open_run(()), NothingToDo(), StreamChange((RAIN,), first[:1]))
@@ -97,10 +97,10 @@ async def test_the_stream_changes_with_the_end_of_its_run(tmp_path: Path, reacto
         assert (await stream.load_stream()).entries == entries
 
 
-async def test_nothing_is_read_when_no_run_can_be_open(tmp_path: Path, reactor: Any) -> None:
+async def test_nothing_is_read_when_no_run_can_be_open(place: Place, reactor: Any) -> None:
     """A store that is closed cannot be read."""
-    async with opened(tmp_path / "j", reactor) as store:
-        looked, ended, running, new = (SqliteJournal(store, name) for name in ("looked", "ended", "running", "new"))
+    async with opened(place, reactor) as store:
+        looked, ended, running, new = (StoredJournal(store, name) for name in ("looked", "ended", "running", "new"))
         for journal in (looked, ended, running, new):
             await journal.start()
         assert await looked.interrupted() is None
@@ -114,15 +114,15 @@ async def test_nothing_is_read_when_no_run_can_be_open(tmp_path: Path, reactor: 
             await journal.interrupted()
 
 
-async def test_closing_one_of_two_open_runs_does_not_hide_the_other(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_closing_one_of_two_open_runs_does_not_hide_the_other(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         first, second = await journal.open_run(()), await journal.open_run(())
         await journal.close_run(second, NothingToDo())
         assert await open_ids(journal) == [first]
 
 
-async def test_a_run_opened_while_another_is_closed_is_not_hidden(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_a_run_opened_while_another_is_closed_is_not_hidden(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         first = await journal.open_run(())
         ended = Deferred.fromCoroutine(journal.close_run(first, NothingToDo()))
         opened_since = Deferred.fromCoroutine(journal.open_run(()))  # asked for before the end was told
@@ -131,8 +131,8 @@ async def test_a_run_opened_while_another_is_closed_is_not_hidden(tmp_path: Path
         assert await open_ids(journal) == [second]
 
 
-async def test_a_run_of_our_own_counts_no_crash_however_often_it_is_told(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_a_run_of_our_own_counts_no_crash_however_often_it_is_told(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         await journal.accept(event(1), TRIGGER)
         run = await journal.open_run(await journal.pending())
         for _ in range(5):
@@ -143,14 +143,13 @@ async def test_a_run_of_our_own_counts_no_crash_however_often_it_is_told(tmp_pat
         assert await journal.parked() == ()
 
 
-async def test_a_run_over_an_event_that_was_parked_says_so(tmp_path: Path, reactor: Any) -> None:
-    path = tmp_path / "j"
-    async with started(path, reactor) as journal:
+async def test_a_run_over_an_event_that_was_parked_says_so(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         await journal.accept(event(1), TRIGGER)
         await journal.accept(event(2), TRIGGER)
     poisoned = []
     for _ in range(4):
-        async with started(path, reactor) as journal:
+        async with started(place, reactor) as journal:
             if (left := await journal.interrupted()) is not None:
                 poisoned.append(left.poisoned)
                 await journal.close_run(left.id, Cancelled())
@@ -158,8 +157,8 @@ async def test_a_run_over_an_event_that_was_parked_says_so(tmp_path: Path, react
     assert poisoned == [False, False, True]
 
 
-async def test_only_effects_are_told_as_unknown(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_only_effects_are_told_as_unknown(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         run = await journal.open_run(())
         await journal.record_intent(run, 1, 0, LOOK, effect=False)
         await journal.record_intent(run, 1, 1, SAY, effect=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,9 +11,10 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
-from assistant.journal import Accepted, InboxFullError, SqliteJournal, Store
+from assistant.journal import Accepted, InboxFullError, StoredJournal
+from assistant.journal.store import JournalStore
 from assistant.journal.tables import inbox
-from tests.assistant.journal.keeping import ANNA, TRIGGER, event, opened, started
+from tests.assistant.journal.keeping import ANNA, TRIGGER, Place, event, opened, started
 
 OVERHEARD = Attention(Classification.CONTEXT, 1)
 LIMIT = 5
@@ -27,14 +27,14 @@ OUTCOMES: Sequence[Outcome] = (
 )
 
 
-async def in_table(journal: SqliteJournal) -> tuple[Accepted, ...]:
+async def in_table(journal: StoredJournal) -> tuple[Accepted, ...]:
     """What the table says of the inbox."""
     readable, unreadable = await journal.lease.read(lambda db: inbox.pending(db, journal.assistant))
     assert not unreadable
     return tuple(readable)
 
 
-async def count_reads(journal: SqliteJournal, store: Store) -> int:
+async def count_reads(journal: StoredJournal, store: JournalStore) -> int:
     """How many reads of the file asking for the inbox takes."""
     reads, read = 0, store.read
 
@@ -54,7 +54,7 @@ async def count_reads(journal: SqliteJournal, store: Store) -> int:
 class Days:
     """Whatever may happen to an inbox, chosen at random."""
 
-    def __init__(self, journal: SqliteJournal, random: Random) -> None:
+    def __init__(self, journal: StoredJournal, random: Random) -> None:
         self.journal = journal
         self._random = random
         self._number = 0
@@ -108,12 +108,12 @@ class Days:
 
 @pytest.mark.parametrize("seed", range(12))
 async def test_it_answers_as_the_table_does_also_after_the_file_was_opened_again(
-    tmp_path: Path, reactor: Any, seed: int
+    place: Place, reactor: Any, seed: int
 ) -> None:
     random = Random(seed)  # noqa: S311  (no secret)
     for _ in range(3):
-        async with opened(tmp_path / "j", reactor) as store:
-            journal = SqliteJournal(store, "sage", LIMIT)
+        async with opened(place, reactor) as store:
+            journal = StoredJournal(store, "sage", LIMIT)
             await journal.start()
             days = Days(journal, random)
             for _ in range(25):
@@ -121,8 +121,8 @@ async def test_it_answers_as_the_table_does_also_after_the_file_was_opened_again
                 assert await journal.pending() == await in_table(journal)
 
 
-async def test_a_turn_reads_nothing_from_the_file(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_a_turn_reads_nothing_from_the_file(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         store = journal.lease.store
         assert await count_reads(journal, store) == 1
         for number in range(3):
@@ -132,16 +132,16 @@ async def test_a_turn_reads_nothing_from_the_file(tmp_path: Path, reactor: Any) 
         assert await count_reads(journal, store) == 0
 
 
-async def test_an_event_on_its_way_is_seen(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_an_event_on_its_way_is_seen(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         assert await journal.pending() == ()
         accepting = Deferred.fromCoroutine(journal.accept(event(1), TRIGGER))
         assert [one.event for one in await journal.pending()] == [event(1)]
         await accepting
 
 
-async def test_a_cancelled_accept_that_a_reading_did_not_see_is_not_lost(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_a_cancelled_accept_that_a_reading_did_not_see_is_not_lost(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         reading = Deferred.fromCoroutine(journal.pending())
         accepting = Deferred.fromCoroutine(journal.accept(event(1), TRIGGER))
         accepting.addErrback(lambda failure: failure.trap(CancelledError))
@@ -150,12 +150,12 @@ async def test_a_cancelled_accept_that_a_reading_did_not_see_is_not_lost(tmp_pat
         assert [one.event for one in await journal.pending()] == [event(1)]
 
 
-async def test_after_another_start_the_table_is_asked(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as old:
+async def test_after_another_start_the_table_is_asked(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as old:
         await old.accept(event(1), TRIGGER)
         assert len(await old.pending()) == 1
-        async with opened(tmp_path / "j", reactor) as store:
-            new = SqliteJournal(store, "sage")
+        async with opened(place, reactor) as store:
+            new = StoredJournal(store, "sage")
             await new.start()
             await new.close_run(await new.open_run(await new.pending()), NothingToDo())
             with pytest.raises(Exception, match="taken over"):
@@ -163,8 +163,8 @@ async def test_after_another_start_the_table_is_asked(tmp_path: Path, reactor: A
             assert await old.pending() == ()
 
 
-async def test_a_player_who_is_forgotten_leaves_what_waits(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_a_player_who_is_forgotten_leaves_what_waits(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         for number in (1, 2):
             await journal.accept(event(number), TRIGGER)
         first, _ = await journal.pending()

@@ -8,14 +8,14 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from assistant.checks.finding import Problem
 from assistant.checks.journal import sound
 from assistant.events.outcome import NothingToDo
-from assistant.journal import Incomplete, Recovered, Sound, SqliteJournal
+from assistant.journal import Incomplete, Recovered, Sound, StoredJournal
 from assistant.journal.files import GAP, missing_writes, read_mark
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.journal.keeping import NOON, TRIGGER, event, noon, opened
@@ -27,7 +27,7 @@ NAMES = ("j", "j-wal", "j-mark")
 async def life(path: Path, reactor: Any) -> Path:
     """A journal whose process was killed: what it held at the last start, and what only its log holds."""
     async with opened(path / "live" / "j", reactor) as store:
-        journal = SqliteJournal(store, "sage")
+        journal = StoredJournal(store, "sage")
         await journal.start()
         for number in range(BEFORE):
             await journal.accept(event(number), TRIGGER)
@@ -45,7 +45,7 @@ async def life(path: Path, reactor: Any) -> Path:
 async def start(path: Path, reactor: Any) -> tuple[object, int, str]:
     """The state it starts in, how many events it has, and the id of the next run."""
     async with opened(path, reactor) as store:
-        journal = SqliteJournal(store, "sage")
+        journal = StoredJournal(store, "sage")
         await journal.start()
         count = len(await journal.pending())
         return store.opened, count, await journal.open_run(())
@@ -116,7 +116,7 @@ async def test_an_older_copy_of_the_file_is_told_of(tmp_path: Path, reactor: Any
     path = await life(tmp_path, reactor)
     older = path.read_bytes()
     async with opened(path, reactor) as store:
-        await SqliteJournal(store, "sage").start()
+        await StoredJournal(store, "sage").start()
         mark = path.with_name("j-mark").read_bytes()
     path.write_bytes(older)
     path.with_name("j-mark").write_bytes(mark)
@@ -148,7 +148,7 @@ async def test_a_journal_without_a_mark_opens_and_gains_one(tmp_path: Path, reac
         beside.write_bytes(mark)
     async with opened(path, reactor) as store:
         assert store.opened == Sound(path)
-        await SqliteJournal(store, "sage").start()
+        await StoredJournal(store, "sage").start()
         assert read_mark(path)[1] > BEFORE + AFTER
         assert mark is not None or beside.stat().st_mode & 0o777 == 0o600
     assert not beside.exists(), "a journal that was closed needs none"
@@ -162,9 +162,9 @@ async def test_a_journal_of_an_earlier_version_opens_and_counts_from_then_on(tmp
     state, count, _ = await start(path, reactor)
     assert (state, count) == (Sound(path), BEFORE + AFTER)
     async with opened(path, reactor) as store:
-        await SqliteJournal(store, "sage").start()
+        await StoredJournal(store, "sage").start()
         assert read_mark(path)[1] > 0
-        assert await store.read(lambda db: missing_writes(db, read_mark(path))) == 0
+        assert await store.read(lambda db: missing_writes(cast(sqlite3.Connection, db), read_mark(path))) == 0
 
 
 async def test_a_mark_of_another_journal_means_nothing_and_a_new_file_begins_anew(tmp_path: Path, reactor: Any) -> None:
@@ -200,7 +200,7 @@ async def test_each_commit_is_synced_once_and_the_mark_never(
 
     async with opened(tmp_path / "j", reactor) as store:
         monkeypatch.setattr(os, "fsync", fsync)
-        journal = SqliteJournal(store, "sage")
+        journal = StoredJournal(store, "sage")
         await journal.start()
         await journal.accept(event(1), TRIGGER)
         assert read_mark(tmp_path / "j")[1] == store.commits == 2
@@ -210,7 +210,7 @@ async def test_each_commit_is_synced_once_and_the_mark_never(
 async def test_a_mark_that_cannot_be_written_stops_nothing(tmp_path: Path, reactor: Any) -> None:
     (tmp_path / "j-mark").mkdir()
     async with opened(tmp_path / "j", reactor) as store:
-        journal = SqliteJournal(store, "sage")
+        journal = StoredJournal(store, "sage")
         await journal.start()
         await journal.accept(event(1), TRIGGER)
         assert len(await journal.pending()) == 1

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.journal.place import OpeningRefused, Recovered, Sound
 from assistant.journal.schema import SCHEMA, Schema, version_of
-from assistant.journal.sqlite.opening import OpeningRefused, Recovered, Sound, open_file
+from assistant.journal.sqlite.opening import open_file
 
 NEXT = Schema(
     (

@@ -19,10 +19,11 @@ import pytest
 from assistant.events.outcome import NothingToDo
 from assistant.journal.errors import BrokenRecord
 from assistant.journal.files import PAGE_BYTES
+from assistant.journal.place import Opened, OpeningRefused, ReadOnly, Recovered, Sound
 from assistant.journal.protocol import Accepted, StreamChange, StreamEntry
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.schema import SCHEMA
-from assistant.journal.sqlite.opening import Opened, OpeningRefused, ReadOnly, Recovered, Sound, open_file
+from assistant.journal.sqlite.opening import open_file
 from assistant.journal.tables import inbox, memories, runs, stream
 from assistant.journal.tables.runs import RunPlace
 from llm import user

@@ -24,17 +24,17 @@ from assistant.journal import (
     Sound,
     Store,
 )
+from assistant.journal.database import Database
 from assistant.journal.schema import SCHEMA
-from assistant.journal.sqlite.jobs import MAX_BATCH
-from assistant.journal.sqlite.store import CALM_COMMITS
 from assistant.journal.sqlite.writer import RETRY_SECONDS
-from tests.assistant.journal.keeping import noon, opened, rows
+from assistant.journal.store import CALM_COMMITS, MAX_BATCH
+from tests.assistant.journal.keeping import noon, opened_file, rows
 
 COUNT = "SELECT count(*) FROM meta WHERE key LIKE 'k%'"
 
 
 def put(number: int) -> Any:
-    def work(db: sqlite3.Connection) -> int:
+    def work(db: Database) -> int:
         db.execute("INSERT INTO meta VALUES (?, 'v')", (f"k{number}",))
         return number
 
@@ -61,13 +61,13 @@ def state(store: Store) -> Opened | None:
     return store.opened
 
 
-def count(db: sqlite3.Connection) -> int:
+def count(db: Database) -> int:
     found: int = db.execute(COUNT).fetchone()[0]
     return found
 
 
 async def test_a_new_file_is_sound_private_and_durable(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "deep" / "j", reactor) as store:
+    async with opened_file(tmp_path / "deep" / "j", reactor) as store:
         assert store.opened == Sound(store.path, new=True)
         assert store.path.stat().st_mode & 0o777 == 0o600
         pragmas = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "user_version")
@@ -76,13 +76,13 @@ async def test_a_new_file_is_sound_private_and_durable(tmp_path: Path, reactor: 
 
 
 async def test_an_acknowledged_write_is_seen_by_another_connection(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         assert await store.write(put(7)) == 7
         assert rows(store.path, COUNT) == [(1,)]
 
 
 async def test_many_writes_share_few_commits(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         before = store.commits
         results = await DeferredList([store.write(put(number)) for number in range(1000)])
         assert [value for _, value in results] == list(range(1000))
@@ -91,11 +91,11 @@ async def test_many_writes_share_few_commits(tmp_path: Path, reactor: Any) -> No
 
 
 async def test_work_that_raises_is_undone_alone(tmp_path: Path, reactor: Any) -> None:
-    def half(db: sqlite3.Connection) -> None:
+    def half(db: Database) -> None:
         put(100)(db)
         raise LookupError("half way")
 
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         first, bad, wrong, last = (store.write(w) for w in (put(1), half, put(1), put(2)))
         assert await first == 1
         with pytest.raises(LookupError, match="half way"):
@@ -107,11 +107,11 @@ async def test_work_that_raises_is_undone_alone(tmp_path: Path, reactor: Any) ->
 
 
 async def test_the_first_work_of_a_transaction_is_undone_alone(tmp_path: Path, reactor: Any) -> None:
-    def half(db: sqlite3.Connection) -> None:
+    def half(db: Database) -> None:
         put(100)(db)
         raise LookupError("half way")
 
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         for others in (0, 2):
             bad, *good = (store.write(work) for work in (half, *map(put, range(others))))
             with pytest.raises(LookupError, match="half way"):
@@ -122,7 +122,7 @@ async def test_the_first_work_of_a_transaction_is_undone_alone(tmp_path: Path, r
 
 
 async def test_a_read_sees_the_writes_before_it_and_cannot_write(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         store.write(put(1))
         seen = store.read(count)
         store.write(put(2))
@@ -133,7 +133,7 @@ async def test_a_read_sees_the_writes_before_it_and_cannot_write(tmp_path: Path,
 
 async def test_works_run_on_the_writers_thread_and_results_come_on_the_reactors(tmp_path: Path, reactor: Any) -> None:
     here = threading.get_ident()
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         there: list[int] = []
         told: list[int] = []
         for ask in (store.write, store.read):
@@ -155,7 +155,7 @@ async def test_a_read_that_goes_on_in_the_writers_thread_sees_the_writes_before_
     def tell(result: object) -> None:
         told.append((result, threading.current_thread().name))
 
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         written = store.write(put(1))
         store.read_then(count, tell)
         store.read_then(put(2), tell)
@@ -171,7 +171,7 @@ async def test_a_read_in_a_transaction_that_is_not_committed_is_told_so_and_noth
     tmp_path: Path, reactor: Any
 ) -> None:
     told: list[object] = []
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         await store.write(put(1))
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size(f"{store.path}-wal"), hard))
@@ -189,7 +189,7 @@ async def test_a_read_in_a_transaction_that_is_not_committed_is_told_so_and_noth
 
 
 async def test_cancelling_drops_the_interest_and_not_the_write(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         dropped = store.write(put(1))
         dropped.cancel()
         with pytest.raises(CancelledError):
@@ -225,10 +225,10 @@ async def test_a_store_that_is_not_open_says_so(tmp_path: Path, reactor: Any) ->
 
 
 async def test_a_full_disk_fails_the_writes_it_meets_and_the_store_goes_on(tmp_path: Path, reactor: Any) -> None:
-    def fill(db: sqlite3.Connection) -> None:
+    def fill(db: Database) -> None:
         db.execute("INSERT INTO meta VALUES ('fill', hex(zeroblob(1000000)))")
 
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         await store.write(put(1))
         pages = await store.read(lambda db: db.execute("PRAGMA page_count").fetchone()[0])
         await store.write(lambda db: db.execute(f"PRAGMA max_page_count = {pages}").fetchone())
@@ -243,7 +243,7 @@ async def test_a_full_disk_fails_the_writes_it_meets_and_the_store_goes_on(tmp_p
 
 async def test_a_commit_that_fails_fails_all_it_covers(tmp_path: Path, reactor: Any) -> None:
     """The log may not grow, as on a full disk; the error comes with the commit, after all works have succeeded."""
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         await store.write(put(1))
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size(f"{store.path}-wal"), hard))
@@ -261,7 +261,7 @@ async def test_a_commit_that_fails_fails_all_it_covers(tmp_path: Path, reactor: 
 
 
 async def test_a_file_held_by_another_process_fails_writes_but_not_reads(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         await store.read(lambda db: db.execute("PRAGMA busy_timeout = 10").fetchone())
         other = sqlite3.connect(store.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -274,7 +274,7 @@ async def test_a_file_held_by_another_process_fails_writes_but_not_reads(tmp_pat
 
 
 async def test_a_refused_file_refuses_everything(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path, reactor) as store:
+    async with opened_file(tmp_path, reactor) as store:
         assert isinstance(store.opened, OpeningRefused)
         for asked in (store.write(put(1)), store.read(count)):
             with pytest.raises(JournalRefused, match="directory"):
@@ -298,7 +298,7 @@ async def test_a_file_that_becomes_writable_is_written(tmp_path: Path, reactor: 
 
 async def test_the_reactor_turns_while_the_writer_waits(tmp_path: Path, reactor: Any) -> None:
     gate = threading.Event()
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         slow: Deferred[bool] = store.write(lambda db: gate.wait(5))
         turns = 0
         while turns < 10:
@@ -316,7 +316,7 @@ async def test_long_work_does_not_hold_up_what_came_before_it(tmp_path: Path, re
     await store.open()
     before = store.commits
 
-    def long(db: sqlite3.Connection) -> None:
+    def long(db: Database) -> None:
         clock.advance(1)
 
     await DeferredList([store.write(long) for _ in range(5)])
@@ -325,10 +325,10 @@ async def test_long_work_does_not_hold_up_what_came_before_it(tmp_path: Path, re
 
 
 async def test_a_damaged_file_is_told_of_and_goes_on(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         await store.write(put(1))
     os.truncate(store.path, 8192)
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         assert isinstance(store.opened, Recovered)
         assert "j.damaged-1" in store.opened.sentence
         await store.write(put(2))
@@ -339,10 +339,10 @@ async def test_a_transaction_that_sqlite_gives_up_fails_what_was_in_it_and_the_r
 ) -> None:
     """SQLite may roll a whole transaction back when the disk fails; a work that does it itself stands for that."""
 
-    def give_up(db: sqlite3.Connection) -> None:
+    def give_up(db: Database) -> None:
         db.execute("ROLLBACK")
 
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened_file(tmp_path / "j", reactor) as store:
         asked = [store.write(work) for work in (put(1), give_up, put(2))]
         results = await DeferredList(asked, consumeErrors=True)
         assert [success for success, _ in results] == [False, False, True]
@@ -351,7 +351,7 @@ async def test_a_transaction_that_sqlite_gives_up_fails_what_was_in_it_and_the_r
 
 
 async def test_troubles_are_told_as_they_begin_and_as_they_end(tmp_path: Path, reactor: Any) -> None:
-    def fill(db: sqlite3.Connection) -> None:
+    def fill(db: Database) -> None:
         db.execute("INSERT INTO meta VALUES ('fill', hex(zeroblob(1000000)))")
 
     told: list[str] = []
@@ -381,7 +381,7 @@ async def test_troubles_are_told_as_they_begin_and_as_they_end(tmp_path: Path, r
 
 
 async def test_damage_is_told_once_and_stays_until_the_next_start(tmp_path: Path, reactor: Any) -> None:
-    def damaged(_: sqlite3.Connection) -> None:
+    def damaged(_: Database) -> None:
         error = sqlite3.DatabaseError("database disk image is malformed")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
@@ -400,7 +400,7 @@ async def test_damage_is_told_once_and_stays_until_the_next_start(tmp_path: Path
 
 async def test_a_file_that_cannot_be_written_from_the_start_is_told(tmp_path: Path, reactor: Any) -> None:
     told: list[str] = []
-    async with opened(tmp_path / "j", reactor):
+    async with opened_file(tmp_path / "j", reactor):
         pass
     place = tmp_path / "place"
     place.write_text("no folder")

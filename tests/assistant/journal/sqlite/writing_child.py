@@ -21,7 +21,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 
 from assistant.events.outcome import Answered
-from assistant.journal import OpeningRefused, ReadOnly, Recovered, SqliteJournal, Store
+from assistant.journal import OpeningRefused, ReadOnly, Recovered, Store, StoredJournal
 from tests.assistant.journal.keeping import SAY, TRIGGER, event, executed, noon, response
 
 #: How many producers write at the same time.
@@ -41,13 +41,13 @@ def say(*words: object) -> None:
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
-async def take_in(journal: SqliteJournal, numbers: Iterator[int]) -> None:
+async def take_in(journal: StoredJournal, numbers: Iterator[int]) -> None:
     for number in numbers:
         await journal.accept(event(number), TRIGGER)
         say("event", f"event-{number}")
 
 
-async def live(journal: SqliteJournal) -> None:
+async def live(journal: StoredJournal) -> None:
     """Run after run, as the loop writes them."""
     while True:
         run = await journal.open_run((await journal.pending())[:3])
@@ -67,7 +67,7 @@ async def write(path: Path, first: int, count: int, reactor: Any, *, runs: bool)
     store = Store(path, reactor, noon)
     opening = await store.open()
     assert not isinstance(opening, Recovered | ReadOnly | OpeningRefused), opening.sentence
-    journal = SqliteJournal(store, "sage", 10**6)
+    journal = StoredJournal(store, "sage", 10**6)
     await journal.start()
     numbers = iter(range(first, first + count))
     works = [Deferred.fromCoroutine(take_in(journal, numbers)) for _ in range(PRODUCERS)]

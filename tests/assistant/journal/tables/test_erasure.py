@@ -17,17 +17,20 @@ from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
 from assistant.journal import (
     Fenced,
     Forgotten,
-    SqliteJournal,
+    StoredJournal,
     StoredStream,
     StreamChange,
     StreamEntry,
 )
-from assistant.journal.sqlite.jobs import Job
+from assistant.journal.database import Database
+from assistant.journal.store import Job
 from llm import ToolCall, user
 from tests.assistant.journal.keeping import (
     ANNA,
     SAY,
+    SECRET,
     TRIGGER,
+    Place,
     executed,
     fact,
     memories_of,
@@ -35,23 +38,18 @@ from tests.assistant.journal.keeping import (
     response,
     rows,
     started,
+    times_found,
 )
 from tools import Principal
 
 BEN = Principal("8", "Ben")
-SECRET = "hazelnut"
 
 
 def said(number: int, who: Principal, text: str) -> Said:
     return Said(id=f"event-{number}", at=1.5, who=who, text=text)
 
 
-def times_found(path: Path, word: str = SECRET) -> int:
-    """How often the word stands in the file and in what lies beside it."""
-    return sum(file.read_bytes().count(word.encode()) for file in path.parent.iterdir())
-
-
-async def run_over(journal: SqliteJournal, *sources: str) -> str:
+async def run_over(journal: StoredJournal, *sources: str) -> str:
     """A finished run over what waits, with words of it in every record."""
     events = await journal.pending()
     told = " ".join(accepted.event.text for accepted in events if isinstance(accepted.event, Said))
@@ -65,9 +63,8 @@ async def run_over(journal: SqliteJournal, *sources: str) -> str:
     return run
 
 
-async def test_a_player_is_forgotten_and_the_others_are_not(tmp_path: Path, reactor: Any) -> None:
-    path = tmp_path / "j"
-    async with started(path, reactor) as journal:
+async def test_a_player_is_forgotten_and_the_others_are_not(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         memories, stream = memories_of(journal), StoredStream(journal.lease)
         for number, (who, text) in enumerate([(ANNA, SECRET), (BEN, "walnut"), (ANNA, f"{SECRET} again")]):
             await journal.accept(said(number, who, text), TRIGGER)
@@ -75,10 +72,10 @@ async def test_a_player_is_forgotten_and_the_others_are_not(tmp_path: Path, reac
         for memory in (fact(f"likes {SECRET}", ANNA), fact("likes walnut", BEN), fact("The bridge is out")):
             await memories.keep(memory)
         await stream.save_stream([StreamEntry((user(f"In short: {SECRET} and walnut."),), 8, (), 1, ("8", "7"))])
-        assert times_found(path) > 10
+        assert times_found(place) > 10
         assert await journal.forget_player("7") == Forgotten(2, 2, 1, 3, waiting=0, erased=True)
-        assert times_found(path) == 0
-        assert times_found(path, "walnut") > 5
+        assert times_found(place) == 0
+        assert times_found(place, "walnut") > 5
         assert [memory.text for memory in (await memories.recall("", hearers=None)).memories] == [
             "The bridge is out",
             "likes walnut",
@@ -87,15 +84,16 @@ async def test_a_player_is_forgotten_and_the_others_are_not(tmp_path: Path, reac
         assert await journal.forget_player("7") == Forgotten(0, 0, 0, 0, waiting=0, erased=True)
         await journal.accept(said(9, ANNA, "Hello?"), TRIGGER)
         await run_over(journal)
-    assert rows(path, "SELECT who, state FROM events ORDER BY seq") == [("8", "done"), ("7", "done")]
-    assert rows(path, "SELECT count(*), (SELECT count(*) FROM responses) FROM runs") == [(2, 2)]
-    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(place, "SELECT who, state FROM events ORDER BY seq") == [("8", "done"), ("7", "done")]
+    assert rows(place, "SELECT count(*), (SELECT count(*) FROM responses) FROM runs") == [(2, 2)]
+    if isinstance(place, Path):
+        assert rows(place, "PRAGMA integrity_check") == [("ok",)]
 
 
-async def test_the_words_are_gone_from_a_large_file(tmp_path: Path, reactor: Any) -> None:
+async def test_the_words_are_gone_from_a_large_file(place: Place, reactor: Any) -> None:
     """Rows move from page to page as a file grows, and leave copies behind that no deletion overwrites."""
-    path, chance = tmp_path / "j", random.Random(1)  # noqa: S311
-    async with started(path, reactor, 10_000) as journal:
+    chance = random.Random(1)  # noqa: S311
+    async with started(place, reactor, 10_000) as journal:
         memories = memories_of(journal)
         asked: list[Deferred[Any]] = []
         for number in range(600):
@@ -111,16 +109,16 @@ async def test_the_words_are_gone_from_a_large_file(tmp_path: Path, reactor: Any
             if number % 20 == 19:
                 await journal.close_run(await journal.open_run(await journal.pending()), NothingToDo())
         await DeferredList(asked, fireOnOneErrback=True)
-        found = rows(path, "SELECT count(*) FROM events WHERE who = '7' AND state = 'done'")
+        found = rows(place, "SELECT count(*) FROM events WHERE who = '7' AND state = 'done'")
         forgotten = await journal.forget_player("7")
         assert [(forgotten.events,)] == found
         assert (forgotten.erased, forgotten.waiting) == (True, 0)
-        assert times_found(path) == 0
-        assert times_found(path, "walnut") > 100
+        assert times_found(place) == 0
+        assert times_found(place, "walnut") > 100
 
 
-async def test_what_waits_is_dealt_with_first(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_what_waits_is_dealt_with_first(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         await journal.accept(said(1, ANNA, SECRET), TRIGGER)
         await journal.close_run(await journal.open_run(await journal.pending()), Cancelled())
         left_open = await journal.open_run(await journal.pending())
@@ -130,14 +128,14 @@ async def test_what_waits_is_dealt_with_first(tmp_path: Path, reactor: Any) -> N
         assert await journal.forget_player("7") == Forgotten(1, 2, 0, 0, waiting=0, erased=True)
 
 
-async def test_a_parked_event_is_forgotten_too_once_its_run_is_over(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_a_parked_event_is_forgotten_too_once_its_run_is_over(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         await journal.accept(said(1, ANNA, SECRET), TRIGGER)
         for _ in range(2):
             run = await journal.open_run(await journal.pending())
             await journal.close_run(run, Failed("x", bug=True))
         await journal.open_run(await journal.pending())
-    async with started(tmp_path / "j", reactor) as journal:
+    async with started(place, reactor) as journal:
         assert len(await journal.parked()) == 1
         assert await journal.forget_player("7") == Forgotten(0, 0, 0, 0, waiting=1, erased=True)
         left = await journal.interrupted()
@@ -146,12 +144,12 @@ async def test_a_parked_event_is_forgotten_too_once_its_run_is_over(tmp_path: Pa
         await journal.close_run(left.id, Cancelled())
         assert await journal.forget_player("7") == Forgotten(1, 3, 0, 0, waiting=0, erased=True)
         assert await journal.parked() == ()
-        assert times_found(tmp_path / "j") == 0
+        assert times_found(place) == 0
 
 
-async def test_another_assistant_keeps_what_it_knows(tmp_path: Path, reactor: Any) -> None:
-    async with opened(tmp_path / "j", reactor) as store:
-        sage, tom = SqliteJournal(store, "sage"), SqliteJournal(store, "tom")
+async def test_another_assistant_keeps_what_it_knows(place: Place, reactor: Any) -> None:
+    async with opened(place, reactor) as store:
+        sage, tom = StoredJournal(store, "sage"), StoredJournal(store, "tom")
         for journal in (sage, tom):
             await journal.start()
             await journal.accept(said(1, ANNA, "Hello?"), TRIGGER)
@@ -161,10 +159,10 @@ async def test_another_assistant_keeps_what_it_knows(tmp_path: Path, reactor: An
         assert await tom.forget_player("7") == Forgotten(1, 1, 1, 1, waiting=0, erased=True)
 
 
-async def test_an_entry_that_cannot_be_told_goes(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_an_entry_that_cannot_be_told_goes(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         await StoredStream(journal.lease).save_stream([StreamEntry((user(SECRET),), 3, (), 1, ("8",))])
-        await journal.lease.write(lambda db: db.execute("UPDATE stream SET sources = x'00'"))
+        await journal.lease.write(lambda db: db.execute("UPDATE stream SET sources = ?", (b"\0",)))
         assert (await journal.forget_player("7")).entries == 1
 
 
@@ -203,7 +201,7 @@ async def test_when_it_cannot_be_written_anew_that_is_said(tmp_path: Path, react
     path = tmp_path / "j"
     other: list[sqlite3.Connection] = []
 
-    def hold(db: sqlite3.Connection) -> None:
+    def hold(db: Database) -> None:
         other.append(sqlite3.connect(path, isolation_level=None, check_same_thread=False))
         other[0].execute("BEGIN IMMEDIATE")
 
@@ -223,9 +221,9 @@ async def test_when_it_cannot_be_written_anew_that_is_said(tmp_path: Path, react
     assert rows(path, owed) == [(0,)]
 
 
-async def test_only_who_holds_the_lease_forgets(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as old:
-        await SqliteJournal(old.lease.store, "sage").start()
+async def test_only_who_holds_the_lease_forgets(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as old:
+        await StoredJournal(old.lease.store, "sage").start()
         with pytest.raises(Fenced):
             await old.forget_player("7")
 

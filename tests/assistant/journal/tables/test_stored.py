@@ -11,8 +11,8 @@ import pytest
 from assistant.journal import (
     Fenced,
     Muted,
-    SqliteJournal,
     StoredBindings,
+    StoredJournal,
     StoredMutes,
     StoredStream,
     StoredUsage,
@@ -22,7 +22,7 @@ from assistant.keys.binding import KeyBinding
 from llm import assistant as said_by_model
 from llm import tool_results, user
 from resilience import Account, Allowance, Amount, Ledger
-from tests.assistant.journal.keeping import ANNA, NOON, SAY, executed, noon, opened, rows, started
+from tests.assistant.journal.keeping import ANNA, NOON, SAY, Place, executed, noon, opened, rows, started
 from tools import Kind, Principal
 
 ENTRIES = [
@@ -31,19 +31,19 @@ ENTRIES = [
 ]
 
 
-async def test_the_stream_comes_back_in_order(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_the_stream_comes_back_in_order(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         stream = StoredStream(journal.lease)
         assert await stream.save_stream(ENTRIES[:1]) == (1,)
         assert await stream.save_stream(ENTRIES[1:]) == (2,)
-    async with started(tmp_path / "j", reactor) as journal:
+    async with started(place, reactor) as journal:
         loaded = await StoredStream(journal.lease).load_stream()
         assert loaded.unreadable == 0
         assert list(loaded.entries) == [replace(entry, seq=seq) for seq, entry in enumerate(ENTRIES, 1)]
 
 
-async def test_what_was_trimmed_goes_and_the_newest_are_loaded(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_what_was_trimmed_goes_and_the_newest_are_loaded(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         stream = StoredStream(journal.lease)
         first, _ = await stream.save_stream(ENTRIES)
         await stream.save_stream(ENTRIES, forget=[first])
@@ -52,11 +52,11 @@ async def test_what_was_trimmed_goes_and_the_newest_are_loaded(tmp_path: Path, r
 
 
 @pytest.mark.parametrize("column", ["payload", "event_ids", "sources"])
-async def test_an_entry_that_cannot_be_read_is_counted(tmp_path: Path, reactor: Any, column: str) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_an_entry_that_cannot_be_read_is_counted(place: Place, reactor: Any, column: str) -> None:
+    async with started(place, reactor) as journal:
         stream = StoredStream(journal.lease)
         await stream.save_stream(ENTRIES)
-        await journal.lease.write(lambda db: db.execute(f"UPDATE stream SET {column} = x'7b7d' WHERE seq = 1"))  # noqa: S608
+        await journal.lease.write(lambda db: db.execute(f"UPDATE stream SET {column} = ? WHERE seq = 1", (b"{}",)))  # noqa: S608
         loaded = await stream.load_stream()
         assert ([entry.seq for entry in loaded.entries], loaded.unreadable) == ([2], 1)
 
@@ -79,45 +79,45 @@ async def test_a_restart_does_not_give_the_budget_twice(tmp_path: Path, reactor:
     assert again.spent("all") == Amount(3, 701, 0.3)
 
 
-async def test_whom_an_assistant_does_not_heed_outlives_the_process(tmp_path: Path, reactor: Any) -> None:
-    async with started(tmp_path / "j", reactor) as journal:
+async def test_whom_an_assistant_does_not_heed_outlives_the_process(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         mutes = StoredMutes(journal.lease)
         assert [await mutes.mute(who) for who in (BEN, ANNA, Principal("8", "Benno"))] == [True, True, False]
-    async with started(tmp_path / "j", reactor) as journal:
+    async with started(place, reactor) as journal:
         mutes = StoredMutes(journal.lease)
         assert await mutes.muted() == (Muted("7", "Anna", NOON), Muted("8", "Ben", NOON))
-        other = SqliteJournal(journal.lease.store, "tom")
+        other = StoredJournal(journal.lease.store, "tom")
         await other.start()
         assert await StoredMutes(other.lease).muted() == ()
         assert not await StoredMutes(other.lease).unmute("8")
         assert [await mutes.unmute("8"), await mutes.unmute("8")] == [True, False]
         assert [muted.principal_id for muted in await mutes.muted()] == ["7"]
-        await SqliteJournal(journal.lease.store, "sage").start()
+        await StoredJournal(journal.lease.store, "sage").start()
         for late in (mutes.mute(BEN), mutes.unmute("7")):
             with pytest.raises(Fenced):
                 await late
 
 
-async def test_the_bindings_of_keys_are_replaced_as_a_set(tmp_path: Path, reactor: Any) -> None:
+async def test_the_bindings_of_keys_are_replaced_as_a_set(place: Place, reactor: Any) -> None:
     one, two, three = (KeyBinding("KEY", f"https://{name}.example") for name in ("one", "two", "three"))
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened(place, reactor) as store:
         assert await StoredBindings(store).load() == frozenset()
         await StoredBindings(store).remember([one, two])
         store.wall = lambda: NOON + 9
         await StoredBindings(store).remember([two, three])
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened(place, reactor) as store:
         assert await StoredBindings(store).load() == {two, three}
         await StoredBindings(store).remember([])
         assert await StoredBindings(store).load() == frozenset()
 
 
-async def test_a_binding_keeps_the_time_it_was_remembered_first(tmp_path: Path, reactor: Any) -> None:
+async def test_a_binding_keeps_the_time_it_was_remembered_first(place: Place, reactor: Any) -> None:
     old, new = KeyBinding("KEY", "https://one.example"), KeyBinding("OTHER", "https://one.example")
-    async with opened(tmp_path / "j", reactor) as store:
+    async with opened(place, reactor) as store:
         await StoredBindings(store).remember([old])
         store.wall = lambda: NOON + 9
         await StoredBindings(store).remember([old, new])
-        assert rows(store.path, "SELECT reference, at FROM key_bindings ORDER BY 1") == [
+        assert rows(place, "SELECT reference, at FROM key_bindings ORDER BY 1") == [
             ("KEY", NOON),
             ("OTHER", NOON + 9),
         ]

@@ -5,13 +5,13 @@ Values never change, so the writer's thread makes the records of them, and the r
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assistant.events.classify import Attention
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome
+from assistant.journal.database import Database
 from assistant.journal.errors import JournalUnwritable
 from assistant.journal.protocol import (
     NO_CHANGE,
@@ -23,10 +23,11 @@ from assistant.journal.protocol import (
     UnknownEffect,
 )
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
-from assistant.journal.sqlite.store import Store
-from assistant.journal.tables import inbox, memories, removal, runs, stream
+from assistant.journal.store import JournalStore
+from assistant.journal.tables import inbox, removal, runs, stream
 from assistant.journal.tables.inbox import Taken
 from assistant.journal.tables.lease import Lease
+from assistant.journal.tables.noting import note
 from assistant.journal.tables.removal import Pruned, prune
 from assistant.journal.tables.runs import RunPlace
 from assistant.journal.waiting import WaitingEvents
@@ -36,7 +37,7 @@ from tools.memories import Memory
 from tools.result import Executed
 
 
-class SqliteJournal:
+class StoredJournal:
     """The journal of `assistant` in an open store. Call `start` before any write.
 
     Every write raises Fenced when another process has started the same assistant since, and JournalUnwritable when the
@@ -46,7 +47,7 @@ class SqliteJournal:
 
     def __init__(
         self,
-        store: Store,
+        store: JournalStore,
         assistant: str,
         inbox_limit: int = 500,
         name: str = "",
@@ -73,7 +74,7 @@ class SqliteJournal:
         Runs that an earlier process left open, and did not suspend, count as crashed.
         """
 
-        def work(db: sqlite3.Connection) -> int:
+        def work(db: Database) -> int:
             token = self.lease.take(db)
             runs.blame_interrupted(db, self.assistant, token)
             return token
@@ -86,11 +87,11 @@ class SqliteJournal:
         """Take an event, unless it was ever accepted before. Raises InboxFullError."""
         now, accepted = self._wall(), Accepted(event, attention)
 
-        def work(db: sqlite3.Connection) -> Taken:
+        def work(db: Database) -> Taken:
             record = EVENT.encode(event)
             taken = inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
             if taken is not Taken.BEFORE and (memory := self._remember(accepted)) is not None:
-                memories.keep(db, self.assistant, memory)
+                note(db, self.assistant, memory)
             return taken
 
         taken = await self.waiting.during(self.lease.write(work))
@@ -138,7 +139,7 @@ class SqliteJournal:
         """Record a call that only read, with its result, in one write. Raises UnknownRun."""
         place, began = RunPlace(self.assistant, run_id, step, index), self._wall() - executed.seconds
 
-        def work(db: sqlite3.Connection) -> None:
+        def work(db: Database) -> None:
             runs.record_read(db, place, CALL.encode(executed.call), EXECUTED.encode(executed), began)
 
         await self.lease.write(work)
@@ -151,7 +152,7 @@ class SqliteJournal:
         """
         now, opens = self._wall(), self._opens
 
-        def work(db: sqlite3.Connection) -> tuple[tuple[int, ...], bool]:
+        def work(db: Database) -> tuple[tuple[int, ...], bool]:
             runs.close_run(db, self.assistant, run_id, outcome, now)
             rows = stream.rows_of(change)
             return stream.apply(db, self.assistant, rows, change.forget), runs.any_open(db, self.assistant)

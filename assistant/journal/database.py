@@ -1,0 +1,142 @@
+"""The connection that a work on the journal gets, in SQL that SQLite and PostgreSQL both understand. Pure.
+
+Placeholders are `?`, or `:name` with a mapping. Flags are whole numbers. What the two write differently stands in the
+functions here, and what they do differently has a module of its own in `postgres/`.
+
+On PostgreSQL each answer costs a journey to the server and back. So works are first done in a `PipelinedDatabase`,
+which sends their statements without waiting for answers. There a work says with `require` what it expects, and goes on
+as if it were so. When it is not so, everything is undone, and the works are done again on a connection that waits.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeGuard
+
+#: The values of one statement: for `?`, or by name.
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class FoundRows(Protocol):
+    """What a statement found or did."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+        ...
+
+    # Any: the values of a row are of the types of its columns.
+    def fetchone(self) -> Any:
+        """Return the next row, None when there is none."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Return the rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the rows that are left."""
+        ...
+
+
+class Database(Protocol):
+    """A connection to the tables of the journal. `sqlite3.Connection` is one."""
+
+    def execute(self, sql: str, values: Values = ..., /) -> FoundRows:
+        """Run one statement."""
+        ...
+
+    def executemany(self, sql: str, rows: Iterable[Values], /) -> FoundRows:
+        """Run a statement once for each of these rows."""
+        ...
+
+
+class PipelinedDatabase(Database):
+    """A `Database` that sends statements without waiting for answers. Reading their rows is possible, and waits."""
+
+    @abstractmethod
+    def expect(self, rows: FoundRows, *, some: bool) -> None:
+        """Say whether a statement finds or changes rows. When it is not so, the work is done again elsewhere."""
+
+    @abstractmethod
+    def next_number(self, table: str) -> int:
+        """Return a `seq` for a new row, greater than that of every row that the row's assistant has."""
+
+
+class DuplicateKey(Exception):
+    """Raised for a row that is there already. SQLite raises its own IntegrityError."""
+
+
+def is_sqlite(db: Database) -> TypeGuard[sqlite3.Connection]:
+    """Tell whether the tables are in SQLite."""
+    return isinstance(db, sqlite3.Connection)
+
+
+def insert(db: Database, sql: str, values: Sequence[Any]) -> int:
+    """Insert one row and return its `seq`."""
+    if isinstance(db, sqlite3.Connection):
+        return db.execute(sql, values).lastrowid or 0
+    if isinstance(db, PipelinedDatabase):
+        number: int = db.next_number(sql.split()[2])
+        numbered = sql.replace("(", "(seq, ", 1).replace("VALUES (", "VALUES (?, ", 1)
+        db.expect(db.execute(f"{numbered} ON CONFLICT DO NOTHING", (number, *values)), some=True)
+        return number
+    returned: int = db.execute(f"{sql} RETURNING seq", values).fetchone()[0]
+    return returned
+
+
+def require(db: Database, rows: FoundRows, error: Callable[[], Exception]) -> None:
+    """Raise the `error` when a statement changed no row."""
+    if isinstance(db, PipelinedDatabase):
+        db.expect(rows, some=True)
+    elif not rows.rowcount:
+        raise error()
+
+
+def finds_any(db: Database, rows: FoundRows) -> bool:
+    """Tell whether a SELECT found a row, which it rarely does."""
+    if isinstance(db, PipelinedDatabase):
+        db.expect(rows, some=False)
+        return False
+    return rows.fetchone() is not None
+
+
+def holds(db: Database, column: str, placeholder: str = "?") -> str:
+    """Return SQL that tells whether the bytes of `column` hold the bytes of a placeholder."""
+    return f"instr({column}, {placeholder}) > 0" if is_sqlite(db) else f"position({placeholder} IN {column}) > 0"
+
+
+def listed(db: Database, placeholder: str = "?") -> str:
+    """Return SQL of the whole numbers in a placeholder's JSON array, as a table of one column."""
+    if is_sqlite(db):
+        return f"(SELECT value FROM json_each({placeholder}))"
+    return f"(SELECT value::bigint FROM json_array_elements_text(CAST({placeholder} AS json)))"
+
+
+def listed_texts(db: Database, placeholder: str = "?") -> str:
+    """Return SQL of the texts in a placeholder's JSON array, as a table with the column `value`."""
+    if is_sqlite(db):
+        return f"(SELECT value FROM json_each({placeholder})) AS listed"
+    return f"(SELECT value FROM json_array_elements_text(CAST({placeholder} AS json)) AS texts(value)) AS listed"
+
+
+def locking(db: Database) -> str:
+    """Return SQL that keeps the rows of a SELECT as they are until the transaction ends. SQLite has one writer."""
+    return "" if is_sqlite(db) else " FOR SHARE"
+
+
+#: This key stands in `meta` until the deleted data is gone from the disk as well.
+OWED = "compact"
+_PUT = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+
+
+def put_meta(db: Database, key: str, value: str) -> None:
+    """Write a value down, in place of the one before."""
+    db.execute(_PUT, (key, value))
+
+
+def owe(db: Database) -> None:
+    """Request that deleted data is made unreadable, at the next start at the latest. Part of a work that deletes."""
+    put_meta(db, OWED, "1")

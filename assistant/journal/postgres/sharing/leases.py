@@ -1,0 +1,187 @@
+"""Decides which process may write for an assistant: one at a time, until its lease expires by the database's clock.
+
+A lease has a token that only grows, and every write checks it. It expires `LEASE_SECONDS` after it was last renewed. A
+process stops acting `ACT_SECONDS` after it last sent a renewal, by its own clock, so that it is silent before another
+may begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+
+from assistant.journal.database import Database, PipelinedDatabase
+from assistant.journal.errors import Fenced, HeldElsewhere
+from assistant.journal.postgres.numbers import Numbers
+from assistant.journal.postgres.sharing.process import JournalProcess
+
+#: How long a lease holds without a renewal, how often it is renewed, and how long its holder acts without one.
+LEASE_SECONDS, RENEW_SECONDS, ACT_SECONDS = 15.0, 5.0, 10.0
+_EXPIRY = f"now() + interval '{LEASE_SECONDS:.0f} s'"
+#: How long a lease that was given away is kept for the process that it was given to, in seconds.
+RESERVED_SECONDS = 15.0
+_RESERVATION = f"now() + interval '{RESERVED_SECONDS:.0f} s'"
+#: Whether a process has a session. Its lock is in the two halves of `pg_locks`, as the manual says:
+#: https://www.postgresql.org/docs/current/view-pg-locks.html
+LIVES = """EXISTS (
+    SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+    AND ((classid::bigint << 32) | objid::bigint) = {lock_key})"""
+#: Whether a lease is kept for another process than the one named `:me`, which lives.
+RESERVED = f"""(wants <> '' AND wants <> :me AND wants_until > now() AND EXISTS (
+    SELECT 1 FROM processes AS other WHERE other.name = wants AND {LIVES.format(lock_key="other.lock_key")}))"""
+_ALL_OURS = """SELECT 1 FROM (
+    SELECT 1 FROM leases JOIN unnest(CAST(? AS text[]), CAST(? AS bigint[])) AS ours (assistant, token)
+    USING (assistant, token) ORDER BY leases.assistant FOR SHARE OF leases) AS found HAVING count(*) = ?"""
+_LAST = "coalesce((SELECT max(token) FROM runs WHERE assistant = ?), 0)"
+
+
+class HeldLeases:
+    """The leases of this process. All but `has_expired` is for the writer's thread, inside works.
+
+    Who has the same name as this process is this process before it was started again. `now` gives seconds of a clock
+    that is never set.
+    """
+
+    def __init__(self, process: JournalProcess, now: Callable[[], float]) -> None:
+        self.process = process
+        self._now = now
+        self.numbers = Numbers(now)
+        #: When the last renewal that was answered had been sent, by assistant.
+        self._renewed: dict[str, float] = {}
+        #: Renewals that were sent before do not count.
+        self._counted_from = float("-inf")
+        #: The same of the open transaction: when each was sent, None for what was found lost.
+        self._answered: dict[str, float | None] = {}
+        #: Tokens that were checked in the open transaction: their rows are locked until it ends.
+        self._checked: dict[str, int] = {}
+        #: Tokens that works in a pipeline count on: they are checked at the end of the transaction, all in one.
+        self._expected: dict[str, int] = {}
+
+    def take(self, db: Database, assistant: str, wall: float, *, by_force: bool = False) -> int:
+        """Write down the next token of an assistant and return it. Raises HeldElsewhere while another has its lease.
+
+        `wall` is in seconds since 1970. `by_force` takes it all the same.
+        """
+        sent = self._now()
+        db.execute(
+            "INSERT INTO leases (assistant, token, taken_at) VALUES (?, 0, ?) ON CONFLICT DO NOTHING", (assistant, wall)
+        )
+        # Locked first: a SELECT that waits for a lock sees the new lease beside the process that had the old one.
+        db.execute("SELECT 1 FROM leases WHERE assistant = ? FOR UPDATE", (assistant,))
+        row = db.execute(
+            f"""SELECT token, holder, expires_at > now(), coalesce(name, ''), started_at, wants, {RESERVED}
+               FROM leases LEFT JOIN processes ON processes.id = holder WHERE assistant = :assistant""",
+            {"assistant": assistant, "me": self.process.name},
+        ).fetchone()
+        token, holder, is_live, name, since, wants, is_reserved = row
+        if is_live and holder != self.process.id and name != self.process.name and not by_force:
+            raise HeldElsewhere(assistant, name or holder, _seconds(since))
+        if is_reserved and not by_force:
+            raise HeldElsewhere(assistant, wants, _seconds(since))
+        if self._expected.get(assistant, token) != token:
+            raise Fenced(assistant, self._expected[assistant], token)
+        last = db.execute(f"SELECT {_LAST}", (assistant,)).fetchone()[0]
+        token = max(token, last) + 1
+        db.execute(
+            f"""UPDATE leases SET token = ?, taken_at = ?, holder = ?, expires_at = {_EXPIRY},
+                wants = '', wants_until = '-infinity' WHERE assistant = ?""",
+            (token, wall, self.process.id, assistant),
+        )
+        self._answered[assistant] = sent
+        self._checked[assistant] = self._expected[assistant] = token
+        self.numbers.forget()
+        return int(token)
+
+    def token_of(self, db: Database, assistant: str) -> int:
+        """Return the token that may write for an assistant, 0 when there is none; it stays so in this transaction."""
+        if assistant not in self._checked:
+            row = db.execute("SELECT token FROM leases WHERE assistant = ? FOR SHARE", (assistant,)).fetchone()
+            self._checked[assistant] = row[0] if row else 0
+        return self._checked[assistant]
+
+    def expect_token(self, assistant: str, token: int) -> None:
+        """Expect that `token` may write for an assistant. Raises Fenced when another one is expected to."""
+        if self._expected.setdefault(assistant, token) != token:
+            raise Fenced(assistant, token, self._expected[assistant])
+
+    def check_expected(self, db: PipelinedDatabase) -> None:
+        """Check all expected tokens at once, and hold them until the transaction ends."""
+        if not self._expected:
+            return
+        row = (list(self._expected), list(self._expected.values()), len(self._expected))
+        db.expect(db.execute(_ALL_OURS, row), some=True)
+
+    def begin(self) -> None:
+        """Forget what the last transaction asked for: a new one begins."""
+        self.forget_checks()
+        self._answered.clear()
+
+    def committed(self) -> None:
+        """Trust what the transaction renewed, took and found lost."""
+        for assistant, sent in self._answered.items():
+            if sent is None:
+                self._renewed.pop(assistant, None)
+            else:
+                self._renewed[assistant] = sent
+        self._answered.clear()
+
+    def forget_checks(self) -> None:
+        """Forget which tokens were checked: the transaction, or a part of it, is over."""
+        self._checked.clear()
+        self._expected.clear()
+
+    def renew(self, db: Database) -> Collection[str]:
+        """Renew all leases of this process. Return the assistants that it has no more."""
+        sent = self._now()
+        db.execute("UPDATE processes SET seen_at = now() WHERE id = ?", (self.process.id,))
+        rows = db.execute(
+            f"UPDATE leases SET expires_at = {_EXPIRY} WHERE holder = ? RETURNING assistant", (self.process.id,)
+        )
+        ours = {row[0] for row in rows}
+        lost = self._renewed.keys() - ours
+        self._answered |= dict.fromkeys(lost)
+        self._answered |= dict.fromkeys(ours & self._renewed.keys(), sent)
+        return lost
+
+    def release(self, db: Database, assistant: str, wants: str = "") -> bool:
+        """Give a lease back, so that another process can take it at once: for a while only the one that `wants` names.
+
+        Another may take it as soon as no process of that name lives any more. Return False when it was not ours.
+        """
+        given = db.execute(
+            f"""UPDATE leases SET expires_at = '-infinity', wants = ?, wants_until = {_RESERVATION}
+                WHERE assistant = ? AND holder = ?""",
+            (wants, assistant, self.process.id),
+        )
+        self._renewed.pop(assistant, None)
+        self._answered.pop(assistant, None)
+        return given.rowcount > 0
+
+    def reserve(self, db: Database, assistant: str, wants: str) -> bool:
+        """Note for whom a lease of this process is about to be given back. Return False when it is not its lease."""
+        noted = db.execute(
+            f"UPDATE leases SET wants = ?, wants_until = {_RESERVATION} WHERE assistant = ? AND holder = ?",
+            (wants, assistant, self.process.id),
+        )
+        return noted.rowcount > 0
+
+    def release_all(self, db: Database) -> None:
+        """Give all leases of this process back."""
+        db.execute("UPDATE leases SET expires_at = '-infinity' WHERE holder = ?", (self.process.id,))
+        self._renewed.clear()
+
+    def begin_anew(self) -> None:
+        """Trust no lease that is not renewed from now on: while others could not see this process, they took any.
+
+        On any thread.
+        """
+        self._counted_from = self._now()
+
+    def has_expired(self, assistant: str) -> bool:
+        """Tell whether this process may no longer act for an assistant, as far as it knows. On any thread."""
+        renewed = self._renewed.get(assistant)
+        return renewed is None or renewed < self._counted_from or self._now() - renewed >= ACT_SECONDS
+
+
+def _seconds(since: datetime | None) -> float:
+    return 0.0 if since is None else since.timestamp()

@@ -1,0 +1,74 @@
+"""Makes a journal's file for a copy, whole or not at all, and tells whether a process has one open. Blocks."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from assistant.durable import put_in_place
+from assistant.journal.errors import CannotCopy, cause_of
+from assistant.journal.files import beside, build, remove
+from assistant.journal.schema import SCHEMA
+
+if sys.platform != "win32":
+    import fcntl
+
+#: The bytes that a process that has the file open holds a lock on: https://www.sqlite.org/src/file/src/os.h
+_FIRST, _COUNT = 0x4000_0002, 510
+
+
+def is_open_elsewhere(path: Path) -> bool:
+    """Tell whether another process has the journal open; False where the system does not tell.
+
+    Call it while this process has not: closing the file ends its own locks on it.
+    """
+    if sys.platform == "win32" or not beside(path, "-shm").exists():
+        return False
+    try:
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _COUNT, _FIRST)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """Return an empty journal to fill in one transaction, which gets its name at the end. Raises CannotCopy.
+
+    Nothing is left of it when the block raises.
+    """
+    if any(beside(path, ending).exists() for ending in ("", "-wal", "-mark")):
+        raise CannotCopy(f"{path} is there already: a journal is copied to a new file")
+    new = beside(path, ".new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(build(new, SCHEMA)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        put_in_place(new, path)
+    except sqlite3.Error as error:
+        raise CannotCopy(f"{path} cannot be written: {cause_of(error)}") from error
+    except OSError as error:
+        raise CannotCopy(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            remove(new)
+
+
+def last_number(db: sqlite3.Connection, table: str) -> int:
+    """Return the highest `seq` that a row of the table ever had."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    return row[0] if row else 0
+
+
+def set_last_number(db: sqlite3.Connection, table: str, number: int) -> None:
+    """Let the next row of the table get a number above this one."""
+    if not db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (number, table)).rowcount:
+        db.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, number))

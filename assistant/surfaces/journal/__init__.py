@@ -1,0 +1,1 @@
+"""The command `mud-assistant journal`, and finding the journal that an owner names."""

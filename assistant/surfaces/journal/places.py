@@ -1,0 +1,73 @@
+"""Finds the journal that an owner names: a file, the address of a database, or that of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from assistant.config.schema import JournalConfig
+from assistant.errors import AssistantError
+from assistant.journal.place import JournalPlace, PostgresPlace
+from assistant.keys.redaction import Secrets
+from assistant.keys.reference import KeySources, resolve_key
+
+
+class NoSuchPlace(AssistantError):
+    """What was named is no place of a journal. The message is a sentence for the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceFinder:
+    """Finds journals and their passwords, which `secrets` learns. Paths start from `folder`, that of the settings."""
+
+    config: JournalConfig
+    folder: Path
+    environment: Mapping[str, str]
+    secrets: Secrets
+
+    def named(self, name: Path | str, password: str = "") -> JournalPlace:
+        """Return the journal at a path or an address. Raises NoSuchPlace.
+
+        `password` is a reference. Without one, the address of the settings has that of the settings.
+        """
+        if isinstance(name, Path):
+            if password:
+                raise NoSuchPlace(f"a password is that of a database, and {name} is a file")
+            return name
+        from assistant.config.postgres_url import parse_postgres_url  # noqa: PLC0415  (only where one is named)
+
+        try:
+            parse_postgres_url(name)
+        except ValueError as error:
+            raise NoSuchPlace(f"this is no address of a journal: {error}") from error
+        if not password and name == self.config.url:
+            password = self.config.password
+        return PostgresPlace(name, partial(self._password, password))
+
+    def of_settings(self) -> JournalPlace | None:
+        """Return the journal of the settings, None when nothing is kept."""
+        if self.config.url:
+            return self.named(self.config.url)
+        return self.folder / self.config.file if self.config.file else None
+
+    def _password(self, reference: str) -> str | None:
+        """Return the password behind a reference, None for an empty one. Raises KeyReferenceError. Blocks."""
+        return _resolve(reference, KeySources(self.environment, _at_once, self.folder, self.secrets)) or None
+
+
+def _resolve(reference: str, sources: KeySources) -> str:
+    found: list[str | Failure] = []
+    Deferred.fromCoroutine(resolve_key(reference, sources)).addBoth(found.append)
+    [password] = found  # nothing in it waits
+    if isinstance(password, Failure):
+        password.raiseException()
+    return str(password)
+
+
+async def _at_once(work: Callable[[], str]) -> str:
+    return work()

@@ -1,0 +1,64 @@
+"""A process that enters the journal ends the session it had before, and a server that was promoted fences all."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from assistant.journal.postgres.connection import NAME, connect
+from assistant.journal.postgres.opening import TOKEN_GAP, enter, open_database
+from assistant.journal.postgres.sharing.process import JournalProcess
+
+OURS = JournalProcess("here", id="0123456789abcdef")
+COUNT = "UPDATE processes SET writes = 7 WHERE id = ?"
+HELD = "INSERT INTO leases (assistant, token, taken_at, expires_at) VALUES ('sage', 3, 0, now() + interval '1 h')"
+WRITER = f"{NAME} writer {OURS.id}"
+
+
+def test_a_session_that_hangs_in_a_transaction_is_ended_and_undone(postgres_url: str) -> None:
+    first = connect(postgres_url, name=WRITER)
+    open_database(first, lambda: connect(postgres_url), "here")
+    assert enter(first, OURS) == 0
+    first.run("BEGIN")
+    first.execute(COUNT, (OURS.id,))
+    second = connect(postgres_url, name=WRITER)
+    assert enter(second, OURS) == 0
+    with pytest.raises(psycopg.OperationalError):
+        first.run("COMMIT")
+    second.close()
+
+
+def test_what_a_lost_session_committed_is_counted(postgres_url: str) -> None:
+    first = connect(postgres_url, name=WRITER)
+    open_database(first, lambda: connect(postgres_url), "here")
+    enter(first, OURS)
+    first.execute(COUNT, (OURS.id,))
+    second = connect(postgres_url, name=WRITER)
+    assert enter(second, OURS) == 7
+    second.close()
+    first.close()
+
+
+def test_sessions_of_others_are_left_alone(postgres_url: str) -> None:
+    other = connect(postgres_url, name=f"{NAME} writer fedcba9876543210")
+    db = connect(postgres_url, name=WRITER)
+    open_database(db, lambda: connect(postgres_url), "here")
+    enter(db, OURS)
+    assert other.execute("SELECT 1").fetchone() == (1,)
+    other.close()
+    db.close()
+
+
+@pytest.mark.parametrize("server", ["7000000000000000001/1", "again"])
+def test_tokens_jump_when_the_server_is_another_and_only_then(postgres_url: str, server: str) -> None:
+    db = connect(postgres_url, name=WRITER)
+    open_database(db, lambda: connect(postgres_url), "here")
+    enter(db, OURS)
+    db.execute(HELD)
+    if server != "again":
+        db.execute("UPDATE meta SET value = ? WHERE key = 'server'", (server,))
+    for _ in range(2):  # the second time it is known
+        enter(db, OURS)
+    token, is_held = db.execute("SELECT token, expires_at > now() FROM leases").fetchone()
+    assert (token, is_held) == ((3, True) if server == "again" else (3 + TOKEN_GAP, False))
+    db.close()
