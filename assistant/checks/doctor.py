@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import Show
+from assistant.checks.finding import FindingState, Show
 from assistant.checks.journal import bindings, durable, room, searchable, sound
 from assistant.checks.model import ModelChecks
 from assistant.checks.web import PAGE, WebChecks
@@ -120,6 +120,9 @@ class _Checks:
 
     async def _bindings(self) -> Collection[KeyBinding]:
         """Return which key the journal remembers for which server."""
+        if (database := self._database()) is not None:
+            found: Collection[KeyBinding] = await database.bindings()
+            return found
         file = self._request.config.journal.file
         if not file:
             return ()
@@ -131,6 +134,9 @@ class _Checks:
 
     async def _journal(self) -> None:
         config = self._request.config.journal
+        if config.url:
+            await self._check_database()
+            return
         if not config.file:
 
             async def memory() -> str:
@@ -146,6 +152,26 @@ class _Checks:
             ("memory search", partial(searchable, path)),
         ):
             await self._runner.check(name, JOURNAL_SECONDS, partial(self._off, work))
+
+    async def _check_database(self) -> None:
+        if (database := self._database()) is None:
+            from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
+
+            self._runner.note("journal server", FindingState.WRONG, NO_DRIVER)
+        else:
+            await database.run()
+
+    # Any: PostgresChecks, whose module needs the driver.
+    def _database(self) -> Any:
+        """Return the checks of the journal's database, None when there is none, or no driver for it."""
+        config = self._request.config.journal
+        if not config.url:
+            return None
+        try:
+            from assistant.checks.postgres import PostgresChecks  # noqa: PLC0415  (only where it is used)
+        except ImportError:
+            return None
+        return PostgresChecks(self._reactor, config, self._keys, self._runner)
 
     async def _off(self, work: Callable[[], str]) -> str:
         return await in_daemon_thread(self._reactor, JOURNAL_SECONDS, work)

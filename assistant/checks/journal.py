@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 
 from assistant.checks.finding import Problem, Unclear
 from assistant.config.schema import JournalConfig
+from assistant.journal.errors import CannotRead
 from assistant.journal.files import beside, connect, make_durable
-from assistant.journal.sqlite.reading import CannotRead, open_for_reading
+from assistant.journal.reading import open_for_reading
 from assistant.keys.binding import KeyBinding
 from assistant.memory.recall import RecallIndex
 from assistant.memory.recall.files import damage_of

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from assistant.config.gateway import GatewayConfig
 from assistant.config.known_providers import needs_prices
 from assistant.config.model_config import ModelConfig, PriceConfig
 from assistant.config.sections import (
+    KeyReference,
     MannerConfig,
     MemoryConfig,
     PageConfig,
     Seconds,
     Settings,
     WebConfig,
+    WorkerConfig,
 )
 from assistant.config.telemetry import TelemetryConfig
 from assistant.events.classify import Classification
@@ -158,14 +160,45 @@ class BudgetConfig(Settings):
     utc_offset_hours: float = Field(default=0.0, ge=-14, le=14)
 
 
+def _postgres_address(value: str) -> str:
+    if value:
+        from assistant.config.postgres_url import parse_postgres_url  # noqa: PLC0415  (only where one is set)
+
+        parse_postgres_url(value)
+    return value
+
+
+#: The address of a PostgreSQL database, without a password; empty for none.
+PostgresAddress = Annotated[
+    str,
+    Field(description="the address of a PostgreSQL database, such as postgresql://mud@db.example/mud; empty for none"),
+    AfterValidator(_postgres_address),
+]
+
+
 class JournalConfig(Settings):
     """Where it is written down what was heard, thought and done, and for how long."""
 
     #: An SQLite file, from the folder of the settings; empty: in memory, and gone with the program.
     file: str = ""
+    #: A PostgreSQL database in place of the file, which the assistants of several machines share; never with a
+    #: password in it.
+    url: PostgresAddress = ""
+    #: A reference to the password for it, never the password itself: env:NAME, file:PATH or keyring:NAME; empty: none,
+    #: or what libpq finds in its own password file.
+    password: KeyReference = ""
     #: How long finished runs and events are kept, and how much of them at most.
     keep_days: float = Field(default=90.0, gt=0, le=36_500)
     max_bytes: int = Field(default=256 * 1024 * 1024, ge=1024 * 1024)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> JournalConfig:
+        """Require at most one place to write to, and a password only where there is a server."""
+        if self.file and self.url:
+            raise ValueError("file and url are both set: leave file out to use PostgreSQL, or url to use the file")
+        if self.password and not self.url:
+            raise ValueError("password is that of a database: set url as well, or leave password out")
+        return self
 
 
 class Config(Settings):
@@ -182,6 +215,7 @@ class Config(Settings):
     page: PageConfig = Field(default_factory=PageConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     gateway: GatewayConfig = Field(default_factory=GatewayConfig)
+    worker: WorkerConfig = Field(default_factory=WorkerConfig)
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Config:

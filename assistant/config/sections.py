@@ -227,3 +227,22 @@ class MannerConfig(Settings):
     ai_mark: str = Field(default="(AI)", max_length=20)
     #: The colour of what it says in an Evennia game; "none" leaves it to the game.
     speech_colour: Literal["none", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "grey"] = "none"
+
+
+#: The name of a character's folder or file, or the plain name of an assistant.
+WorkerName = Annotated[
+    str,
+    Field(
+        pattern=r"^\w[\w' -]*$",
+        max_length=60,
+        description="names of assistants, or of characters in `characters`, such as sage",
+    ),
+]
+
+
+class WorkerConfig(Settings):
+    """Whom `mud-assistant worker` runs; several machines may run it with the same settings."""
+
+    #: The assistants: each plays the character of this name, if there is one in `characters` or among those that ship,
+    #: else it is who [assistant] says, under this name. Empty: the one of [assistant].
+    assistants: tuple[WorkerName, ...] = Field(default=(), max_length=10_000, examples=[("sage", "mira")])
