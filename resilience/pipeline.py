@@ -3,7 +3,8 @@
 Outermost first:
 
     total deadline                 Deadline.run: everything below is cancelled when it is over
-    admission: budget              CallReservation: Ledger.reserve; with a limit, written down before anything leaves;
+    admission: budget              CallReservation: Ledger.reserve; with a limit, written down before anything leaves,
+                                   where other processes' calls may leave no room for it (shared_writer.py);
                                    while one is near, few at once find out what a model costs (reservation.py)
     retry                          RetriedCall: attempts, backoff, the server's shared budget of retries; what a failure
                                    means is the call's Verdict (for models the table is in llm/verdicts.py)
@@ -30,16 +31,22 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.admission.quota import Credential, Quota
+from resilience.admission.standstill import Standstill
 from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.budget.ledger import Ledger
 from resilience.budget.reservation import CallReservation, LearnedCost
-from resilience.budget.writer import Keep, LedgerWriter
+from resilience.budget.shared import SharedLedger
+from resilience.budget.shared_writer import SharedWriter
+from resilience.budget.writer import Keep, LedgerWriter, SpendingWriter
 from resilience.call import AttemptFunction, Call, CallTarget, RetriedCall
 from resilience.deadline import Deadline
 from resilience.errors import BudgetUnkept, GaveWay
 from resilience.snapshot import Snapshot, UpstreamState, quota_state, upstream_state
 
 T = TypeVar("T")
+
+#: Why a server is left alone that this process was not asked to leave alone, and for how many seconds at most.
+OF_ANOTHER, LONGEST_HEEDED = "another process was asked to wait", 3600.0
 
 
 class Pipeline:
@@ -51,12 +58,20 @@ class Pipeline:
         random: random_module.Random,
         ledger: Ledger | None = None,
         keep: Keep | None = None,
+        shared: SharedLedger | None = None,
     ) -> None:
-        """Take `keep`, which writes the ledger down. Without it, spending is forgotten when the process ends."""
+        """Take `keep`, which writes the ledger down, or `shared`, in which several processes count together.
+
+        With neither, spending is forgotten when the process ends.
+        """
         self.clock = clock
         self.ledger = ledger
         self.random = random
-        self._writer = LedgerWriter(ledger, keep) if ledger and keep else None
+        self._writer: SpendingWriter | None = None
+        if ledger and shared:
+            self._writer = SharedWriter(ledger, shared)
+        elif ledger and keep:
+            self._writer = LedgerWriter(ledger, keep)
         self._upstreams: dict[str, Upstream] = {}
         #: Calls under way that do not give way, by server; `_giving_way` has what ends the one that gives way to them.
         self._calls: Counter[str] = Counter()
@@ -64,6 +79,8 @@ class Pipeline:
         self._credentials: dict[tuple[str, str], Credential] = {}
         self._quotas: dict[CallTarget, Quota] = {}
         self._costs: dict[tuple[str, str], LearnedCost] = {}
+        #: Called when a server asked this process to wait, or its circuit opened here. For other processes.
+        self.on_standstill: Callable[[Standstill], None] = lambda _: None
 
     async def call(self, make: AttemptFunction[T], call: Call, deadline: Deadline) -> T:
         """Return the result of `make`, repeated as long as it is worth it within `deadline`.
@@ -115,6 +132,11 @@ class Pipeline:
         upstream, quota = self.upstream(call.target.origin, call.upstream), self.quota(call.target)
         return RetriedCall(call, deadline, upstream, quota, self.random, reservation=reservation)
 
+    async def read_ledger(self) -> None:
+        """Learn what was spent today before, and elsewhere, from the shared ledger. Does nothing without one."""
+        if self._writer is not None:
+            await self._writer.load()
+
     async def write_ledger(self) -> None:
         """Wait until all spent until now is written down, or cannot be, which is logged. For a clean stop.
 
@@ -127,15 +149,29 @@ class Pipeline:
     def upstream(self, origin: str, config: UpstreamConfig | None = None) -> Upstream:
         """Return the shared state of one server, made at its first use."""
         if origin not in self._upstreams:
-            self._upstreams[origin] = Upstream(origin, self.clock, self.random, config)
+            self._upstreams[origin] = upstream = Upstream(origin, self.clock, self.random, config)
+            upstream.on_open = lambda seconds: self.on_standstill(Standstill(origin, "", "", seconds, is_circuit=True))
         return self._upstreams[origin]
 
     def quota(self, target: CallTarget) -> Quota:
         """Return the shared limits of one credential and lane at one server."""
         if target not in self._quotas:
             credential = self.credential(target.origin, target.credential)
-            self._quotas[target] = Quota(target.lane, self.clock.seconds, credential)
+            self._quotas[target] = quota = Quota(target.lane, self.clock.seconds, credential)
+            quota.on_cool = lambda seconds: self.on_standstill(Standstill(*target, seconds))
         return self._quotas[target]
+
+    def heed(self, told: Standstill) -> None:
+        """Leave a server alone because of what it said to another process, as if it had been said to this one."""
+        upstream = self._upstreams.get(told.origin)
+        if told.is_circuit:
+            if upstream is not None:
+                upstream.heed(OF_ANOTHER)
+            return
+        quota = self.quota(CallTarget(told.origin, told.credential, told.lane))
+        until = self.clock.seconds() + min(told.seconds, LONGEST_HEEDED)
+        if quota.heed(until, OF_ANOTHER) and upstream is not None:
+            upstream.limits_changed()
 
     def _reservation(self, ledger: Ledger, call: Call) -> CallReservation:
         """Return what pays for this call."""

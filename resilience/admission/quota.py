@@ -106,9 +106,18 @@ class Quota:
     requests: RateLimitWindow = field(default_factory=RateLimitWindow)
     tokens: RateLimitWindow = field(default_factory=RateLimitWindow)
     pace: LearnedPace = field(default_factory=LearnedPace)
+    #: Called with the seconds of each wait that this process was asked for.
+    on_cool: Callable[[float], None] | None = None
 
     def cool(self, until: float, why: str) -> bool:
-        """Ask nothing until `until`. Return True when that is news."""
+        """Ask nothing until `until`, because the server said so here. Return True when that is news."""
+        is_news = self.heed(until, why)
+        if is_news and self.on_cool is not None:
+            self.on_cool(until - self.now())
+        return is_news
+
+    def heed(self, until: float, why: str) -> bool:
+        """Ask nothing until `until`, because the server said so to another process. Return True when that is news."""
         if until <= self.cool_until:
             return False
         self.cool_until, self.cool_why = until, why

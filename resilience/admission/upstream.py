@@ -53,6 +53,9 @@ class Upstream:
     ) -> None:
         self.name = name
         self.config = config or UpstreamConfig()
+        #: Called with the seconds for which the circuit opened because of what happened in this process.
+        self.on_open: Callable[[float], None] | None = None
+        self._is_heeding = False
         self.breaker = CircuitBreaker(name, clock.seconds, random, self.config.breaker, self._changed)
         self.in_flight = InFlight(self.config.in_flight)
         self.retries = RetryBudget(clock.seconds, self.config.retries)
@@ -98,6 +101,14 @@ class Upstream:
         """Note that a request is over: the next may go."""
         self.in_flight.leave()
         self.let_in()
+
+    def heed(self, cause: str) -> None:
+        """Open a closed circuit, because it opened in another process."""
+        self._is_heeding = True
+        try:
+            self.breaker.trip(cause)
+        finally:
+            self._is_heeding = False
 
     def limits_changed(self) -> None:
         """Refuse the waiting calls that would now wait too long.
@@ -215,6 +226,8 @@ class Upstream:
             cause=change.cause,
             for_seconds=change.for_seconds,
         )
+        if change.after is CircuitState.OPEN and self.on_open is not None and not self._is_heeding:
+            self.on_open(change.for_seconds)
         self.let_in()
 
     def _come_back(self, at: float | None) -> None:

@@ -2,6 +2,18 @@
 
 from resilience.budget.ledger import AccountState, Ledger, Reservation
 from resilience.budget.reservation import CallReservation, LearnedCost
+from resilience.budget.shared import SharedLedger
+from resilience.budget.shared_writer import SharedWriter
 from resilience.budget.writer import Keep, LedgerWriter
 
-__all__ = ["AccountState", "CallReservation", "Keep", "LearnedCost", "Ledger", "LedgerWriter", "Reservation"]
+__all__ = [
+    "AccountState",
+    "CallReservation",
+    "Keep",
+    "LearnedCost",
+    "Ledger",
+    "LedgerWriter",
+    "Reservation",
+    "SharedLedger",
+    "SharedWriter",
+]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from resilience.amounts import NOTHING, Account, Allowance, Amount, Sum, amount_from
+from resilience.budget.shared import AccountUse, NoRoom
 from resilience.errors import BudgetSpent
 
 _DAY_SECONDS = 86_400
@@ -18,6 +19,18 @@ class ReservationEnded(RuntimeError):
     """A reservation was settled or released a second time: a bug in the program."""
 
 
+class Counting(Protocol):
+    """Sums of one account on one day, which a reservation changes."""
+
+    def reserve(self, estimate: Amount, /) -> None:
+        """Reserve the estimate of a call."""
+        ...
+
+    def settle(self, estimate: Amount, actual: Amount, /) -> None:
+        """Replace the reserved estimate of a call by what it used."""
+        ...
+
+
 @dataclass(slots=True)
 class _AccountDay:
     """An account in one day; its sums are changed in place. `allowance` is None when it was only restored."""
@@ -25,6 +38,9 @@ class _AccountDay:
     spent: Sum = field(default_factory=Sum)
     reserved: Sum = field(default_factory=Sum)
     allowance: Allowance | None = None
+    #: What other processes spent, and what their calls in flight may use, as far as known.
+    elsewhere: Amount = NOTHING
+    elsewhere_reserved: Amount = NOTHING
     #: The last export, None when the sums have changed since.
     exported: dict[str, int | float] | None = None
 
@@ -40,11 +56,22 @@ class _AccountDay:
         self.exported = None
 
     def most(self) -> Amount:
-        """Return what is spent if every call in flight uses its estimate."""
-        return self.spent.amount() + self.reserved.amount()
+        """Return what is spent if every call in flight here uses its estimate.
+
+        Calls in flight elsewhere are left out: they may use less, and nobody would tell us.
+        """
+        return self.spent.amount() + self.reserved.amount() + self.elsewhere
+
+    def all_spent(self) -> Amount:
+        """Return what was spent here and elsewhere."""
+        return self.spent.amount() + self.elsewhere
+
+    def all_reserved(self) -> Amount:
+        """Return what is reserved here and elsewhere."""
+        return self.reserved.amount() + self.elsewhere_reserved
 
     def export(self) -> dict[str, int | float]:
-        """Return `most` as JSON values: the same object until something changes, an empty one when it is zero."""
+        """Return our own sums as JSON values: the same object until something changes, an empty one when zero."""
         if self.exported is None:
             self.exported = self.spent.plain_with(self.reserved)
         return self.exported
@@ -64,15 +91,34 @@ class AccountState:
 class Reservation:
     """An estimate taken from some accounts. `settle` or `release` ends it, once.
 
-    It belongs to the day in which it was made: when it ends after midnight, the new day is not charged.
+    It belongs to the `day` in which it was made: when it ends after midnight, the new day is not charged.
     """
 
-    def __init__(self, account_days: Sequence[_AccountDay], estimate: Amount) -> None:
+    def __init__(self, account_days: Sequence[Counting], estimate: Amount, day: int) -> None:
+        self.day = day
         self._account_days = account_days
         self._estimate = estimate
         self._ended = False
         for account_day in account_days:
             account_day.reserve(estimate)
+
+    @property
+    def estimate(self) -> Amount:
+        """What is reserved."""
+        return self._estimate
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was settled or released."""
+        return self._ended
+
+    def count_in(self, sums: Sequence[Counting]) -> None:
+        """Reserve the estimate in these sums as well, and settle it there too. Raises ReservationEnded."""
+        if self._ended:
+            raise ReservationEnded("this reservation was settled or released before")
+        for each in sums:
+            each.reserve(self._estimate)
+        self._account_days = (*self._account_days, *sums)
 
     def settle(self, actual: Amount) -> None:
         """Book what was really used instead of the estimate, even if that is not allowed. Raises ReservationEnded."""
@@ -126,7 +172,7 @@ class Ledger:
             account_day.allowance = account.allowance
         if refusal is not None:
             raise refusal
-        return Reservation(tuple(account_days.values()), estimate)
+        return Reservation(tuple(account_days.values()), estimate, self._day)
 
     def check(self, accounts: Sequence[Account]) -> BudgetSpent | None:
         """Return why even the smallest call would be refused now; None when it would not be.
@@ -145,20 +191,20 @@ class Ledger:
         """Return what the account used today."""
         self._turn()
         account_day = self._account_days.get(account_name)
-        return NOTHING if account_day is None else account_day.spent.amount()
+        return NOTHING if account_day is None else account_day.all_spent()
 
     def reserved(self, account_name: str) -> Amount:
         """Return what calls in flight have reserved in the account today."""
         self._turn()
         account_day = self._account_days.get(account_name)
-        return NOTHING if account_day is None else account_day.reserved.amount()
+        return NOTHING if account_day is None else account_day.all_reserved()
 
     def snapshot(self) -> tuple[AccountState, ...]:
         """Return, by name, every account that was asked for room today (given or not) or restored."""
         self._turn()
-        resets_at = self._resets_at()
+        resets_at = self._end_of(self._day)
         return tuple(
-            AccountState(name, day.spent.amount(), day.reserved.amount(), day.allowance, resets_at)
+            AccountState(name, day.all_spent(), day.all_reserved(), day.allowance, resets_at)
             for name, day in sorted(self._account_days.items())
         )
 
@@ -191,6 +237,18 @@ class Ledger:
         for name, amount in spent.items():
             self._account_day(name).settle(NOTHING, amount)
 
+    def learn(self, elsewhere: Iterable[AccountUse]) -> None:
+        """Count what other processes use today, in place of what was learned before. Other days are left out."""
+        self._turn()
+        for use in elsewhere:
+            if use.day == self._day:
+                account_day = self._account_day(use.account)
+                account_day.elsewhere, account_day.elsewhere_reserved = use.spent, use.reserved
+
+    def refusal(self, day: int, no_room: NoRoom) -> BudgetSpent:
+        """Return the error for a reservation of that day, for which there was no room among all processes."""
+        return self._spent(*no_room, day)
+
     def _account_day(self, name: str) -> _AccountDay:
         """Return the sums of this account today, made at their first use."""
         account_day = self._account_days.get(name)
@@ -206,12 +264,12 @@ class Ledger:
             account_day = self._account_days.get(account.name)
             exceeded = limits.exceeded(estimate if account_day is None else account_day.most() + estimate)
             if exceeded is not None:
-                return self._spent(account.name, *exceeded)
+                return self._spent(account.name, *exceeded, self._day)
         return None
 
-    def _spent(self, account: str, what: str, limit: float) -> BudgetSpent:
+    def _spent(self, account: str, what: str, limit: float, day: int) -> BudgetSpent:
         message = f"the {what} of {account} are used up for today, or too few for this call (allowed: {limit:.12g})"
-        return BudgetSpent(message, account, what, limit, self._resets_at())
+        return BudgetSpent(message, account, what, limit, self._end_of(day))
 
     def _wall_day(self) -> int:
         return int((self._wall() + self._utc_offset_seconds) // _DAY_SECONDS)
@@ -225,9 +283,9 @@ class Ledger:
             self._day = day
             self._account_days = {}
 
-    def _resets_at(self) -> float:
+    def _end_of(self, day: int) -> float:
         """Return when the day ends, on the clock of `now`."""
-        midnight = (self._day + 1) * _DAY_SECONDS - self._utc_offset_seconds
+        midnight = (day + 1) * _DAY_SECONDS - self._utc_offset_seconds
         return self._now() + midnight - self._wall()
 
 

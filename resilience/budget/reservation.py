@@ -21,7 +21,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from resilience.amounts import NOTHING, Account, Amount
 from resilience.budget.ledger import Ledger, Reservation
-from resilience.budget.writer import LedgerWriter
+from resilience.budget.writer import SpendingWriter
 from resilience.errors import BudgetSpent
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class CallReservation:
     def __init__(
         self,
         ledger: Ledger,
-        writer: LedgerWriter | None,
+        writer: SpendingWriter | None,
         learned: LearnedCost,
         accounts: tuple[Account, ...],
         estimate: Amount,
@@ -75,6 +75,8 @@ class CallReservation:
         if self.is_limited:
             return self._ready_in_turn()
         self._reservation = self._ledger.reserve(self._accounts, self._estimate)
+        if self._writer is not None:
+            self._writer.note(self._reservation, self._accounts)
         return None
 
     async def _ready_in_turn(self) -> None:
@@ -87,7 +89,7 @@ class CallReservation:
                 self._learned.under_way[self] = None
             self._learned.let_in()
         if self._writer is not None:
-            await self._writer.write()
+            await self._writer.admit(self._reservation, self._accounts)
         self.check()
 
     def check(self) -> None:
