@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
+from assistant.memory.recall.protocol import MemoryIndex
 from assistant.memory.recall.vectors import Vector
 from resilience.background import DaemonThreads, FromThread, Launcher
 
@@ -51,11 +52,11 @@ class IndexWorker(Protocol):
     #: How often the index was begun anew since it was made: it is empty then, and must be filled again.
     begun: int
 
-    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
+    def run(self, work: Callable[[MemoryIndex], T]) -> Awaitable[T]:
         """Return what `work` returns. Raises RecallIndexError, and Full when too much waits."""
         ...
 
-    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
+    def run_then(self, work: Callable[[MemoryIndex], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` with what `work` returns or a Failure, on the index's thread. It may be called on any thread."""
         ...
 
@@ -67,7 +68,7 @@ class IndexWorker(Protocol):
 class _Worker:
     """An index and what goes on beside its searches."""
 
-    def __init__(self, index: RecallIndex) -> None:
+    def __init__(self, index: MemoryIndex) -> None:
         self._index = index
         self._launcher = Launcher()
         self.meaning: QueryMeaning | None = None
@@ -85,49 +86,67 @@ class _Worker:
             await self.meaning.stop()
 
 
-class RecallFile(_Worker):
-    """The index in a file of its own, on a thread of its own. `path` is that of the index, `language` the owner's."""
+class RecallThread(_Worker):
+    """An index on a thread of its own. `recover` is called there when it failed, and makes it usable again."""
 
-    def __init__(self, path: Path, reactor: FromThread, language: str) -> None:
-        super().__init__(RecallIndex(path, language))
-        self.path = path
+    def __init__(self, index: MemoryIndex, reactor: FromThread) -> None:
+        super().__init__(index)
         self._threads: DaemonThreads[object] = DaemonThreads(reactor, "recall", size=1, waiting=_WAITING)
         self._is_open = False
 
-    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
-        """Return what `work` returns. Raises Full, and RecallIndexError for an index that fails: it is begun anew."""
+    def run(self, work: Callable[[MemoryIndex], T]) -> Awaitable[T]:
+        """Return what `work` returns. Raises Full, and RecallIndexError for an index that fails."""
         return self._threads.run(lambda: self._work(work))  # type: ignore[return-value]  # its results are of all types
 
-    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
+    def run_then(self, work: Callable[[MemoryIndex], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` on the index's thread with what `work` returns, or a Failure. It may be called on any thread.
 
-        Raises Full. An index that fails is begun anew.
+        Raises Full.
         """
         self._threads.run_then(lambda: self._work(work), then)  # type: ignore[arg-type]  # its results are of all types
 
     async def close(self) -> None:
-        """Close the file, after the work that goes on: what follows it in the journal is asked for by then."""
+        """Close the index, after the work that goes on: what follows it in the journal is asked for by then."""
         await self._stop_work()
         await self._threads.run(self._index.close)
         self._threads.close()
 
-    def _work(self, work: Callable[[RecallIndex], T]) -> T:
+    def _work(self, work: Callable[[MemoryIndex], T]) -> T:
         if not self._is_open:
             self._open()
         try:
             return work(self._index)
         except RecallIndexError as broken:
-            _log.warn("the index of memories is begun anew: {why}", why=str(broken))
-            self._index.delete()
-            self._open()
-            self.begun += 1
-            raise
+            return self._recover(work, broken)
+
+    def _recover(self, work: Callable[[MemoryIndex], T], broken: RecallIndexError) -> T:
+        """Make an index usable that failed, and return what `work` returns then, or raise the error."""
+        raise NotImplementedError
 
     def _open(self) -> None:
         self.problem = self._index.open()
         self._is_open = True
         if self.problem:
             _log.warn("{problem}", problem=self.problem)
+
+
+class RecallFile(RecallThread):
+    """The index in a file of its own. `path` is that of the index, `language` the owner's.
+
+    One that fails is begun anew, and the work that met the failure fails.
+    """
+
+    def __init__(self, path: Path, reactor: FromThread, language: str) -> None:
+        self._file = RecallIndex(path, language)
+        super().__init__(self._file, reactor)
+        self.path = path
+
+    def _recover(self, work: Callable[[MemoryIndex], T], broken: RecallIndexError) -> T:
+        _log.warn("the index of memories is begun anew: {why}", why=str(broken))
+        self._file.delete()
+        self._open()
+        self.begun += 1
+        raise broken
 
 
 class RecallInMemory(_Worker):
@@ -137,11 +156,11 @@ class RecallInMemory(_Worker):
         super().__init__(RecallIndex(None, language))
         self.problem = self._index.open()
 
-    async def run(self, work: Callable[[RecallIndex], T]) -> T:
+    async def run(self, work: Callable[[MemoryIndex], T]) -> T:
         """Return what `work` returns."""
         return work(self._index)
 
-    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
+    def run_then(self, work: Callable[[MemoryIndex], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` with what `work` returns."""
         then(work(self._index))
 

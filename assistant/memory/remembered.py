@@ -14,12 +14,13 @@ from typing import TypeVar
 from twisted.internet.defer import DeferredLock
 from twisted.python.failure import Failure
 
-from assistant.journal.files import owe
+from assistant.journal.database import Database, owe
 from assistant.journal.schema import SCHEMA
 from assistant.journal.tables import memories as rows
 from assistant.journal.tables.lease import MemoryRows
 from assistant.journal.tables.removal import forget_entries
-from assistant.memory.recall.index import RecallIndex, RecallIndexError
+from assistant.memory.recall.index import RecallIndexError
+from assistant.memory.recall.protocol import MemoryIndex
 from assistant.memory.recall.search import RecallHits, RecallQuery
 from assistant.memory.recall_file import IndexWorker
 from assistant.memory.sleep.plan import profile_id
@@ -57,15 +58,15 @@ class RowsInMemory:
         self.assistant = assistant
         self._db = tables_in_memory() if tables is None else tables
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def write(self, work: Callable[[Database], T]) -> T:
         """Return what `work` returns."""
         return work(self._db)
 
-    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, work: Callable[[Database], T]) -> T:
         """Return what `work` returns."""
         return work(self._db)
 
-    def read_then(self, work: Callable[[sqlite3.Connection], T], then: Callable[[T | Failure], object]) -> None:
+    def read_then(self, work: Callable[[Database], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` with what `work` returns."""
         then(work(self._db))
 
@@ -123,7 +124,7 @@ class IndexedMemories:
         asked = RecallQuery(query, hearers, asker, limit, self._now(), vector=vector)
         profiles = (profile_id(asker, frozenset({asker})), profile_id(asker, None)) if asker else ()
 
-        def read(hits: RecallHits, db: sqlite3.Connection) -> _Found:
+        def read(hits: RecallHits, db: Database) -> _Found:
             found = rows.find(db, whose, (*hits.ids, *profiles))
             return hits, found, rows.unused_lately(db, whose, hits.ids, asked.now)
 
@@ -165,7 +166,7 @@ class IndexedMemories:
         kept = await self._rows.write(lambda db: rows.supersede(db, whose, old_id, new, may=new.authority >= TOP))
         return kept is not None
 
-    async def _remove(self, work: Callable[[sqlite3.Connection], Collection[Memory]]) -> int:
+    async def _remove(self, work: Callable[[Database], Collection[Memory]]) -> int:
         """Remove rows, and every byte of them from the index. Return how many there were.
 
         A search meanwhile may be the first to see that they are gone: it erases them as well.
@@ -182,7 +183,7 @@ class IndexedMemories:
             self._erasing -= 1
         return len(gone)
 
-    async def _up_to_date(self, work: Callable[[RecallIndex], T], read: Callable[[T, sqlite3.Connection], R]) -> R:
+    async def _up_to_date(self, work: Callable[[MemoryIndex], T], read: Callable[[T, Database], R]) -> R:
         """Bring the index up to date with the rows, do `work` on it then, and return what `read` finds to its result.
 
         At the first time, what a process that died removed from the rows alone is removed to the last byte.
@@ -206,7 +207,7 @@ class IndexedMemories:
             raise RecallIndexError("the index of memories breaks again and again")
 
     def _catch_up(
-        self, work: Callable[[RecallIndex], T], read: Callable[[T, sqlite3.Connection], R]
+        self, work: Callable[[MemoryIndex], T], read: Callable[[T, Database], R]
     ) -> Relay[tuple[tuple[int, int], R]]:
         """Index the new rows, the last of them in one go with `work`; return how far that is, and what `read` found.
 
@@ -230,7 +231,7 @@ class IndexedMemories:
         return (new[-1][0] if new else seq, count), found
 
 
-def _changes(assistant: str, seq: int, db: sqlite3.Connection) -> tuple[list[tuple[int, Memory]], int]:
+def _changes(assistant: str, seq: int, db: Database) -> tuple[list[tuple[int, Memory]], int]:
     """Return the next rows after `seq`, and how many were ever removed."""
     return rows.since(db, assistant, seq, _AT_ONCE), rows.removed_count(db, assistant)
 
@@ -240,14 +241,14 @@ def _nothing(*_: object) -> None:
 
 
 def _add_and(
-    work: Callable[[RecallIndex], T], assistant: str, more: Sequence[tuple[int, Memory]], index: RecallIndex
+    work: Callable[[MemoryIndex], T], assistant: str, more: Sequence[tuple[int, Memory]], index: MemoryIndex
 ) -> T:
     if more:
         index.add(assistant, more)
     return work(index)
 
 
-def _remove_others(assistant: str, there: frozenset[str], count: int, erase: bool, index: RecallIndex) -> None:
+def _remove_others(assistant: str, there: frozenset[str], count: int, erase: bool, index: MemoryIndex) -> None:
     """Remove from the index what the rows have no more. It counts as done when its last byte is gone."""
     index.remove(assistant, index.ids(assistant) - there)
     if erase:
@@ -255,14 +256,14 @@ def _remove_others(assistant: str, there: frozenset[str], count: int, erase: boo
     index.remove(assistant, (), count)
 
 
-def _drop(assistant: str, memory_id: str, db: sqlite3.Connection) -> list[Memory]:
+def _drop(assistant: str, memory_id: str, db: Database) -> list[Memory]:
     owe(db)
     gone = rows.drop(db, assistant, memory_id)
     forget_entries(db, assistant, (), {SHOWN + memory.id for memory in gone})
     return note_lost(db, assistant, gone)
 
 
-def _forget(assistant: str, principal_id: str, db: sqlite3.Connection) -> list[Memory]:
+def _forget(assistant: str, principal_id: str, db: Database) -> list[Memory]:
     owe(db)
     return note_lost(db, assistant, rows.forget(db, assistant, principal_id))
 

@@ -1,20 +1,23 @@
 """The lists of lines a query may mean: by their words, by those round them, by who speaks, by meaning.
 
-Every statement that reads lines has the condition of a `Scope`, so that no second way to them forgets who hears.
+What is the same wherever the lines are is here; words are found by SQLite's FTS5 or by PostgreSQL. Every statement
+that reads lines has the condition of a `Scope`, so that no second way to them forgets who hears.
 """
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-from assistant.memory.recall.plain import MOST_LINES, rank_by_words
+from assistant.journal.database import Database
 from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine
-from assistant.memory.recall.tables import EVERYBODY, PASSAGE_BITS, AssistantTables, person_token
-from assistant.memory.recall.vectors import SignTable, Vector, compare_vectors, rank_by_meaning, read_vector
-from assistant.memory.recall.words import ENGLISH, collect_stems, match_expression, split_words
+from assistant.memory.recall.tables import EVERYBODY
+from assistant.memory.recall.vectors import Vector, compare_vectors, rank_by_meaning, read_vector
+from assistant.memory.recall.words import ENGLISH, collect_stems, split_terms, split_words
 from tools.trust import Audience
 
 #: So many lines of each list are joined.
@@ -26,7 +29,7 @@ SAME_MEANING = 0.55
 #: So much of a line is read to put it in order, in characters.
 READ = 400
 #: So many people of one name are told apart.
-_MOST_NAMESAKES = 20
+MOST_NAMESAKES = 20
 #: With more hearers than this it counts as said to everybody.
 _MOST_HEARERS = 500
 
@@ -35,7 +38,7 @@ _MOST_HEARERS = 500
 class Scope:
     """Which lines a query may see at all. `audiences` are the keys of those allowed, None for all.
 
-    `without` is a principal whose lines are left out.
+    `without` is a principal whose lines are left out, as SQL.
     """
 
     audiences: tuple[int, ...] | None
@@ -52,17 +55,92 @@ class Scope:
         if self.audiences is not None:
             parts.append(f"+lines.audience IN ({','.join(map(str, self.audiences))})")
         if self.without:
-            parts.append(f"+lines.who != {_quote(self.without)}")
+            parts.append(f"lines.who != {self.without}")
         return " AND ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateLists:
-    """The lines of one assistant, as lists of rows, best first. Blocking; raises sqlite3.Error."""
+class LineTables(Protocol):
+    """Where the lines of one assistant are. Each name stands for a table in SQL, and needs an alias behind it."""
 
-    tables: AssistantTables
+    @property
+    def db(self) -> Database:
+        """Return the connection."""
+        ...
+
+    @property
+    def lines(self) -> str:
+        """Return the name of the table of lines."""
+        ...
+
+    @property
+    def members(self) -> str:
+        """Return the name of the table of those who are in each audience."""
+        ...
+
+    @property
+    def vectors(self) -> str:
+        """Return the name of the table of vectors."""
+        ...
+
+
+def list_ids(tables: LineTables) -> frozenset[str]:
+    """Return the ids of all lines."""
+    return frozenset(each for (each,) in tables.db.execute(f"SELECT id FROM {tables.lines} AS lines"))
+
+
+def list_without_vector(tables: LineTables, model: str, limit: int) -> list[tuple[str, str]]:
+    """Return the ids and texts (`name: text`, the name in lower case) of lines without a vector, newest first."""
+    found = tables.db.execute(
+        f"""SELECT id, name, line FROM {tables.lines} AS lines WHERE NOT EXISTS
+        (SELECT 1 FROM {tables.vectors} AS v WHERE v.row = lines.row AND v.model = ?)
+        ORDER BY row DESC LIMIT ?""",
+        (model, limit),
+    )
+    return [(line_id, f"{name}: {line}" if name else line) for line_id, name, line in found]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateLists(ABC):
+    """The lines of one assistant, as lists of rows, best first. Blocking; raises the errors of the database."""
+
+    tables: LineTables
     language: str = ENGLISH
-    signs: SignTable | None = None
+
+    @property
+    def can_follow(self) -> bool:
+        """Tell whether what was said later of the same thing can be found by rare words."""
+        return self.language == ENGLISH
+
+    @abstractmethod
+    def literal(self, text: str) -> str:
+        """Return a text as SQL that holds digits only."""
+
+    @abstractmethod
+    def count_lines(self, words: Sequence[str], most: int) -> dict[str, int]:
+        """Count the lines that hold each of these words, up to `most`."""
+
+    @abstractmethod
+    def said_later(self, scope: Scope, word: str, line: RankedLine) -> list[int]:
+        """Return the lines of the same person that hold a word, and that are newer than this one."""
+
+    @abstractmethod
+    def by_words(self, scope: Scope, terms: Sequence[str], since: int = 0) -> tuple[list[int], list[int]]:
+        """Return the lines that hold a term, and those that do so together with the lines before them.
+
+        `terms` and `since` are as `choose_terms` gives them.
+        """
+
+    @abstractmethod
+    def by_people(self, scope: Scope, terms: Sequence[str], named: Mapping[str, frozenset[str]]) -> list[int]:
+        """Return the lines that hold a term, and that are by or about one of the `named`, or hold that name."""
+
+    @abstractmethod
+    def near_signs(self, scope: Scope, vector: Vector) -> list[int]:
+        """Return the rows nearest to a vector by the signs of its numbers, best first."""
+
+    def without(self, scope: Scope, who: str) -> Scope:
+        """Return the scope without the lines of a principal."""
+        return replace(scope, without=self.literal(who))
 
     def scope_for(self, hearers: Audience, now: float, *, past: bool) -> Scope:
         """Return what these hearers may be told. None is everybody, no hearers at all is the owner."""
@@ -71,7 +149,7 @@ class CandidateLists:
         if hearers is None or len(hearers) > _MOST_HEARERS:
             return Scope((EVERYBODY,), now, past)
         keys = self.tables.db.execute(
-            f"""SELECT audience FROM audience_members WHERE who IN ({_marks(hearers)})
+            f"""SELECT audience FROM {self.tables.members} AS members WHERE who IN ({_marks(hearers)})
             GROUP BY audience HAVING COUNT(*) = ?""",
             (*hearers, len(hearers)),
         )
@@ -93,39 +171,21 @@ class CandidateLists:
         return Counter(
             dict(
                 self.tables.db.execute(
-                    f"SELECT who, COUNT(*) FROM {self.tables.lines} WHERE row IN ({_marks(rows)}) GROUP BY who",
+                    f"""SELECT who, COUNT(*) FROM {self.tables.lines} AS lines
+                    WHERE row IN ({_marks(rows)}) GROUP BY who""",
                     tuple(rows),
                 ).fetchall()
             )
         )
-
-    def count_lines(self, word: str, most: int) -> int:
-        """Count the lines that hold a word, up to `most`."""
-        table = self.tables.alone
-        found = self.tables.db.execute(
-            f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)",
-            (f"line : ({match_expression([word], self.language)})", most),
-        )
-        return int(found.fetchone()[0])
-
-    def said_later(self, scope: Scope, word: str, line: RankedLine) -> list[int]:
-        """Return the lines of the same person that hold a word, and that are newer than this one."""
-        table = self.tables.alone
-        found = self.tables.db.execute(
-            f"""SELECT lines.row FROM {table} JOIN {self.tables.lines} AS lines ON lines.row = {table}.rowid
-            WHERE {table} MATCH ? AND +lines.who = ? AND +lines.at > ? AND {scope.condition} LIMIT {DEPTH}""",
-            (f"line : ({match_expression([word], self.language)})", line.who, line.at),
-        )
-        return [row for (row,) in found]
 
     def answers_to(self, scope: Scope, rows: Sequence[int]) -> list[int]:
         """Return, for each of these rows, the line with which somebody else answered its question; 0 for none."""
         found = self.tables.db.execute(
             f"""SELECT question.row, lines.row FROM {self.tables.lines} AS question
             JOIN {self.tables.lines} AS lines ON lines.first = question.row
-            WHERE question.row IN ({_marks(rows)}) AND question.line LIKE '%?' AND lines.who != question.who
-            AND {scope.condition}""",
-            tuple(rows),
+            WHERE question.row IN ({_marks(rows)}) AND question.line LIKE ? AND lines.who != question.who
+            AND {scope.condition} ORDER BY lines.row""",
+            (*rows, "%?"),
         )
         answers = dict(found.fetchall())
         return [answers.get(row, 0) for row in rows]
@@ -142,34 +202,6 @@ class CandidateLists:
         )
         return [row for (row,) in found]
 
-    def by_words(self, scope: Scope, terms: Sequence[str], since: int = 0) -> tuple[list[int], list[int]]:
-        """Return the lines that hold a term, and those that do so together with the lines before them.
-
-        `terms` and `since` are as `choose_terms` gives them.
-        """
-        if not self.tables.full_text:
-            return self._by_words_alone(scope, terms, "1"), []
-        words = match_expression(terms, self.language)
-        if not words:
-            return [], []
-        return (
-            self._match(f"line : ({words})", scope, since),
-            self._match_beside(words, scope, since),
-        )
-
-    def by_people(self, scope: Scope, terms: Sequence[str], named: Mapping[str, frozenset[str]]) -> list[int]:
-        """Return the lines that hold a term, and that are by or about one of the `named`, or hold that name."""
-        ids = sorted({who for some in named.values() for who in some})
-        if not self.tables.full_text:
-            return self._by_words_alone(scope, terms, f"who IN ({','.join(map(_quote, ids))})")
-        words = match_expression(terms, self.language)
-        if not words:
-            return []
-        people = " OR ".join(f'people : "{person_token(who)}"' for who in ids)
-        names = match_expression(list(named), self.language)
-        either = f"({people} OR line : ({names}))" if names else f"({people})"
-        return self._match(f"{either} AND line : ({words})", scope, 0)
-
     def said_by(self, scope: Scope, named: Sequence[str]) -> list[int]:
         """Return lines of these people, those first that say most: whose words are rare among the last of them."""
         found = self.tables.db.execute(
@@ -184,10 +216,7 @@ class CandidateLists:
 
     def by_meaning(self, scope: Scope, vector: Vector) -> list[tuple[int, float]]:
         """Return the lines nearest in meaning, each with the cosine. It is empty without vectors of the same model."""
-        if self.signs is None or self.signs.model != vector.model or self.signs.size != len(vector.numbers):
-            return []
-        rows = self.signs.nearest(vector.signs, scope.audiences)
-        return rank_by_meaning(vector, self._read_vectors(vector.model, rows))[:DEPTH]
+        return rank_by_meaning(vector, self._read_vectors(vector.model, self.near_signs(scope, vector)))[:DEPTH]
 
     def find_alike(self, rows: Sequence[int], like: Vector | None) -> Callable[[int, int], bool]:
         """Return a test whether two of these rows mean nearly the same. It is never so without vectors of the model."""
@@ -220,36 +249,13 @@ class CandidateLists:
             lines[row] = RankedLine(row, memory_id, at, who, text, audience, frozenset(ids), size)
         return [lines[row] for row in rows if row in lines]
 
-    def _match(self, expression: str, scope: Scope, since: int) -> list[int]:
-        table = self.tables.alone
-        found = self.tables.db.execute(
-            f"""SELECT lines.row FROM {table} JOIN {self.tables.lines} AS lines ON lines.row = {table}.rowid
-            WHERE {table} MATCH ? AND {table}.rowid > {since} AND {scope.condition}
-            ORDER BY {table}.rank LIMIT {DEPTH}""",
-            (expression,),
-        )
-        return [row for (row,) in found]
-
-    def _match_beside(self, expression: str, scope: Scope, since: int) -> list[int]:
-        table = self.tables.beside
-        found = self.tables.db.execute(
-            f"""SELECT lines.row FROM {table}
-            JOIN {self.tables.lines} AS lines ON lines.row = {table}.rowid >> {PASSAGE_BITS}
-            WHERE {table} MATCH ? AND {table}.rowid >= {since + 1 << PASSAGE_BITS} AND {scope.condition}
-            ORDER BY {table}.rank LIMIT {2 * DEPTH}""",
-            (expression,),
-        )
-        return list(dict.fromkeys(row for (row,) in found))[:DEPTH]
-
     def choose_terms(self, terms: Sequence[str]) -> tuple[list[str], int]:
         """Return the terms to search for, and the row after which: a word in every line tells nothing, slowly."""
-        if not self.tables.full_text:
-            return list(terms), 0
-        searched = [term for term in terms if match_expression([term], self.language)]
-        last = self.tables.db.execute(f"SELECT MAX(row) FROM {self.tables.lines}").fetchone()[0] or 0
+        searched = [term for term in terms if split_terms([term], self.language)]
+        last = self.tables.db.execute(f"SELECT MAX(row) FROM {self.tables.lines} AS lines").fetchone()[0] or 0
         if last <= _MOST_MATCHES:
             return searched, 0
-        counts = {term: self.count_lines(term, _MOST_MATCHES + 1) for term in searched}
+        counts = self.count_lines(searched, _MOST_MATCHES + 1)
         chosen: list[str] = []
         total = 0
         for term in sorted(searched, key=counts.__getitem__):
@@ -259,12 +265,12 @@ class CandidateLists:
             chosen += [term] if counts[term] else []
         return chosen, last - _MOST_MATCHES if total > _MOST_MATCHES else 0
 
-    def _step_through(self, condition: str, value: str, most: int = _MOST_NAMESAKES) -> set[str]:
+    def _step_through(self, condition: str, value: str, most: int = MOST_NAMESAKES) -> set[str]:
         """Return the people of the lines for which a condition holds, without a look at each of their lines."""
         people, last = set[str](), ""
         while len(people) < most:
             (last,) = self.tables.db.execute(
-                f"SELECT MIN(who) FROM {self.tables.lines} WHERE {condition}", (value, last)
+                f"SELECT MIN(who) FROM {self.tables.lines} AS lines WHERE {condition}", (value, last)
             ).fetchone()
             if last is None:
                 break
@@ -273,25 +279,12 @@ class CandidateLists:
 
     def _read_vectors(self, model: str, rows: Sequence[int]) -> dict[int, Vector]:
         stored = self.tables.db.execute(
-            f"SELECT row, numbers FROM {self.tables.vectors} WHERE model = ? AND row IN ({_marks(rows)})",
+            f"SELECT row, numbers FROM {self.tables.vectors} AS v WHERE model = ? AND row IN ({_marks(rows)})",
             (model, *rows),
         )
         vectors = {row: read_vector(model, numbers) for row, numbers in stored}
         return {row: one for row, one in vectors.items() if one is not None}
 
-    def _by_words_alone(self, scope: Scope, terms: Sequence[str], condition: str) -> list[int]:
-        newest = self.tables.db.execute(
-            f"""SELECT row, line FROM {self.tables.lines} AS lines WHERE {condition} AND {scope.condition}
-            ORDER BY row DESC LIMIT ?""",
-            (MOST_LINES,),
-        ).fetchall()
-        return rank_by_words(terms, newest, DEPTH)
-
-
-def _quote(text: str) -> str:
-    """Return a text as SQL that holds digits only."""
-    return f"CAST(x'{text.encode(errors='replace').hex()}' AS TEXT)"
-
 
 def _marks(values: Sequence[object] | frozenset[str]) -> str:
-    return ",".join("?" * len(values))
+    return ",".join("?" * len(values)) or "NULL"

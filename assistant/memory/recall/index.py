@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assistant.journal.files import remove
-from assistant.memory.recall.candidates import CandidateLists
+from assistant.memory.recall.candidates import list_ids, list_without_vector
 from assistant.memory.recall.files import NO_FULL_TEXT, connect_file, prepare_file
+from assistant.memory.recall.full_text import FullTextLists
 from assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
 from assistant.memory.recall.tables import EVERYBODY, AssistantTables
 from assistant.memory.recall.vectors import SignTable, Vector, read_vector
@@ -125,7 +126,7 @@ class RecallIndex:
             if tables is None:
                 return RecallHits()
             signs = None if query.vector is None else self._signs_of(tables, assistant, query.vector)
-            return search_lines(CandidateLists(tables, self._language, signs), query)
+            return search_lines(FullTextLists(tables, self._language, signs), query)
 
     def count(self, assistant: str) -> int:
         """Return how many memories of an assistant are indexed."""
@@ -137,8 +138,7 @@ class RecallIndex:
         """Return the ids of all memories of an assistant that are indexed."""
         with self._reading() as db:
             tables = self._known_tables(db, assistant)
-            found = db.execute(f"SELECT id FROM {tables.lines}") if tables is not None else ()
-            return frozenset(each for (each,) in found)
+            return list_ids(tables) if tables is not None else frozenset()
 
     def vectors_missing(self, assistant: str, model: str, limit: int) -> list[tuple[str, str]]:
         """Return the ids and texts (`name: text`, the name in lower case) of memories without a vector, newest first.
@@ -147,15 +147,7 @@ class RecallIndex:
         """
         with self._reading() as db:
             tables = self._known_tables(db, assistant)
-            if tables is None:
-                return []
-            found = db.execute(
-                f"""SELECT id, name, line FROM {tables.lines} AS lines WHERE NOT EXISTS
-                (SELECT 1 FROM {tables.vectors} AS v WHERE v.row = lines.row AND v.model = ?)
-                ORDER BY row DESC LIMIT ?""",
-                (model, limit),
-            )
-            return [(memory_id, f"{name}: {line}" if name else line) for memory_id, name, line in found]
+            return list_without_vector(tables, model, limit) if tables is not None else []
 
     def put_vectors(self, assistant: str, model: str, vectors: Sequence[tuple[str, Vector]]) -> None:
         """Keep the vectors of memories, by id. Those of other models go, and so does one whose memory is gone."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from assistant.memory.recall.candidates import CandidateLists, Scope
 from assistant.memory.recall.rank import RankedLine
-from assistant.memory.recall.words import ENGLISH, drop_stop_words, find_capitalised, split_words
+from assistant.memory.recall.words import drop_stop_words, find_capitalised, split_words
 
 #: What was said later is looked for from so many of the best lines.
 FOLLOWED = 2
@@ -30,7 +30,7 @@ def find_later(
     `skip` are words that say nothing of a thing, such as the names of those who speak. Nothing is found in a language
     other than English, nor without full-text search.
     """
-    if lists.language != ENGLISH or not lists.tables.full_text:
+    if not lists.can_follow:
         return []
     ignored = set(skip)
     return [(line.row, row) for line in best[:FOLLOWED] if line.who for row in _follow(lists, scope, line, ignored)]
@@ -38,7 +38,7 @@ def find_later(
 
 def _follow(lists: CandidateLists, scope: Scope, line: RankedLine, ignored: set[str]) -> list[int]:
     words = [word for word in drop_stop_words(split_words(line.text)) if word not in ignored][:_MOST_WORDS]
-    rare = {word for word in words if 1 < lists.count_lines(word, _RARE + 1) <= _RARE}
+    rare = {word for word, count in lists.count_lines(words, _RARE + 1).items() if 1 < count <= _RARE}
     names = rare.intersection(find_capitalised(line.text))
     if not names and len(rare) < _FEWEST_SHARED:
         return []

@@ -78,7 +78,7 @@ class _Ranking:
 
 
 def search_lines(lists: CandidateLists, query: RecallQuery) -> RecallHits:
-    """Return what fits the query and may be heard, best first. Blocking; raises sqlite3.Error."""
+    """Return what fits the query and may be heard, best first. Blocking; raises the errors of the database."""
     scope = lists.scope_for(query.hearers, query.now, past=asks_for_past(query.text))
     ranking = _rank(lists, query, scope)
     best = ranking.lines[: query.limit]
@@ -178,7 +178,7 @@ def _score(
     speakers = lists.count_speakers(alone)
     flooding = _find_flood(speakers, {query.asker, *named})
     if flooding and lists.is_crowd():
-        others, others_beside = lists.by_words(replace(scope, without=flooding), chosen)
+        others, others_beside = lists.by_words(lists.without(scope, flooding), chosen)
         ranks += [(_ALONE, others), (_BESIDE, others_beside)]
         sure.update(others, others_beside)
     if named and names.keys() >= set(terms):

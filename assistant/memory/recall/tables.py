@@ -11,9 +11,9 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from assistant.memory.recall.words import ENGLISH, split_words
 from tools.memories import Memory, MemoryKind
@@ -21,7 +21,7 @@ from tools.memories import Memory, MemoryKind
 #: From this length on a line is no part of a neighbourhood, in characters.
 LONG_LINE = 300
 #: So much of a line is in the first index, in characters: a long text begins with what it is about.
-_BEGINNING = 600
+BEGINNING = 600
 #: The second index numbers the passages of a line from its row, shifted by so many bits.
 PASSAGE_BITS = 6
 #: Lines further apart than this belong to different talks, in seconds.
@@ -30,6 +30,23 @@ EVERYBODY = 0
 _VARIABLES = 500
 _SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
 Item = TypeVar("Item")
+
+
+class LineColumns(NamedTuple):
+    """A memory as a line of an index. `about` is JSON or empty; `given` and `family` are the ends of a longer name."""
+
+    id: str
+    place: str
+    at: float
+    who: str
+    name: str
+    given: str | None
+    family: str | None
+    about: str
+    line: str
+    past: int
+    expires: float | None
+    talk: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +74,11 @@ class AssistantTables:
     def beside(self) -> str:
         """Return the name of the full-text index over each line and those before it."""
         return f"beside_{self.number}"
+
+    @property
+    def members(self) -> str:
+        """Return the name of the table of those who are in each audience, which all assistants share."""
+        return "audience_members"
 
     @property
     def vectors(self) -> str:
@@ -93,36 +115,29 @@ class AssistantTables:
 
     def put(self, memory: Memory, audience: int) -> int | None:
         """Add a line, or renew the one with its id. Return its row when the line is new or has other words."""
-        memory = replace(memory, text=memory.text.encode(errors="replace").decode())
-        past, about = int(bool(memory.superseded_by)), json.dumps(memory.about) if memory.about else ""
+        new = columns_of(memory)
         known = self.db.execute(
             f"SELECT row, line, audience, place, who, about FROM {self.lines} WHERE id = ?", (memory.id,)
         ).fetchone()
-        words = split_words(memory.name)
-        name = " ".join(words)
-        given, family = (words[0], words[-1]) if len(words) > 1 else (None, None)
-        if known is not None and known[1:] == (memory.text, audience, memory.place, memory.who, about):
+        if known is not None and known[1:] == (new.line, audience, new.place, new.who, new.about):
             self.db.execute(
                 f"UPDATE {self.lines} SET at = ?, name = ?, given = ?, family = ?, past = ?, expires = ? WHERE row = ?",
-                (memory.at, name, given, family, past, memory.expires, known[0]),
+                (new.at, new.name, new.given, new.family, new.past, new.expires, known[0]),
             )
             return None
         if known is not None:
             self.remove([known[0]])
-        talk = int(memory.kind in {MemoryKind.HEARD, MemoryKind.SEEN} and len(memory.text) < LONG_LINE)
         row = self.db.execute(
-            f"""INSERT INTO {self.lines} (id, audience, place, at, who, name, given, family, about, line, past,
-            expires, talk) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (memory.id, audience, memory.place, memory.at, memory.who, name, given, family, about, memory.text,
-             past, memory.expires, talk),
-        ).lastrowid  # fmt: skip
+            f"""INSERT INTO {self.lines} (audience, {", ".join(LineColumns._fields)})
+            VALUES (?, {", ".join("?" * len(new))})""",
+            (audience, *new),
+        ).lastrowid
         if row is None:
             raise sqlite3.DatabaseError("a row was written without a number")
         if self.full_text:
-            people = " ".join(map(person_token, sorted({memory.who, *memory.about} - {""})))
             self.db.execute(
                 f"INSERT INTO {self.alone} (rowid, line, people) VALUES (?, ?, ?)",
-                (row, memory.text[:_BEGINNING], people),
+                (row, new.line[:BEGINNING], " ".join(people_of(memory))),
             )
             self._write_neighbourhood(row)
         return row
@@ -183,6 +198,23 @@ class AssistantTables:
             f"DELETE FROM {self.beside} WHERE rowid BETWEEN ? AND ?",
             (row << PASSAGE_BITS, (row + 1 << PASSAGE_BITS) - 1),
         )
+
+
+def columns_of(memory: Memory) -> LineColumns:
+    """Return a memory as a line, with `?` for lone surrogates, which no encoding has."""
+    text = memory.text.encode(errors="replace").decode()
+    words = split_words(memory.name)
+    given, family = (words[0], words[-1]) if len(words) > 1 else (None, None)
+    return LineColumns(
+        memory.id, memory.place, memory.at, memory.who, " ".join(words), given, family,
+        json.dumps(memory.about) if memory.about else "", text, int(bool(memory.superseded_by)), memory.expires,
+        int(memory.kind in {MemoryKind.HEARD, MemoryKind.SEEN} and len(memory.text) < LONG_LINE),
+    )  # fmt: skip
+
+
+def people_of(memory: Memory) -> list[str]:
+    """Return the words that stand for those who said a memory, and whom it is about."""
+    return [person_token(who) for who in sorted({memory.who, *memory.about} - {""})]
 
 
 def person_token(principal_id: str) -> str:

@@ -79,12 +79,17 @@ def select_terms(text: str, language: str = ENGLISH, names: frozenset[str] = fro
     return [word for word in kept if word not in names][:MAX_TERMS] or kept[:MAX_TERMS]
 
 
-def match_expression(terms: Sequence[str], language: str = ENGLISH) -> str:
-    """Return the terms as an FTS5 expression, each quoted, joined by OR. It is empty when nothing can be searched."""
+def split_terms(terms: Sequence[str], language: str = ENGLISH) -> list[str]:
+    """Return the terms in the pieces that an index can find, each once. It is empty when nothing can be searched."""
     pieces: list[str] = []
     for term in terms:
         pieces += [term] if language == ENGLISH else _cut_for_trigrams(term)
-    return " OR ".join('"' + piece.replace('"', '""') + '"' for piece in dict.fromkeys(pieces))
+    return list(dict.fromkeys(pieces))
+
+
+def match_expression(terms: Sequence[str], language: str = ENGLISH) -> str:
+    """Return the terms as an FTS5 expression, each quoted, joined by OR. It is empty when nothing can be searched."""
+    return " OR ".join('"' + piece.replace('"', '""') + '"' for piece in split_terms(terms, language))
 
 
 @lru_cache(maxsize=8_192)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from typing import Any
 
+from assistant.journal.database import Database
 from assistant.journal.tables import memories as rows
 from assistant.journal.tables.lease import MemoryRows
 from assistant.memory.sleep.plan import list_parts_left
@@ -77,7 +77,7 @@ class StoredSleep:
             await self._rows.write(partial(_change, self._rows.assistant, partial(_queue_less, gone)))
 
 
-def note_lost(db: sqlite3.Connection, assistant: str, gone: list[Memory]) -> list[Memory]:
+def note_lost(db: Database, assistant: str, gone: list[Memory]) -> list[Memory]:
     """Note what others lost with memories that were removed: it is derived anew in the next night. Return `gone`.
 
     A model's answer to any of them that was kept and not used yet is removed as well.
@@ -90,7 +90,7 @@ def note_lost(db: sqlite3.Connection, assistant: str, gone: list[Memory]) -> lis
     return gone
 
 
-def _change(assistant: str, change: Callable[[dict[str, Any]], dict[str, Any]], db: sqlite3.Connection) -> None:
+def _change(assistant: str, change: Callable[[dict[str, Any]], dict[str, Any]], db: Database) -> None:
     rows.save_sleep(db, assistant, change(_plain(rows.load_sleep(db, assistant))))
 
 

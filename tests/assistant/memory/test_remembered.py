@@ -17,13 +17,15 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.config.schema import JournalConfig
 from assistant.events.events import Said
-from assistant.journal import JournalClosed, JournalUnwritable, SqliteJournal
+from assistant.journal import JournalClosed, JournalUnwritable, StoredJournal
+from assistant.journal.database import Database
 from assistant.journal.tables import memories as rows
 from assistant.memory.recall.files import NO_FULL_TEXT
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallFile
 from assistant.memory.remembered import IndexedMemories
-from assistant.runtime.storage import JournalFile, MemoryFile, Storage
+from assistant.runtime.in_memory import MemoryFile
+from assistant.runtime.storage import JournalFile, Storage
 from tests.assistant.journal.keeping import ANNA, NOON, TRIGGER, fact, noon
 from tools import Principal
 from tools.errors import ToolFailed
@@ -56,7 +58,7 @@ def times_found(folder: Path, word: str = SECRET) -> dict[str, int]:
     return dict(+counted)
 
 
-def dropped(memory_id: str, db: sqlite3.Connection) -> object:
+def dropped(memory_id: str, db: Database) -> object:
     return rows.drop(db, "sage", memory_id)
 
 
@@ -176,7 +178,7 @@ async def test_what_was_removed_while_no_index_was_open_does_not_come_back(tmp_p
         await storage.memories.keep(fact("The lamp is out", BEN))
         assert len(await found(storage.memories)) == 2
     async with running(path, reactor) as (_, storage):  # this life dies between the rows and the index
-        assert isinstance(storage.journal, SqliteJournal)
+        assert isinstance(storage.journal, StoredJournal)
         lease = storage.journal.lease
         assert len(await lease.write(lambda db: rows.forget(db, "sage", ANNA.id))) == 1
         await lease.store.compact()
@@ -266,7 +268,7 @@ async def test_many_memories_are_indexed_in_parts(tmp_path: Path, reactor: Any) 
     async with running(path, reactor) as (file, storage):
         people = [Principal(f"p{number}", f"Person {number}") for number in range(500)]
 
-        def fill(db: sqlite3.Connection) -> None:
+        def fill(db: Database) -> None:
             for who in people:
                 for number in range(10):
                     rows.keep(db, "sage", fact(f"Lamp {number} is with {who.id}x", who))
@@ -298,7 +300,7 @@ async def test_a_search_that_is_asked_for_when_it_closes_ends(tmp_path: Path, re
     async with running(tmp_path / "j", reactor) as (file, storage):
         await storage.memories.keep(fact("The lamp is lit", ANNA))
         index = RecallFile(tmp_path / "other.recall", reactor, ENGLISH)
-        assert isinstance(storage.journal, SqliteJournal)
+        assert isinstance(storage.journal, StoredJournal)
         own = IndexedMemories(storage.journal.lease, index, noon)
         assert await found(own) == ["The lamp is lit"]
         await index.close()
@@ -357,7 +359,7 @@ async def test_a_search_after_the_index_was_closed_ends(tmp_path: Path, reactor:
         await storage.memories.keep(fact("The lamp is lit", ANNA))
         await found(storage.memories)
         index = RecallFile(tmp_path / "other.recall", reactor, ENGLISH)
-        assert isinstance(storage.journal, SqliteJournal)
+        assert isinstance(storage.journal, StoredJournal)
         own = IndexedMemories(storage.journal.lease, index, noon)
         assert await found(own) == ["The lamp is lit"]
         await index.close()

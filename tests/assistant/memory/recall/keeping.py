@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from assistant.memory.recall import RecallHits, RecallIndex, RecallQuery
+from collections.abc import Callable
+
+from assistant.memory.recall import RecallHits, RecallQuery
+from assistant.memory.recall.protocol import MemoryIndex
 from tools.memories import Memory, MemoryKind
 from tools.trust import Audience
 
 WHO = "sage"
+#: Makes an index that holds some memories of the sage.
+Filled = Callable[..., MemoryIndex]
 
 
 def heard(
@@ -28,14 +33,6 @@ def heard(
     )  # fmt: skip
 
 
-def filled(*memories: Memory, language: str = "english") -> RecallIndex:
-    """Return an index in memory that holds these."""
-    index = RecallIndex(None, language)
-    assert index.open() == ""
-    index.add(WHO, enumerate(memories, 1))
-    return index
-
-
-def ask(index: RecallIndex, text: str, *hearers: str, limit: int = 5, asker: str = "", now: float = 1e6) -> RecallHits:
+def ask(index: MemoryIndex, text: str, *hearers: str, limit: int = 5, asker: str = "", now: float = 1e6) -> RecallHits:
     """Ask in the hearing of these; of nobody, as the owner, when there are none."""
     return index.search(WHO, RecallQuery(text, frozenset(hearers), asker, limit, now))

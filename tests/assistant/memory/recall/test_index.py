@@ -8,7 +8,7 @@ import pytest
 from assistant.memory.recall import RecallIndex, RecallIndexError, RecallQuery, Vector, make_vector
 from assistant.memory.recall.files import NO_FULL_TEXT, connect_file
 from assistant.memory.recall.tables import LONG_LINE
-from tests.assistant.memory.recall.keeping import WHO, ask, filled, heard
+from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
 from tools.memories import MemoryKind
 
 OWNER = frozenset[str]()
@@ -50,7 +50,7 @@ def test_state_is_what_the_caller_gave(tmp_path: Path) -> None:
     index.close()
 
 
-def test_one_assistant_does_not_find_what_another_heard() -> None:
+def test_one_assistant_does_not_find_what_another_heard(filled: Filled) -> None:
     index = filled(heard("m1", "ann", "The bell cracked."))
     index.add("other", [(1, heard("m2", "ann", "The bell was cast anew."))])
     assert ask(index, "bell").ids == ("m1",)
@@ -58,7 +58,7 @@ def test_one_assistant_does_not_find_what_another_heard() -> None:
     assert ask(index, "bell").ids == ("m1",)
 
 
-def test_same_id_is_renewed() -> None:
+def test_same_id_is_renewed(filled: Filled) -> None:
     index = filled(heard("m1", "ann", "I live in the mill."), heard("m2", "bob", "I own a boat."))
     index.add(WHO, [(3, heard("m1", "ann", "I live in the tower."))])
     assert ask(index, "mill").ids == ()
@@ -68,7 +68,7 @@ def test_same_id_is_renewed() -> None:
     assert index.count(WHO) == 2
 
 
-def test_nothing_is_added_when_one_row_fails() -> None:
+def test_nothing_is_added_when_one_row_fails(filled: Filled) -> None:
     index = filled(heard("m1", "ann", "The bell cracked."))
 
     def rows() -> object:
@@ -106,7 +106,7 @@ def test_no_byte_of_what_was_removed_stays(tmp_path: Path) -> None:
     index.close()
 
 
-def test_neighbours_of_a_removed_line_keep_their_other_neighbours() -> None:
+def test_neighbours_of_a_removed_line_keep_their_other_neighbours(filled: Filled) -> None:
     index = filled(
         heard("m1", "ann", "Who has the lantern?"),
         heard("m2", "bob", "What about the kettle?"),
@@ -117,7 +117,7 @@ def test_neighbours_of_a_removed_line_keep_their_other_neighbours() -> None:
     assert ask(index, "kettle").ids == ()
 
 
-def test_a_long_line_is_found_by_its_end_and_is_nobodys_neighbour() -> None:
+def test_a_long_line_is_found_by_its_end_and_is_nobodys_neighbour(filled: Filled) -> None:
     long = "The road is long. " * (LONG_LINE // 5) + "At its end stands a windmill."
     index = filled(heard("m1", "ann", long), heard("m2", "bob", "So it is."))
     assert ask(index, "windmill").ids == ("m1",)
@@ -211,7 +211,7 @@ def meaning(*values: float) -> Vector:
     return vector
 
 
-def test_vectors_find_what_shares_no_word_for_those_who_may_hear() -> None:
+def test_vectors_find_what_shares_no_word_for_those_who_may_hear(filled: Filled) -> None:
     index = filled(
         heard("m1", "ann", "I cannot stomach oysters."),
         heard("m2", "bob", "Clams make me ill.", audience=frozenset({"bob"})),
@@ -236,6 +236,6 @@ def test_vectors_find_what_shares_no_word_for_those_who_may_hear() -> None:
     assert set(index.search(WHO, owner).ids) == {"m2", "m4"}
 
 
-def test_notes_have_no_neighbours() -> None:
+def test_notes_have_no_neighbours(filled: Filled) -> None:
     index = filled(heard("m1", "ann", "A lantern."), heard("m2", "", "Ann is late.", kind=MemoryKind.FACT))
     assert ask(index, "lantern").ids == ("m1",)

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from assistant.memory.recall import RecallHits, RecallIndex, RecallQuery, make_vector
-from tests.assistant.memory.recall.keeping import WHO, ask, filled, heard
+from assistant.memory.recall import RecallHits, RecallQuery, make_vector
+from assistant.memory.recall.protocol import MemoryIndex
+from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
 
 
-def test_what_somebody_said_later_of_the_thing_asked_for_stands_first() -> None:
+def test_what_somebody_said_later_of_the_thing_asked_for_stands_first(filled: Filled) -> None:
     index = filled(
         heard("m1", "ann", "The harvest fair is on the tenth, behind the church."),
         heard("m2", "ann", "The fair is put off to the twentieth, for the meadow is a bog."),
@@ -13,7 +14,7 @@ def test_what_somebody_said_later_of_the_thing_asked_for_stands_first() -> None:
     assert (found.ids, found.before) == (("m2", "m1"), (("m2", "m1"),))
 
 
-def test_a_newer_line_without_the_word_asked_for_stays_behind() -> None:
+def test_a_newer_line_without_the_word_asked_for_stays_behind(filled: Filled) -> None:
     index = filled(
         heard("m1", "ann", "My secret is zanzibar."),
         heard("m2", "ann", "My secret is a map of the old river."),
@@ -21,7 +22,7 @@ def test_a_newer_line_without_the_word_asked_for_stays_behind() -> None:
     assert ask(index, "zanzibar").ids[0] == "m1"
 
 
-def test_what_somebody_else_said_later_may_stand_first_but_corrects_nobody() -> None:
+def test_what_somebody_else_said_later_may_stand_first_but_corrects_nobody(filled: Filled) -> None:
     index = filled(
         heard("m1", "ann", "The bridge over the Sorrow is down since the storm."),
         heard("m2", "bob", "The bridge is mended, the carpenters left."),
@@ -30,7 +31,7 @@ def test_what_somebody_else_said_later_may_stand_first_but_corrects_nobody() -> 
     assert (found.ids, found.before) == (("m2", "m1"), ())
 
 
-def test_lines_that_mean_the_same_are_ordered_by_their_time_among_many() -> None:
+def test_lines_that_mean_the_same_are_ordered_by_their_time_among_many(filled: Filled) -> None:
     def search(cosine: float) -> RecallHits:
         index = filled(
             *(heard(f"m{n}", "bob", f"The clinic, the clinic: I was there {n} times.") for n in range(1, 8)),
@@ -46,7 +47,7 @@ def test_lines_that_mean_the_same_are_ordered_by_their_time_among_many() -> None
     assert ("m9", "m8") not in search(0.4).before
 
 
-def put(index: RecallIndex, **vectors: list[float]) -> None:
+def put(index: MemoryIndex, **vectors: list[float]) -> None:
     """Keep these vectors, by the ids of their memories."""
     made = [(key, make_vector("m", numbers)) for key, numbers in vectors.items()]
     index.put_vectors(WHO, "m", [(key, vector) for key, vector in made if vector is not None])
