@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from assistant.errors import KeyReferenceError
 from assistant.gateway.keys import key_store
+from assistant.journal.place import JournalPlace
 from assistant.keys.reference import resolve_key
 from assistant.page import views
 from assistant.page.api.serving import api_routes
@@ -49,8 +49,7 @@ class SiteOptions:
 
     `routes` and `public` are paths of its own, such as those of its log-in. `host_of` and `address_of` read the host
     and the sender of a request, where a proxy of the game stands before it. A stream ends after `stream_seconds`.
-    `journal` is the file that is shown, which the service need not write;
-    None shows the service's own.
+    `journal` is what is shown, which the service need not write; None shows the service's own.
     """
 
     routes: Sequence[Route] = ()
@@ -58,7 +57,7 @@ class SiteOptions:
     host_of: ReadRequest = host_header
     address_of: ReadRequest = client_address
     stream_seconds: float = MAX_SECONDS
-    journal: Path | None = None
+    journal: JournalPlace | None = None
 
 
 class OperatorPage(PageResource):
@@ -83,7 +82,7 @@ def make_site(
     hub = LiveHub(service, service.clock, service.config.wall, service.scrub, partial(_name_of, host))
     asked, lag = AskedRequests(service.scrub), ReactorLag(service.clock)
     circuits = CircuitLog(service.clock, service.config.wall, service.pipeline.servers)
-    own = service.config.journal
+    own = service.parts.journal.place
     reader = JournalReader(wanted.journal or own, service.parts.reactor)
     is_live = wanted.journal in {None, own}
     records = JournalRecords(reader, service, host.names, is_live=is_live)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 
+from assistant.journal.database import Database, listed_texts
+from assistant.journal.place import PostgresPlace
 from assistant.loop.spending import TOTAL
 from assistant.page.operations.sources import RecentActivity, off_reactor
 from assistant.page.operations.status import ceiling_of
@@ -21,8 +22,10 @@ from assistant.page.reading.money import (
     with_today,
 )
 from assistant.page.reading.reader import JournalReader
+from assistant.page.reading.recorded import name_of
 from assistant.page.reading.timings import read_timings
 from assistant.page.values.actions import PlayerView
+from assistant.page.values.assistants import LeaseHolder
 from assistant.page.values.common import TimingPoint
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
@@ -49,6 +52,16 @@ class JournalRecords:
         """Return what each of these assistants did of late; nothing when that is not known."""
         try:
             return await self._reader.read(lambda db: _recent(db, assistants))
+        except Unavailable:
+            return {}
+
+    async def holders(self) -> Mapping[str, LeaseHolder]:
+        """Return which process runs each assistant; nothing where no journal is shared, or it is not known."""
+        if not isinstance(self._reader.place, PostgresPlace):
+            return {}
+        here = self._service.config.process_name
+        try:
+            return await self._reader.read(lambda db: _holders(db, here))
         except Unavailable:
             return {}
 
@@ -117,19 +130,36 @@ class JournalRecords:
         return PlayerView(id=player, name=name or player, runs=facts.runs, memories=facts.memories)
 
 
-#: SQL: three values for each assistant of a list. Each is found at one end of an index, however long the journal is.
-_RECENT = """SELECT value,
-    (SELECT count(*) FROM events WHERE assistant = value AND state = 'pending'),
-    (SELECT max(closed_at) FROM runs WHERE assistant = value AND closed_at IS NOT NULL)
-    FROM json_each(?)"""
-
-
-def _recent(db: sqlite3.Connection, assistants: Sequence[str]) -> dict[str, RecentActivity]:
-    rows = db.execute(_RECENT, (json.dumps(list(assistants)),))
+def _recent(db: Database, assistants: Sequence[str]) -> dict[str, RecentActivity]:
+    """Read three values for each assistant. Each is found at one end of an index, however long the journal is."""
+    rows = db.execute(
+        f"""SELECT value,
+                (SELECT count(*) FROM events WHERE assistant = value AND state = 'pending'),
+                (SELECT max(closed_at) FROM runs WHERE assistant = value AND closed_at IS NOT NULL)
+            FROM {listed_texts(db)}""",  # noqa: S608  (words of ours)
+        (json.dumps(list(assistants)),),
+    )
     return {id_: RecentActivity(waiting, last_at) for id_, waiting, last_at in rows}
 
 
-def _memories(db: sqlite3.Connection, assistant: str) -> int:
+def _holders(db: Database, here: str) -> dict[str, LeaseHolder]:
+    """Read who runs each assistant. `here` is what this process is called."""
+    from assistant.journal.postgres.sharing.watch import current_holders  # noqa: PLC0415  (only where a journal is shared)
+
+    return {
+        assistant: LeaseHolder(
+            assistant=assistant,
+            name=name_of(db, assistant),
+            process=process,
+            since=since,
+            renewed_ago=renewed_ago,
+            is_here=process == here,
+        )
+        for assistant, process, since, renewed_ago in current_holders(db)
+    }
+
+
+def _memories(db: Database, assistant: str) -> int:
     found: int = db.execute("SELECT count(*) FROM memories WHERE assistant = ?", (assistant,)).fetchone()[0]
     return found
 

@@ -24,6 +24,7 @@ from assistant.page.ports import (
     Visitor,
 )
 from assistant.page.values.actions import PlayerView
+from assistant.page.values.assistants import LeaseHolder
 from assistant.page.values.common import CircuitSpan, TimingPoint, Value, VisitorRole
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import AskedRequest, RunPage, RunQuery, RunView
@@ -54,6 +55,10 @@ class Records(Protocol):
 
     def recent(self, assistants: Sequence[str]) -> Awaitable[Mapping[str, RecentActivity]]:
         """Return what each of these assistants did of late; nothing when that is not known."""
+        ...
+
+    def holders(self) -> Awaitable[Mapping[str, LeaseHolder]]:
+        """Return which process runs each assistant; nothing where no journal is shared, or it is not known."""
         ...
 
     def memories(self, assistant: str) -> Awaitable[int | None]:

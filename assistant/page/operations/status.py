@@ -47,24 +47,27 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
     accounts = {account.name: account for account in snapshot.accounts}
     all_known = sources.known()
     recent = await sources.records.recent([known.id for known in all_known])
+    holders = dict(await sources.records.holders())
     statuses = [
-        _status(sources, known, snapshot, accounts, recent.get(known.id), is_hidden=is_hidden) for known in all_known
+        _status(sources, known, snapshot, accounts, recent.get(known.id), is_hidden=is_hidden).model_copy(
+            update={"holder": holders.pop(known.id, None)}
+        )
+        for known in all_known
     ]
-    total = accounts.get(TOTAL)
-    budget = service.config.settings.budget
     return Overview(
         at=sources.wall(),
         version=sources.version,
         assistants=tuple(statuses),
         servers=servers_of(snapshot),
         troubles=tuple(_notice(one, service.runners) for one in service.troubles),
-        used_today=used(total),
-        ceiling=ceiling_of(total, budget.total),
+        used_today=used(accounts.get(TOTAL)),
+        ceiling=ceiling_of(accounts.get(TOTAL), service.config.settings.budget.total),
         reactor_lag=sources.lag(),
         approvals_waiting=sum(status.approvals_waiting for status in statuses),
         watchers=sources.watchers(),
         timings=await sources.records.timings(""),
         circuits=sources.circuits(),
+        elsewhere=tuple(holders.values()),
     )
 
 
@@ -75,16 +78,16 @@ async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> Assist
     accounts = {account.name: account for account in snapshot.accounts}
     runner = service.runners.get(assistant)
     there = runner.assistant if runner is not None else None
-    recent = await sources.records.recent([assistant])
-    status = _status(sources, known, snapshot, accounts, recent.get(assistant), is_hidden=is_hidden)
+    recent = (await sources.records.recent([assistant])).get(assistant)
+    status = _status(sources, known, snapshot, accounts, recent, is_hidden=is_hidden)
+    holder = (await sources.records.holders()).get(assistant)
     character, settings, unread = await _as_set(sources, known)
-    models = () if runner is None else _models(runner, snapshot)
     return AssistantDetail(
-        status=status,
+        status=status.model_copy(update={"holder": holder}),
         persona=character.persona,
         character=character.character,
         lore_entries=len(character.lore),
-        models=models,
+        models=() if runner is None else _models(runner, snapshot),
         servers=servers_of(snapshot),
         troubles=(*unread, *(_notice(one, service.runners) for one in service.troubles.of(assistant))),
         tools=() if there is None else _tools(there),
@@ -284,8 +287,8 @@ def _call(effect: UnknownEffect, *, is_hidden: bool) -> str:
 
 
 def _notice(trouble: Trouble, assistants: Container[str]) -> TroubleNotice:
-    subject = trouble.subject if trouble.subject in assistants else ""
-    return TroubleNotice(kind=trouble.kind, assistant=subject, name=trouble.name, sentence=trouble.sentence)
+    whose = trouble.subject if trouble.subject in assistants else ""
+    return TroubleNotice(kind=trouble.kind, assistant=whose, name=trouble.name, sentence=trouble.sentence)
 
 
 def health(sources: Sources) -> dict[str, bool]:

@@ -6,12 +6,12 @@ UTC of then: a later change of the offset moves no row, so nothing is lost or co
 
 from __future__ import annotations
 
-import sqlite3
 from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
+from assistant.journal.database import Database
 from assistant.loop.spending import KEY_ACCOUNT, TOTAL, AccountKind, kind_of_account
 from assistant.page.ports import InvalidInput
 from assistant.page.values.common import Ceiling, Used
@@ -29,7 +29,7 @@ REST = ""
 REST_NAMES = {"assistant": "others", "player": "for no player", "model": "model not known", "key": "without a key"}
 
 
-def read_usage(db: sqlite3.Connection, since: date, until: date) -> list[UsageRow]:
+def read_usage(db: Database, since: date, until: date) -> list[UsageRow]:
     """Return what each account spent on each day from `since` to `until`, both included, the oldest day first."""
     rows = db.execute(
         """SELECT day, account, calls, tokens, money FROM usage

@@ -5,19 +5,17 @@ The index `events_who` lists them by assistant. Events that the first version wr
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assistant.journal.codec import parse_json, unseal
+from assistant.journal.database import Database
 from assistant.journal.errors import BrokenRecord
 from assistant.journal.tables import memories
 
 #: How many pairs of an assistant and a player are looked at, how many names are read, and how many rows are counted.
 PAIRS, NAMES, COUNTED = 3000, 1500, 10_000
 
-#: Comes after every id.
-_BEYOND = "\U0010ffff"
 #: The ids of an assistant and of a player whom it heard.
 Pair = tuple[str, str]
 
@@ -43,7 +41,7 @@ class FoundPlayers:
     is_partial: bool = False
 
 
-def find_players(db: sqlite3.Connection, wanted: str, assistant: str = "") -> FoundPlayers:
+def find_players(db: Database, wanted: str, assistant: str = "") -> FoundPlayers:
     """Find the players with this id or, if there is none, with these letters in the name they had last."""
     exact = frozenset(pair for pair in _pairs_of(db, wanted) if not assistant or pair[0] == assistant)
     if exact:
@@ -60,8 +58,8 @@ def find_players(db: sqlite3.Connection, wanted: str, assistant: str = "") -> Fo
     return FoundPlayers(frozenset(found))
 
 
-def player_facts(db: sqlite3.Connection, player: str) -> PlayerFacts:
-    """Count what is kept of the player with this id. Raises sqlite3.Error."""
+def player_facts(db: Database, player: str) -> PlayerFacts:
+    """Count what is kept of the player with this id. Raises what the database does."""
     runs, name = 0, ""
     for whose, who in _pairs_of(db, player):
         last = "SELECT payload FROM events WHERE assistant = ? AND who = ? ORDER BY seq DESC LIMIT 1"
@@ -69,7 +67,7 @@ def player_facts(db: sqlite3.Connection, player: str) -> PlayerFacts:
         left = COUNTED - runs
         runs += db.execute(
             """SELECT count(*) FROM (SELECT DISTINCT run FROM events JOIN run_events ON event = events.seq
-               WHERE events.assistant = ? AND who = ? LIMIT ?)""",
+               WHERE events.assistant = ? AND who = ? LIMIT ?) AS found""",
             (whose, who, left),
         ).fetchone()[0]
     assistants = [row[0] for row in db.execute("SELECT DISTINCT assistant FROM memories")]
@@ -77,7 +75,7 @@ def player_facts(db: sqlite3.Connection, player: str) -> PlayerFacts:
     return PlayerFacts(player, name, runs, kept)
 
 
-def _pairs_of(db: sqlite3.Connection, who: str) -> Iterator[Pair]:
+def _pairs_of(db: Database, who: str) -> Iterator[Pair]:
     """Yield the pairs of this player with each assistant that heard them, by one search of the index each."""
     whose = ""
     after = "SELECT assistant FROM events WHERE assistant > ? ORDER BY assistant LIMIT 1"
@@ -88,18 +86,20 @@ def _pairs_of(db: sqlite3.Connection, who: str) -> Iterator[Pair]:
             yield whose, who
 
 
-def _last_events(db: sqlite3.Connection, assistant: str) -> Iterator[tuple[str, str, bytes]]:
+def _last_events(db: Database, assistant: str) -> Iterator[tuple[str, str, bytes]]:
     """Yield each pair once with the record of its last event, of one assistant or of all: one search of the index each.
 
     It goes backwards through the index, in which the last event of a pair comes first then.
     """
-    whose, who = assistant or _BEYOND, _BEYOND
-    before = """SELECT assistant, who, payload FROM events WHERE (assistant, who) < (?, ?)
-                ORDER BY assistant DESC, who DESC, seq DESC LIMIT 1"""
-    while (row := db.execute(before, (whose, who)).fetchone()) is not None and (not assistant or row[0] == assistant):
+    last = """SELECT assistant, who, payload FROM events WHERE {}
+              ORDER BY assistant DESC, who DESC, seq DESC LIMIT 1"""
+    before = last.format("(assistant, who) < (?, ?)")
+    found = db.execute(last.format("assistant = ?" if assistant else "TRUE"), (assistant,) if assistant else ())
+    while (row := found.fetchone()) is not None and (not assistant or row[0] == assistant):
         whose, who, record = row
         if who:
             yield whose, who, record
+        found = db.execute(before, (whose, who))
 
 
 def _name_in(record: bytes) -> str:

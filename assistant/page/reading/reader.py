@@ -12,7 +12,11 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError
 
+from assistant.journal.database import Database
+from assistant.journal.errors import CannotRead
 from assistant.journal.files import beside, connect
+from assistant.journal.place import JournalPlace, PostgresPlace
+from assistant.journal.reading import open_database
 from assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
 from assistant.page.ports import Unavailable
 from assistant.page.reading.money import read_usage
@@ -35,14 +39,14 @@ _STEPS = 10_000
 
 
 class JournalReader:
-    """Reads the journal at `path`; None when nothing is kept on disk. Its methods raise Unavailable with a sentence.
+    """Reads the journal at `place`; None when nothing is kept on disk. Its methods raise Unavailable with a sentence.
 
     Each request has a connection of its own, which only reads. The file is not checked for damage, as that takes too
     long: a start and the doctor do so. Nothing is cached, so what was forgotten is gone from the next answer.
     """
 
-    def __init__(self, path: Path | None, reactor: Any) -> None:
-        self._path = path
+    def __init__(self, place: JournalPlace | None, reactor: Any) -> None:
+        self.place = place
         self._reactor = reactor
         self._threads: DaemonThreads[Any] = DaemonThreads(reactor, "page-journal", _THREADS, _WAITING)
 
@@ -52,7 +56,7 @@ class JournalReader:
 
     async def read_run(self, run_id: str) -> RunView | None:
         """Return one run as a tree, None when there is none."""
-        return await self.read(lambda db: read_run(db, run_id, str(self._path)))
+        return await self.read(lambda db: read_run(db, run_id, str(self.place)))
 
     async def read_usage(self, since: date, until: date) -> list[UsageRow]:
         """Return what each account spent on each day, both included."""
@@ -62,23 +66,25 @@ class JournalReader:
         """Return how much is kept of a player."""
         return await self.read(lambda db: player_facts(db, player))
 
-    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, work: Callable[[Database], T]) -> T:
         """Return what `work` returns, called in a thread with a connection that only reads, as of one moment.
 
         Cancelling, and the time limit, end the work soon; while the disk hangs, they end only the wait for it.
         """
-        if self._path is None:
+        if self.place is None:
             raise Unavailable("Nothing can be shown: this journal is kept in memory only.")
         ended: list[bool] = []
         deadline = Deadline.after(self._reactor, SECONDS)
         try:
-            return await deadline.bound(self._threads.run(partial(_read, self._path, work, ended)))
+            return await deadline.bound(self._threads.run(partial(_read, self.place, work, ended)))
         except DeadlineExceeded as late:
             raise Unavailable(f"Reading the journal took longer than {SECONDS:.0f} s.") from late
         except Full as full:
             raise Unavailable("Too many requests wait for the journal: try again in a moment.") from full
         except CancelledError:
             raise
+        except CannotRead as error:
+            raise Unavailable(f"The journal cannot be read now: {error}.") from error
         except (sqlite3.Error, UnicodeError, OSError) as error:
             raise Unavailable(f"The journal cannot be read now: {error}.") from error
         finally:
@@ -89,8 +95,15 @@ class JournalReader:
         self._threads.close()
 
 
-def _read(path: Path, work: Callable[[sqlite3.Connection], T], ended: list[bool]) -> T:
+def _read(place: JournalPlace, work: Callable[[Database], T], ended: list[bool]) -> T:
     """Return what `work` returns; end it with an error soon after `ended` holds something. In a thread."""
+    if isinstance(place, PostgresPlace):
+        with open_database(place, SECONDS, lambda: bool(ended)) as database:
+            return work(database)
+    return _read_file(place, work, ended)
+
+
+def _read_file(path: Path, work: Callable[[Database], T], ended: list[bool]) -> T:
     with closing(_open(path)) as db:
         db.set_progress_handler(lambda: len(ended), _STEPS)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:

@@ -5,7 +5,6 @@ What damage destroyed is None.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -15,6 +14,7 @@ from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Outcome
 from assistant.journal import Accepted
 from assistant.journal.codec import Codec
+from assistant.journal.database import Database, is_sqlite
 from assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
 from assistant.journal.schema import columns_of
 from assistant.journal.tables.lease import NAME_OF
@@ -24,6 +24,8 @@ from tools import Executed
 
 T = TypeVar("T")
 _PREFIX = "run-"
+#: More rows than there are, as a limit.
+_ALL = 2**63 - 1
 _Row = tuple[int, str, float, float | None, bytes | None]
 _COLUMNS = "seq, assistant, opened_at, closed_at, outcome"
 
@@ -100,12 +102,12 @@ class UnknownCall:
     name: str = ""
 
 
-def assistants(db: sqlite3.Connection) -> list[str]:
+def assistants(db: Database) -> list[str]:
     """Return the ids of all assistants with a run or an event in the journal, sorted."""
-    return [name for (name,) in db.execute("SELECT assistant FROM runs UNION SELECT assistant FROM events ORDER BY 1")]
+    return sorted(name for (name,) in db.execute("SELECT assistant FROM runs UNION SELECT assistant FROM events"))
 
 
-def name_of(db: sqlite3.Connection, assistant: str) -> str:
+def name_of(db: Database, assistant: str) -> str:
     """Return the character's name. A file of an earlier version has none; then the name is guessed from the id."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (NAME_OF + assistant,)).fetchone()
     if row is not None:
@@ -114,7 +116,7 @@ def name_of(db: sqlite3.Connection, assistant: str) -> str:
     return told.title() if kind == "assistant" and told and not told.isdigit() else assistant
 
 
-def how_many(db: sqlite3.Connection, assistant: str | None) -> int:
+def how_many(db: Database, assistant: str | None) -> int:
     """Return how many runs there are, of this assistant or, for None, of all."""
     count: int = db.execute(
         "SELECT count(*) FROM runs WHERE assistant = coalesce(?, assistant)", (assistant,)
@@ -122,19 +124,17 @@ def how_many(db: sqlite3.Connection, assistant: str | None) -> int:
     return count
 
 
-def last_runs(db: sqlite3.Connection, assistant: str | None, most: int) -> list[RecordedRun]:
+def last_runs(db: Database, assistant: str | None, most: int) -> list[RecordedRun]:
     """Return the last `most` runs, oldest first; all of them when `most` is negative."""
     rows = db.execute(
         f"""SELECT {_COLUMNS} FROM runs WHERE assistant = coalesce(?, assistant)
            ORDER BY seq DESC LIMIT ?""",  # noqa: S608  (words of ours)
-        (assistant, most),
+        (assistant, _ALL if most < 0 else most),
     ).fetchall()
     return [_run(db, row) for row in reversed(rows)]
 
 
-def run_called(
-    db: sqlite3.Connection, assistant: str | None, run_id: str, most_steps: int | None = None
-) -> RecordedRun | None:
+def run_called(db: Database, assistant: str | None, run_id: str, most_steps: int | None = None) -> RecordedRun | None:
     """Return the run of this id with its first `most_steps` steps (None for all), None when there is no such run."""
     number = run_number(run_id)
     row = db.execute(
@@ -152,7 +152,7 @@ def run_number(run_id: str) -> int | None:
     return int(digits) if is_number else None
 
 
-def parked_events(db: sqlite3.Connection, assistant: str | None) -> list[ParkedEvent]:
+def parked_events(db: Database, assistant: str | None) -> list[ParkedEvent]:
     """Return the parked events, oldest first."""
     rows = db.execute(
         f"""SELECT assistant, id, crashes, reason, {_EVENT} FROM events
@@ -165,12 +165,12 @@ def parked_events(db: sqlite3.Connection, assistant: str | None) -> list[ParkedE
     ]
 
 
-def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[UnknownCall]:
+def unknown_calls(db: Database, assistant: str | None) -> list[UnknownCall]:
     """Return the calls of closed runs that were begun and have no result, oldest first.
 
     Calls that only read are left out, except in a file of version 1, which does not tell them apart.
     """
-    effects = "effect" if "effect" in columns_of(db, "intents") else "TRUE"
+    effects = "TRUE" if is_sqlite(db) and "effect" not in columns_of(db, "intents") else "effect != 0"
     rows = db.execute(
         f"""SELECT intents.assistant, run, step, idx, payload, at FROM intents JOIN runs ON runs.seq = run
            WHERE intents.assistant = coalesce(?, intents.assistant) AND {effects} AND closed_at IS NOT NULL
@@ -189,7 +189,7 @@ def unknown_calls(db: sqlite3.Connection, assistant: str | None) -> list[Unknown
 _EVENT = "events.payload, events.verdict, events.importance, events.addressed"
 
 
-def _run(db: sqlite3.Connection, row: _Row, most_steps: int | None = None) -> RecordedRun:
+def _run(db: Database, row: _Row, most_steps: int | None = None) -> RecordedRun:
     number, name, opened_at, closed_at, record = row
     rows = db.execute(
         f"SELECT {_EVENT} FROM events JOIN run_events ON event = seq WHERE run = ? ORDER BY seq",  # noqa: S608
@@ -206,19 +206,19 @@ def _run(db: sqlite3.Connection, row: _Row, most_steps: int | None = None) -> Re
     return RecordedRun(f"{_PREFIX}{number}", name, *times, outcome, readable, steps, unreadable, called, left_out)
 
 
-def _last_step(db: sqlite3.Connection, run: int, most: int | None) -> tuple[int, int]:
+def _last_step(db: Database, run: int, most: int | None) -> tuple[int, int]:
     """Return the number of the last step to read, and how many answers come after it."""
     row = None
     if most is not None:
         after = "SELECT step FROM responses WHERE run = ? ORDER BY step LIMIT 1 OFFSET ?"
         row = db.execute(after, (run, most)).fetchone()
     if row is None:
-        return 2**63 - 1, 0
+        return _ALL, 0
     left = db.execute("SELECT count(*) FROM responses WHERE run = ? AND step >= ?", (run, row[0])).fetchone()
     return row[0] - 1, left[0]
 
 
-def _steps(db: sqlite3.Connection, run: int, end: int) -> tuple[tuple[RecordedStep, ...], int]:
+def _steps(db: Database, run: int, end: int) -> tuple[tuple[RecordedStep, ...], int]:
     """Return the steps of the run up to number `end`, and how many of their records cannot be read."""
     of_run = "WHERE run = ? AND step <= ?"
     responses = _by_place(db.execute(f"SELECT step, 0, payload FROM responses {of_run}", (run, end)), RESPONSE)  # noqa: S608

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-import sqlite3
 from collections.abc import Mapping
 
 from assistant.events.events import audience_of
 from assistant.journal import Accepted, BrokenRecord
+from assistant.journal.database import Database, holds
 from assistant.journal.records import EVENT_KINDS, MESSAGES
 from assistant.journal.tables.stream import names_in
 from assistant.loop.recollecting import BEGIN, END
@@ -39,8 +39,8 @@ JUDGED: Mapping[str, str] = {
 }
 
 
-def read_run(db: sqlite3.Connection, run_id: str, file: str) -> RunView | None:
-    """Return the run with its first SUMMED_STEPS steps, None when there is none. Raises sqlite3.Error.
+def read_run(db: Database, run_id: str, file: str) -> RunView | None:
+    """Return the run with its first SUMMED_STEPS steps, None when there is none. Raises what the database does.
 
     `file` is the path of the journal, for the command that replays the run. The exact requests are not in the journal.
     """
@@ -94,7 +94,7 @@ def _heard_line(accepted: Accepted) -> HeardLine:
     )
 
 
-def _recalled(db: sqlite3.Connection, run: RecordedRun) -> tuple[str, ...]:
+def _recalled(db: Database, run: RecordedRun) -> tuple[str, ...]:
     """Return what was recalled for the run, as far as the stream still holds it, one line for each memory.
 
     It stands in the stream just before what was heard. Nothing is found once the stream was shortened or summed up.
@@ -102,7 +102,7 @@ def _recalled(db: sqlite3.Connection, run: RecordedRun) -> tuple[str, ...]:
     for accepted in run.events:
         named = json.dumps(accepted.event.id, ensure_ascii=False).encode()
         row = db.execute(
-            "SELECT seq FROM stream WHERE assistant = ? AND instr(event_ids, ?) ORDER BY seq LIMIT 1",
+            f"SELECT seq FROM stream WHERE assistant = ? AND {holds(db, 'event_ids')} ORDER BY seq LIMIT 1",  # noqa: S608
             (run.assistant, named),
         ).fetchone()
         if row is None:

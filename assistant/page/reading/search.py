@@ -9,10 +9,10 @@ in at most LOOKED_AT runs and READ_BYTES of their records. When such a bound end
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 
 from assistant.events.events import format_event, spoken_text
+from assistant.journal.database import Database, holds, listed
 from assistant.journal.records import CALL, EVENT, RESPONSE
 from assistant.loop.recovery import words_of
 from assistant.page.ports import InvalidInput
@@ -31,26 +31,26 @@ PLAYER_EVENTS, PLAYER_PAIRS = 5000, 500
 _KIND_BYTES = 40
 _OPEN = "open"
 
-#: SQL: the numbers in a parameter.
-_NUMBERS = "(SELECT value FROM json_each(?))"
 #: Narrows some numbers of runs to those that fit.
 _Test = Callable[[frozenset[int]], frozenset[int]]
 
 
-def search_runs(db: sqlite3.Connection, query: RunQuery) -> RunPage:
-    """Return the runs that the query finds. Raises InvalidInput, and sqlite3.Error when the file cannot be read."""
+def search_runs(db: Database, query: RunQuery) -> RunPage:
+    """Return the runs that the query finds. Raises InvalidInput, and what the database does when it cannot be read."""
     return _Search(db, query).page()
 
 
 class _Search:
     """One search."""
 
-    def __init__(self, db: sqlite3.Connection, query: RunQuery) -> None:
+    def __init__(self, db: Database, query: RunQuery) -> None:
         self._db = db
         self._query = query
         self._limit = max(1, min(query.limit, MOST))
         self._read_bytes = 0
-        self._conditions, self._values = _conditions(query)
+        self._conditions, self._values = _conditions(db, query)
+        #: SQL: the numbers in a parameter.
+        self._numbers = listed(db)
         self._players = find_players(db, query.player, query.assistant) if query.player else FoundPlayers(frozenset())
 
     def page(self) -> RunPage:
@@ -106,8 +106,8 @@ class _Search:
         conditions = ["seq < :top", "seq >= :bottom", *self._conditions]
         values = {**self._values, "top": top, "bottom": bottom, "most": LOOKED_AT + 1}
         if numbers is not None:
-            conditions.append("seq IN (SELECT value FROM json_each(:numbers))")
-            values["numbers"] = _listed(numbers)
+            conditions.append(f"seq IN {listed(self._db, ':numbers')}")
+            values["numbers"] = _as_json(numbers)
         chosen = f"SELECT seq FROM runs WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT :most"  # noqa: S608
         return [row[0] for row in self._db.execute(chosen, values)]
 
@@ -143,8 +143,8 @@ class _Search:
         """Return the runs over events of the players that were found."""
         rows = self._db.execute(
             f"""SELECT run, events.assistant, who FROM run_events JOIN events ON event = events.seq
-                WHERE run IN {_NUMBERS}""",  # noqa: S608  (words of ours)
-            (_listed(numbers),),
+                WHERE run IN {self._numbers}""",  # noqa: S608  (words of ours)
+            (_as_json(numbers),),
         )
         return frozenset(run for run, *pair in rows if tuple(pair) in self._players.pairs)
 
@@ -165,9 +165,9 @@ class _Search:
     def _naming_tool(self, table: str, numbers: frozenset[int]) -> list[tuple[int, bytes]]:
         """Return the records of the runs in which something has the tool's name."""
         rows = self._db.execute(
-            f"""SELECT run, length(payload), CASE WHEN instr(payload, ?) THEN payload END
-                FROM {table} WHERE run IN {_NUMBERS}""",  # noqa: S608  (words of ours)
-            (b'"name":' + json.dumps(self._query.tool, ensure_ascii=False).encode(), _listed(numbers)),
+            f"""SELECT run, length(payload), CASE WHEN {holds(self._db, "payload")} THEN payload END
+                FROM {table} WHERE run IN {self._numbers}""",  # noqa: S608  (words of ours)
+            (b'"name":' + json.dumps(self._query.tool, ensure_ascii=False).encode(), _as_json(numbers)),
         ).fetchall()
         self._read_bytes += sum(row[1] for row in rows)
         return [(run, record) for run, _, record in rows if record is not None]
@@ -190,8 +190,8 @@ class _Search:
         """Return the records of the runs that may hold the text: in most, the words stand as they are."""
         part = json.dumps(self._query.text.casefold(), ensure_ascii=False)[1:-1]
         rows = self._db.execute(
-            f"SELECT run, payload FROM {table} WHERE run IN {_NUMBERS}",  # noqa: S608  (words of ours)
-            (_listed(numbers),),
+            f"SELECT run, payload FROM {table} WHERE run IN {self._numbers}",  # noqa: S608  (words of ours)
+            (_as_json(numbers),),
         ).fetchall()
         self._read_bytes += sum(len(record) for _, record in rows)
         return [
@@ -201,12 +201,12 @@ class _Search:
         ]
 
 
-def _listed(numbers: Iterable[int]) -> str:
-    """Return numbers as the parameter of _NUMBERS."""
+def _as_json(numbers: Iterable[int]) -> str:
+    """Return numbers as the parameter of `listed`."""
     return json.dumps(list(numbers))
 
 
-def _conditions(query: RunQuery) -> tuple[list[str], dict[str, object]]:
+def _conditions(db: Database, query: RunQuery) -> tuple[list[str], dict[str, object]]:
     """Return the comparisons in SQL and their values. Raises InvalidInput for an outcome that there is not."""
     conditions: list[str] = []
     values: dict[str, object] = {}
@@ -224,7 +224,6 @@ def _conditions(query: RunQuery) -> tuple[list[str], dict[str, object]]:
     elif query.outcome:
         if query.outcome not in OUTCOME_KINDS.values():
             raise InvalidInput(f"outcome is {', '.join(OUTCOME_KINDS.values())} or {_OPEN}")
-        kind = f"closed_at IS NOT NULL AND instr(substr(outcome, 1, {_KIND_BYTES}), :outcome)"
-        conditions.append(kind)
+        conditions.append(f"closed_at IS NOT NULL AND {holds(db, f'substr(outcome, 1, {_KIND_BYTES})', ':outcome')}")
         values["outcome"] = f'"k":"{query.outcome}"'.encode()
     return conditions, values

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from statistics import median
 
+from assistant.journal.database import Database
 from assistant.page.values.common import TimingPoint
 
 #: How far back it is looked, and how long the time of one point is, in seconds.
@@ -15,14 +15,14 @@ _MOST = 5000
 
 _RUNS = """
     SELECT runs.opened_at, min(events.accepted_at),
-           (SELECT min(at) FROM intents WHERE intents.run = runs.seq AND intents.effect)
+           (SELECT min(at) FROM intents WHERE intents.run = runs.seq AND intents.effect != 0)
     FROM runs JOIN run_events ON run_events.run = runs.seq JOIN events ON events.seq = run_events.event
     WHERE runs.seq > (SELECT coalesce(max(seq), 0) FROM runs) - ? AND runs.opened_at >= ?
           AND (? = '' OR runs.assistant = ?) AND events.verdict = 'trigger'
     GROUP BY runs.seq"""
 
 
-def read_timings(db: sqlite3.Connection, now: float, assistant: str = "") -> tuple[TimingPoint, ...]:
+def read_timings(db: Database, now: float, assistant: str = "") -> tuple[TimingPoint, ...]:
     """Return a point for each minute of the last hour in which there was a run, the oldest first.
 
     `now` is in seconds since 1970. An empty `assistant` stands for all. A run that was interrupted and resumed counts

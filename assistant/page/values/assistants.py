@@ -5,12 +5,28 @@ from __future__ import annotations
 from assistant.page.values.common import Ceiling, CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Used, Value
 
 
+class LeaseHolder(Value):
+    """The process that runs an assistant, where several processes share a journal.
+
+    `process` is what the others call it, `is_here` says that it is the one that shows this. `since` is when it took the
+    assistant, in seconds since 1970, and `renewed_ago` how many seconds ago it last said that it still runs it. `name`
+    is the character's.
+    """
+
+    assistant: str
+    name: str
+    process: str
+    since: float
+    renewed_ago: float
+    is_here: bool = False
+
+
 class AssistantStatus(Value):
     """One assistant, as the overview shows it.
 
     `state` is off, opening, waiting, awake, stopped, lost or emergency. `doing` says in a few words what it does now.
     `last_words` is what it said last, empty for a viewer. `context_used` is the part of the context window in use, from
-    0 to 1, None when it does not run.
+    0 to 1, None when it does not run. `holder` is the process that runs it, None where no journal is shared.
     """
 
     id: str
@@ -30,12 +46,14 @@ class AssistantStatus(Value):
     trouble: str = ""
     context_used: float | None = None
     context_tokens: int | None = None
+    holder: LeaseHolder | None = None
 
 
 class Overview(Value):
     """All assistants of the process at one moment. `reactor_lag` is the worst delay of the last minute.
 
-    `timings` and `circuits` are of the last hour, the oldest first; empty where they are not kept.
+    `timings` and `circuits` are of the last hour, the oldest first; empty where they are not kept. `elsewhere` are the
+    assistants that only other processes know, which share the journal.
     """
 
     at: float
@@ -50,6 +68,7 @@ class Overview(Value):
     watchers: int = 0
     timings: tuple[TimingPoint, ...] = ()
     circuits: tuple[CircuitSpan, ...] = ()
+    elsewhere: tuple[LeaseHolder, ...] = ()
 
 
 class ModelLine(Value):

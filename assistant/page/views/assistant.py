@@ -28,6 +28,7 @@ from assistant.page.views.parts import (
 )
 from assistant.page.views.states import (
     circuit_pill,
+    holder_line,
     run_buttons,
     server_table,
     spent_cell,
@@ -139,6 +140,7 @@ def _now(call: PageCall, detail: AssistantDetail) -> Element:
             ("Said last", said),
             ("Last active", time_at(status.last_at, precise=True)),
             ("Trouble", h("span", status.trouble, class_="trouble") if status.trouble else None),
+            ("Process", holder_line(status.holder) if status.holder else None),
         ),
         actions=link(call, "All its runs", "runs", assistant=status.id),
         id_="now",

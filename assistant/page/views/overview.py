@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from assistant.page.http.call import PageCall, Reply, Route
 from assistant.page.ports import Desk, InvalidInput
 from assistant.page.values.actions import ActionDone
-from assistant.page.values.assistants import AssistantStatus, Overview
+from assistant.page.values.assistants import AssistantStatus, LeaseHolder, Overview
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import duration, money, number, short_number, time_at
@@ -28,6 +28,7 @@ from assistant.page.views.parts import (
 )
 from assistant.page.views.states import (
     circuit_pill,
+    holder_line,
     is_awake,
     run_buttons,
     server_table,
@@ -82,6 +83,7 @@ def overview_page(call: PageCall, overview: Overview) -> bytes:
         h("div", trouble_list(call, overview.troubles), id="troubles", data_refresh=True, class_="troubles-box"),
         _tiles(call, overview),
         card(list_title, _table(call, shown, of), actions=filters, id_="assistants", live=True),
+        _elsewhere(overview.elsewhere),
         h(
             "div",
             h(
@@ -171,12 +173,27 @@ def _table(call: PageCall, shown: Sequence[AssistantStatus], of: int) -> Element
     return table("Assistants", columns, [_row(call, each) for each in shown], empty=empty_state(nobody))
 
 
+def _elsewhere(holders: Sequence[LeaseHolder]) -> Element | None:
+    """Return the assistants that only other processes know; None where there are none."""
+    if not holders:
+        return None
+    columns: Columns = ["Assistant", TableColumn("Where", is_wide=True)]
+    rows = [
+        TableRow(((holder.name, h("span", holder.assistant, class_="sub")), holder_line(holder))) for holder in holders
+    ]
+    return card("In other worlds of this journal", table("Elsewhere", columns, rows), id_="elsewhere", live=True)
+
+
 def _row(call: PageCall, status: AssistantStatus) -> TableRow:
     where = " \u00b7 ".join(part for part in (status.place, status.model) if part)
     doing = link(call, status.doing or "thinking", "runs", status.run) if status.run else status.doing
     approvals = status.approvals_waiting
     cells = (
-        (link(call, status.name, "a", status.id), h("span", where, class_="sub") if where else None),
+        (
+            link(call, status.name, "a", status.id),
+            h("span", where, class_="sub") if where else None,
+            holder_line(status.holder) if status.holder else None,
+        ),
         (
             state_pill(status.state),
             circuit_pill(status.circuit) if status.circuit not in {"closed", "unknown"} else None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from assistant.page.http.call import PageCall
-from assistant.page.values.assistants import AssistantStatus
+from assistant.page.values.assistants import AssistantStatus, LeaseHolder
 from assistant.page.values.common import Ceiling, ServerStatus, TroubleNotice, Used
 from assistant.page.views.element import Element, h
-from assistant.page.views.formats import duration, money, number, short_number
+from assistant.page.views.formats import duration, money, number, short_number, time_at
 from assistant.page.views.forms import action_form
 from assistant.page.views.parts import Columns, TableColumn, link, notice, path_to, pill, table
 from assistant.page.views.svg import limit_meter
@@ -51,6 +51,13 @@ def state_meaning(state: str) -> str:
 def circuit_pill(circuit: str) -> Element:
     """Return the mood of the circuit of a model's server as a word."""
     return pill(*_CIRCUITS.get(circuit, (circuit, "quiet")))
+
+
+def holder_line(holder: LeaseHolder) -> Element:
+    """Return which process runs an assistant, since when, and how fresh its word is."""
+    here = " (here)" if holder.is_here else ""
+    renewed = f" (lease renewed {duration(holder.renewed_ago)} ago)"
+    return h("span", f"runs on {holder.process}{here} since ", time_at(holder.since), renewed, class_="sub")
 
 
 def run_buttons(call: PageCall, status: AssistantStatus, *, back: str = "", with_stop: bool = True) -> Element | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -15,10 +15,14 @@ from assistant.config.settings import DEFAULT_FILE, read_settings
 from assistant.gateway.keys.store import KeyStore, StoredKeys, key_store
 from assistant.gateway.keys.virtual_key import IN_FLIGHT, PER_SECOND, KeyLimits, VirtualKey
 from assistant.gateway.keys.wording import limits_text, made_text, state_text
-from assistant.journal.sqlite.reading import CannotRead, open_for_reading
+from assistant.journal.errors import CannotRead
+from assistant.journal.place import JournalPlace
+from assistant.journal.reading import open_for_reading
+from assistant.keys.redaction import Secrets
 from assistant.loop.spending import KEY_ACCOUNT
 from assistant.page.reading.money import day_of, read_usage
 from assistant.service.usage_store import UsageRow
+from assistant.surfaces.journal.places import PlaceFinder
 from resilience import Allowance, Amount
 
 _DAY_SECONDS, _HOUR_SECONDS = 86_400, 3600
@@ -50,10 +54,12 @@ def keys_options(options: argparse.Namespace) -> KeysOptions:
     return KeysOptions("add", options.name, limits, options.config)
 
 
-def run_keys(options: KeysOptions, tell: Callable[[str], None], wall: float) -> int:
+def run_keys(
+    options: KeysOptions, tell: Callable[[str], None], wall: float, environment: Mapping[str, str] | None = None
+) -> int:
     """Do what the options say and return the exit status. `tell` shows a text; `wall` is in seconds since 1970.
 
-    Raises AssistantError. Blocks.
+    The password of a database may be in the `environment`. Raises AssistantError. Blocks.
     """
     config = read_settings(options.config, {})
     folder = (options.config or DEFAULT_FILE).absolute().parent
@@ -65,7 +71,7 @@ def run_keys(options: KeysOptions, tell: Callable[[str], None], wall: float) -> 
             tell(_list(store.load(), store.path, wall))
         case "show":
             key = store.load().named(options.name)
-            tell(f"{_facts(key, wall)}\n{_usage(key.name, config, folder, wall)}")
+            tell(f"{_facts(key, wall)}\n{_usage(key.name, config, folder, environment or {}, wall)}")
         case "revoke":
             was_open = store.revoke(options.name, wall)
             tell(
@@ -104,26 +110,26 @@ def _facts(key: VirtualKey, wall: float) -> str:
     return "\n".join(lines)
 
 
-def _usage(name: str, config: Config, folder: Path, wall: float) -> str:
+def _usage(name: str, config: Config, folder: Path, environment: Mapping[str, str], wall: float) -> str:
     """Return what a key used today and in this month, by the journal of the settings. Raises CannotRead."""
     today = day_of(int((wall + config.budget.utc_offset_hours * _HOUR_SECONDS) // _DAY_SECONDS))
-    if not config.journal.file:
+    place = PlaceFinder(config.journal, folder, environment, Secrets()).of_settings()
+    if place is None:
         return "  used: not known, because nothing is kept on disk (journal.file of the settings)"
-    path = folder / config.journal.file
-    if not path.exists():
+    if isinstance(place, Path) and not place.exists():
         return "  used: nothing yet"
-    rows = [row for row in _rows(path, today, wall) if row.account == f"{KEY_ACCOUNT}{name}"]
+    rows = [row for row in _rows(place, today, wall) if row.account == f"{KEY_ACCOUNT}{name}"]
     day = sum((_amount(row) for row in rows if row.day == today), Amount())
     month = sum((_amount(row) for row in rows), Amount())
     return f"  used today: {_amount_text(day)}\n  used in {today:%Y-%m}: {_amount_text(month)}"
 
 
-def _rows(path: Path, today: date, wall: float) -> list[UsageRow]:
-    with open_for_reading(path, wall) as journal:
+def _rows(place: JournalPlace, today: date, wall: float) -> list[UsageRow]:
+    with open_for_reading(place, wall) as journal:
         try:
             return read_usage(journal.db, today.replace(day=1), today)
         except sqlite3.Error as error:
-            raise CannotRead(f"{path}: what was used cannot be read ({error})") from error
+            raise CannotRead(f"{place}: what was used cannot be read ({error})") from error
 
 
 def _amount(row: UsageRow) -> Amount:

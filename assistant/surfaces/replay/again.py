@@ -21,7 +21,7 @@ from assistant.models.choose import EMBEDDED_WITHHELD
 from assistant.models.chosen import ChosenModel
 from assistant.page.reading.recorded import RecordedRun, in_whole_answers
 from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.storage import in_memory
+from assistant.runtime.in_memory import in_memory
 from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
 from assistant.web.tools import web_tools
 from llm import Capabilities, get_provider

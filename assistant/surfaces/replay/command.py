@@ -13,10 +13,12 @@ from twisted.internet.defer import Deferred
 
 from assistant.characters import CharacterError
 from assistant.config.playing import play
-from assistant.config.schema import Config
+from assistant.config.schema import Config, JournalConfig
 from assistant.config.settings import SettingsError, read_settings
 from assistant.errors import KeyReferenceError, complaint
-from assistant.journal.sqlite.reading import CannotRead, open_for_reading
+from assistant.journal.database import Database
+from assistant.journal.errors import CannotRead
+from assistant.journal.reading import open_for_reading
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.loop.speech.screening import scrub_json
@@ -24,6 +26,7 @@ from assistant.models.bound_keys import bindings_of
 from assistant.page.reading import recorded
 from assistant.page.reading.recorded import RecordedRun
 from assistant.page.reading.wording import exact, name_shown, shown
+from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
 from assistant.surfaces.replay import LAST_RUNS
 from assistant.surfaces.replay.again import Replayer
 from assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json
@@ -38,7 +41,7 @@ DIFFERS, UNREADABLE = 1, 2
 class ReplayOptions:
     """The options of the command line."""
 
-    file: Path
+    file: Path | str
     assistant: str | None = None
     run: Sequence[str] | None = None
     last: int | None = None
@@ -48,6 +51,7 @@ class ReplayOptions:
     offline: bool = False
     config: Path | None = None
     json: bool = False
+    password: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,12 @@ def replay(
     """
     secrets = Secrets() if secrets is None else secrets
     try:
-        config = _settings(wanted, secrets, environment or {})
-        with open_for_reading(wanted.file, wall()) as journal:
+        settings, config = _settings(wanted, secrets, environment or {})
+        place = _places(wanted, settings, secrets, environment or {}).named(wanted.file, wanted.password)
+        with open_for_reading(place, wall()) as journal:
             found = _taken(journal.db, wanted, journal.damage)
         lines, status = _told(found, wanted, config)
-    except (CannotRead, CharacterError, SettingsError) as error:
+    except (CannotRead, CharacterError, NoSuchPlace, SettingsError) as error:
         return _unreadable(str(error))
     except (sqlite3.Error, UnicodeError, OSError) as error:
         return _unreadable(f"{wanted.file} cannot be read: {error}")
@@ -91,8 +96,10 @@ def replay(
     return status
 
 
-def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str, str]) -> Config | None:
-    """Read the settings for running again; None when nothing is to be run again. Raises SettingsError.
+def _settings(
+    wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str, str]
+) -> tuple[Config | None, Config | None]:
+    """Return the settings, and those for running again; None when nothing is to be run again. Raises SettingsError.
 
     Raises CharacterError when the character they name cannot be read.
 
@@ -103,8 +110,8 @@ def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str,
     except SettingsError:
         if wanted.offline or wanted.config is not None:
             raise
-        return None
-    folder = wanted.config.absolute().parent if wanted.config else Path.cwd()
+        return None, None
+    folder = _folder(wanted)
 
     async def at_once(work: Callable[[], str]) -> str:
         return work()
@@ -115,7 +122,18 @@ def _settings(wanted: ReplayOptions, secrets: Secrets, environment: Mapping[str,
                 resolve_key(binding.reference, KeySources(environment, at_once, folder, secrets))
             )
             learning.addErrback(lambda failure: failure.trap(KeyReferenceError))
-    return play(config, folder) if wanted.offline else None
+    return config, play(config, folder) if wanted.offline else None
+
+
+def _places(
+    wanted: ReplayOptions, settings: Config | None, secrets: Secrets, environment: Mapping[str, str]
+) -> PlaceFinder:
+    journal = JournalConfig() if settings is None else settings.journal
+    return PlaceFinder(journal, _folder(wanted), environment, secrets)
+
+
+def _folder(wanted: ReplayOptions) -> Path:
+    return wanted.config.absolute().parent if wanted.config else Path.cwd()
 
 
 def _unreadable(sentence: str) -> int:
@@ -123,7 +141,7 @@ def _unreadable(sentence: str) -> int:
     return UNREADABLE
 
 
-def _taken(db: sqlite3.Connection, wanted: ReplayOptions, damage: str) -> _Found:
+def _taken(db: Database, wanted: ReplayOptions, damage: str) -> _Found:
     """Read what is wanted from the file. Raises CannotRead when it is not there."""
     known = recorded.assistants(db)
     called = {recorded.name_of(db, whose).casefold(): whose for whose in known}
@@ -143,7 +161,7 @@ def _taken(db: sqlite3.Connection, wanted: ReplayOptions, damage: str) -> _Found
     return _Found((), runs, left_out, damage)
 
 
-def _runs(db: sqlite3.Connection, wanted: ReplayOptions) -> Sequence[RecordedRun]:
+def _runs(db: Database, wanted: ReplayOptions) -> Sequence[RecordedRun]:
     if not wanted.run:
         return recorded.last_runs(db, wanted.assistant, -1 if wanted.all else wanted.last or LAST_RUNS)
     runs = []

@@ -43,7 +43,7 @@ async def run_trial_with_page(
     """Run a trial with the page beside it; without a journal a temporary one, so that runs can be shown."""
     options = with_port(options, port)
     with ExitStack() as stack:
-        if not options.config.journal.file:
+        if not (options.config.journal.file or options.config.journal.url):
             folder = stack.enter_context(TemporaryDirectory(prefix="mud-assistant-", ignore_cleanup_errors=True))
             options = with_journal(options, Path(folder) / "trial.journal", is_temporary=True)
         return await run_trial(reactor, options, environment, PageBeside(reactor, file))

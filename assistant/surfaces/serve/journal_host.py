@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from assistant.journal.database import Database
 from assistant.journal.tables.lease import NAME_OF
 from assistant.page.ports import KnownAssistant, NotAllowed, Unavailable
 from assistant.page.reading.reader import JournalReader
@@ -83,7 +83,7 @@ def _refuse() -> NoReturn:
     raise NotAllowed(_ONLY_LOOKED_AT)
 
 
-def _assistants(db: sqlite3.Connection) -> dict[str, str]:
+def _assistants(db: Database) -> dict[str, str]:
     ids = [row[0] for row in db.execute("SELECT assistant FROM leases UNION SELECT DISTINCT assistant FROM runs")]
     named = dict(db.execute("SELECT key, value FROM meta WHERE key LIKE ?", (f"{NAME_OF}%",)))
     return {id_: str(named.get(NAME_OF + id_, id_)) for id_ in ids}

@@ -10,6 +10,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from assistant.config.schema import JournalConfig
 from assistant.errors import AssistantError, complaint
 from assistant.gateway.running import RunningGateway, ready
 from assistant.journal import OpeningRefused, ReadOnly, Sound
@@ -17,6 +18,7 @@ from assistant.page.ports import Unavailable
 from assistant.page.reading.reader import JournalReader
 from assistant.service.host import ServiceConfig
 from assistant.service.service import AssistantService
+from assistant.surfaces.journal.places import PlaceFinder
 from assistant.surfaces.serve.file import SettingsFile
 from assistant.surfaces.serve.journal_host import JournalHost
 from assistant.surfaces.serve.local_host import LocalHost
@@ -82,22 +84,24 @@ async def _live(reactor: Any, options: ServeOptions, environment: Mapping[str, s
 async def _look_at(reactor: Any, options: TrialOptions, environment: Mapping[str, str], progress: Progress) -> int:
     """Show a journal, without any assistant. Raises AssistantError and Unavailable."""
     config = options.config
-    if not config.journal.file:
+    place = PlaceFinder(config.journal, options.folder, environment, options.secrets).of_settings()
+    if place is None:
         raise AssistantError(_NO_JOURNAL)
-    file = options.folder / config.journal.file
-    if not file.is_file():
-        raise AssistantError(f"there is no journal {file}")
-    inputs = ServiceConfig(config, options.folder, environment, options.wall, options.secrets, None)
+    if isinstance(place, Path) and not place.is_file():
+        raise AssistantError(f"there is no journal {place}")
+    nothing_kept = config.model_copy(update={"journal": JournalConfig()})  # another process writes it
+    inputs = ServiceConfig(nothing_kept, options.folder, environment, options.wall, options.secrets, None)
     service = AssistantService(reactor, inputs, Random())  # noqa: S311  (jitter)
     service.open()
-    reader = JournalReader(file, reactor)
+    reader = JournalReader(place, reactor)
     host = JournalHost(reader)
     page: StandingPage | None = None
     try:
         await host.load()
-        page = StandingPage(reactor, service, host, config.page, journal=file)
+        page = StandingPage(reactor, service, host, config.page, journal=place)
         _tell(page, progress)
-        progress.note(f"{file.name} is only looked at: nothing in it is changed. Ctrl-C ends this.")
+        name = place.name if isinstance(place, Path) else place
+        progress.note(f"{name} is only looked at: nothing in it is changed. Ctrl-C ends this.")
         await _for_ever()
     finally:
         if page is not None:
@@ -134,7 +138,7 @@ def with_port(options: TrialOptions, port: int | None) -> TrialOptions:
 
 def with_journal(options: TrialOptions, file: Path, *, is_temporary: bool = False) -> TrialOptions:
     """Return the options with another journal, which does not outlive the trial when it is temporary."""
-    journal = options.config.journal.model_copy(update={"file": str(file)})
+    journal = options.config.journal.model_copy(update={"file": str(file), "url": "", "password": ""})
     config = options.config.model_copy(update={"journal": journal})
     return replace(options, config=config, forgets=is_temporary)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 from twisted.internet.address import IPv4Address, IPv6Address
@@ -14,6 +13,7 @@ from twisted.internet.interfaces import IListeningPort
 
 from assistant.config.sections import PageConfig
 from assistant.errors import AssistantError
+from assistant.journal.place import JournalPlace
 from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
 from assistant.page.http.listener import listen
 from assistant.page.ports import PageHost
@@ -46,7 +46,7 @@ class StandingPage:
         host: PageHost,
         config: PageConfig,
         *,
-        journal: Path | None = None,
+        journal: JournalPlace | None = None,
     ) -> None:
         self._reactor = reactor
         self._config = config

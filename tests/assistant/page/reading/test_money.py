@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.task import Clock
 
 from assistant.journal import StoredUsage
-from assistant.journal.files import connect
+from assistant.journal.place import JournalPlace
+from assistant.journal.reading import open_for_reading
 from assistant.loop.spending import TOTAL
 from assistant.page.ports import InvalidInput
 from assistant.page.reading.money import (
@@ -29,6 +29,7 @@ from assistant.page.reading.money import (
 )
 from assistant.page.values.common import Ceiling, Used
 from assistant.service.usage_store import UsageRow, UsageStore
+from assistant.surfaces.journal.copying import copy_journal
 from resilience import Account, Allowance, Amount, Ledger
 from tests.assistant.journal.keeping import opened
 
@@ -58,9 +59,11 @@ async def lived(path: Path, wall: Clock, offset_hours: float, *spendings: tuple[
             await keeping.keep(ledger.export())
 
 
-def rows_of(path: Path) -> list[UsageRow]:
-    with closing(connect(path, how="mode=ro")) as db:
-        return read_usage(db, FIRST, LAST)
+def rows_of(path: Path, place: JournalPlace) -> list[UsageRow]:
+    """What is read of a copy of the journal."""
+    copy_journal(path, place, EVENING)
+    with open_for_reading(place, EVENING) as journal:
+        return read_usage(journal.db, FIRST, LAST)
 
 
 def sums(rows: list[UsageRow], by: str) -> Used:
@@ -68,14 +71,16 @@ def sums(rows: list[UsageRow], by: str) -> Used:
 
 
 @pytest.mark.parametrize(("before", "after"), [(1.0, 2.0), (2.0, 1.0), (-11.0, 13.0), (13.0, -11.0), (0.0, 5.5)])
-async def test_a_change_of_the_offset_loses_and_doubles_nothing(tmp_path: Path, before: float, after: float) -> None:
-    path, wall = tmp_path / "j", Clock()
+async def test_a_change_of_the_offset_loses_and_doubles_nothing(
+    journal_place: JournalPlace, tmp_path: Path, before: float, after: float
+) -> None:
+    path, wall = tmp_path / "lived", Clock()
     wall.advance(EVENING)
     asked = (SAGE, ANN, SMALL)
     await lived(path, wall, before, *[(HOUR, 0.1, asked)] * 9)
     await lived(path, wall, after, *[(HOUR, 0.1, (MIRA, LARGE))] * 30)
     await lived(path, wall, before, *[(5 * HOUR, 0.01, (SAGE, SMALL))] * 10)
-    rows = rows_of(path)
+    rows = rows_of(path, journal_place)
     everything = Used(calls=49, tokens=4900, money=4.0)
     assert total_of(rows) == everything
     for by in ("day", "assistant", "player", "model", "key"):
@@ -88,11 +93,11 @@ async def test_a_change_of_the_offset_loses_and_doubles_nothing(tmp_path: Path, 
     assert days == sorted(set(days))
 
 
-async def test_what_was_spent_in_each_month_is_in_one_month_only(tmp_path: Path) -> None:
-    path, wall = tmp_path / "j", Clock()
+async def test_what_was_spent_in_each_month_is_in_one_month_only(journal_place: JournalPlace, tmp_path: Path) -> None:
+    path, wall = tmp_path / "lived", Clock()
     wall.advance(EVENING)
     await lived(path, wall, 0.0, *[(HOUR, 0.25, (SAGE, SMALL))] * 100)
-    rows = rows_of(path)
+    rows = rows_of(path, journal_place)
     march, april = (pace(rows, day, 1.0, Ceiling()).spent.money for day in (date(2026, 3, 31), date(2026, 4, 30)))
     assert (march + april, march) == (25.0, 12.75)
 

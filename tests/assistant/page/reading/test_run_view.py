@@ -14,6 +14,8 @@ from assistant.events.events import Whispered
 from assistant.events.outcome import Answered, NothingToDo
 from assistant.journal import StreamEntry
 from assistant.journal.files import connect
+from assistant.journal.place import JournalPlace
+from assistant.journal.reading import open_for_reading
 from assistant.journal.records import OUTCOME
 from assistant.journal.tables.stream import StoredStream
 from assistant.page.reading.run_view import JUDGED, STEP_CHARS, read_run
@@ -27,6 +29,7 @@ from tests.assistant.surfaces.replay.recording import (
     ANNA,
     ANSWERED,
     BEGUN,
+    NOON,
     NOT_DONE,
     answer,
     call,
@@ -41,23 +44,23 @@ from tests.assistant.surfaces.replay.recording import (
 from tools.policy.decide import PolicyRule
 
 
-def shown(path: Path, run: str = "run-1") -> RunView:
-    with closing(connect(path, how="mode=ro")) as db:
-        view = read_run(db, run, "/games/my journal.sqlite")
+def shown(path: JournalPlace, run: str = "run-1") -> RunView:
+    with open_for_reading(path, NOON) as journal:
+        view = read_run(journal.db, run, "/games/my journal.sqlite")
     assert view is not None
     return view
 
 
-def run_text(path: Path) -> str:
+def run_text(path: JournalPlace) -> str:
     """Everything of run 1 that is shown, as JSON; empty when there is none."""
-    with closing(connect(path, how="mode=ro")) as db:
-        view = read_run(db, "run-1", "j")
-        listed = search_runs(db, RunQuery())
+    with open_for_reading(path, NOON) as journal:
+        view = read_run(journal.db, "run-1", "j")
+        listed = search_runs(journal.db, RunQuery())
     return (view.model_dump_json() if view else "") + listed.model_dump_json()
 
 
-async def test_a_run_is_a_tree(tmp_path: Path) -> None:
-    path, whisper = tmp_path / "j", Whispered(id="event-2", at=2.5, who=ANNA, text="Psst.")
+async def test_a_run_is_a_tree(journal_place: JournalPlace) -> None:
+    path, whisper = journal_place, Whispered(id="event-2", at=2.5, who=ANNA, text="Psst.")
     dig, move = call("dig", deep=True), call("move", problem="no direction")
     async with writing(path, "assistant:1") as journal:
         both = answer(dig, move, text="Let me dig.", usage=Usage(100, 5, cached_tokens=60, cost=0.5))
@@ -86,22 +89,22 @@ async def test_a_run_is_a_tree(tmp_path: Path) -> None:
     assert view.replay == "mud-assistant replay '/games/my journal.sqlite' --run run-1"
 
 
-async def test_there_is_no_run_of_another_id(tmp_path: Path) -> None:
-    async with writing(tmp_path / "j") as journal:
+async def test_there_is_no_run_of_another_id(journal_place: JournalPlace) -> None:
+    async with writing(journal_place) as journal:
         await record(journal, [said(1)])
-    with closing(connect(tmp_path / "j")) as db:
+    with open_for_reading(journal_place, NOON) as opened:
         for other in ("run-2", "run-", "1x", "run-99999999999999999999999", "run-²"):
-            assert read_run(db, other, "j") is None
-        assert read_run(db, "run-1", "j") is not None
+            assert read_run(opened.db, other, "j") is None
+        assert read_run(opened.db, "run-1", "j") is not None
 
 
-async def test_an_early_sentence_is_shown_with_the_rest_of_its_answer(tmp_path: Path) -> None:
+async def test_an_early_sentence_is_shown_with_the_rest_of_its_answer(journal_place: JournalPlace) -> None:
     begun, whole = call("say", text="Hello."), call("say", text="Hello. How are you?")
-    async with writing(tmp_path / "j") as journal:
+    async with writing(journal_place) as journal:
         early = changed(answer(begun), is_beginning=True)
         rest = spoke(call("say", text="How are you?"))
         await record(journal, [said(1)], [(early, [spoke(begun)]), (answer(whole), [rest])], ANSWERED)
-    view = shown(tmp_path / "j")
+    view = shown(journal_place)
     [step] = view.steps
     assert json.loads(step.calls[0].arguments) == {"text": "Hello. How are you?"}
     assert (view.summary.said, view.summary.steps) == ("Hello. How are you?", 1)
@@ -127,33 +130,33 @@ def _chars(step: StepView) -> int:
     return sum(len(one.arguments) + len(one.result) for one in step.calls)
 
 
-async def test_what_was_recalled_is_shown_as_the_stream_holds_it(tmp_path: Path) -> None:
+async def test_what_was_recalled_is_shown_as_the_stream_holds_it(journal_place: JournalPlace) -> None:
     recalled = "[You remember:\n- Anna said: I like tea.\n- perhaps: The map is torn.\n]"
-    async with writing(tmp_path / "j", "assistant:1") as journal:
+    async with writing(journal_place, "assistant:1") as journal:
         await record(journal, [said(1)], [says("Tea?")], ANSWERED)
         await record(journal, [said(2)], [says("Yes.")], ANSWERED)
         heard = [StreamEntry((user(f'Anna says to you: "{number}"'),), 10, (f"event-{number}",)) for number in (1, 2)]
         memory = StreamEntry((user(recalled),), 5, ("recalled:fact:1", "recalled:fact:2"))
         await StoredStream(journal.lease).save_stream([memory, heard[0], heard[1]])
-    assert shown(tmp_path / "j").recalled == ("Anna said: I like tea.", "perhaps: The map is torn.")
-    assert shown(tmp_path / "j", "run-2").recalled == ()
+    assert shown(journal_place).recalled == ("Anna said: I like tea.", "perhaps: The map is torn.")
+    assert shown(journal_place, "run-2").recalled == ()
 
 
 def calls(*given: tuple[str, dict[str, JSON]]) -> Reply:
     return Reply(calls=tuple(Call(name, arguments) for name, arguments in given))
 
 
-async def test_the_rule_that_judged_each_call_of_a_lived_run_is_shown(tmp_path: Path) -> None:
+async def test_the_rule_that_judged_each_call_of_a_lived_run_is_shown(journal_place: JournalPlace) -> None:
     script = [
         calls(("look", {}), ("remember", {"text": "Tea."}), ("dance", {}), ("inspect", {"closely": True})),
         calls(("say", {"text": "Hello."})),
     ]
     settings = {"tools": ["say", "look", "inspect"], "max_steps": 4}
-    async with writing(tmp_path / "j", "assistant:1") as journal, living(script, settings) as life:
+    async with writing(journal_place, "assistant:1") as journal, living(script, settings) as life:
         life.assistant.context = changed(life.assistant.context, journal=journal)
         await life.assistant.hear(said(1, "Sage, what is here?", ANN))
         await life.assistant.settled()
-    view = shown(tmp_path / "j")
+    view = shown(journal_place)
     judged = [(one.name, one.rule, one.status) for step in view.steps for one in step.calls]
     assert judged == [
         ("look", "granted", "done"),
@@ -167,12 +170,12 @@ async def test_the_rule_that_judged_each_call_of_a_lived_run_is_shown(tmp_path: 
     assert view.summary.outcome == "answered"
 
 
-async def test_words_of_a_forgotten_player_are_shown_no_more(tmp_path: Path) -> None:
-    async with writing(tmp_path / "j") as journal:
+async def test_words_of_a_forgotten_player_are_shown_no_more(journal_place: JournalPlace) -> None:
+    async with writing(journal_place) as journal:
         await record(journal, [said(1, "My secret is Xyzzy.")], [says("Xyzzy!")], Answered(("say",)))
-        assert "Xyzzy" in run_text(tmp_path / "j")
+        assert "Xyzzy" in run_text(journal_place)
         await journal.forget_player(ANNA.id)
-        text = run_text(tmp_path / "j")
+        text = run_text(journal_place)
     assert "Xyzzy" not in text
     assert "Anna" not in text
 

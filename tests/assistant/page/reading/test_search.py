@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,7 +11,10 @@ import pytest
 
 from assistant.events.events import Whispered
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
+from assistant.journal.database import Database
 from assistant.journal.files import connect
+from assistant.journal.place import JournalPlace
+from assistant.journal.reading import open_for_reading
 from assistant.page.ports import InvalidInput
 from assistant.page.reading import search as searching
 from assistant.page.reading.principals import find_players, player_facts
@@ -39,10 +41,9 @@ BEN = Principal("player:8", "Ben Zoë")
 QUOTED = 'Sage, read "The \\ MAP"\tof Zoë.'
 
 
-async def eight_runs(tmp_path: Path) -> Path:
-    """A journal of seven runs of Sage and one of Mira."""
-    file = tmp_path / "journal.sqlite"
-    async with writing(file, "assistant:1") as sage:
+async def eight_runs(place: JournalPlace) -> JournalPlace:
+    """Make a journal of seven runs of Sage and one of Mira."""
+    async with writing(place, "assistant:1") as sage:
         await record(sage, [said(1)], [says("Hello there.")], ANSWERED)
         await record(sage, [said(2, QUOTED, BEN)], [looks(), says("It is torn.")], ANSWERED)
         await record(sage, [said(3, "Go!")], [(answer(call("move", direction="up")), [NOT_DONE])], NothingToDo())
@@ -51,18 +52,18 @@ async def eight_runs(tmp_path: Path) -> Path:
         await record(sage, [said(6)], [], Cancelled())
         whisper = Whispered(id="event-7", at=2.0, who=BEN, text="A secret.")
         await record(sage, [whisper])
-    async with writing(file, "assistant:2") as mira:
+    async with writing(place, "assistant:2") as mira:
         await record(mira, [said(8, "Mira?", BEN)], [says("Yes, Ben.")], Answered(("say",)))
-    return file
+    return place
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(connect(path, how="mode=ro")) as db:
-        yield db
+def opened(place: JournalPlace) -> Iterator[Database]:
+    with open_for_reading(place, NOON) as journal:
+        yield journal.db
 
 
-def found(path: Path, **fields: Any) -> RunPage:
+def found(path: JournalPlace, **fields: Any) -> RunPage:
     with opened(path) as db:
         return search_runs(db, RunQuery.model_validate(fields))
 
@@ -103,24 +104,24 @@ SEARCHES: list[tuple[dict[str, Any], list[int]]] = [
 ]
 
 
-async def test_each_filter_narrows_the_list(tmp_path: Path) -> None:
-    path = await eight_runs(tmp_path)
+async def test_each_filter_narrows_the_list(journal_place: JournalPlace) -> None:
+    path = await eight_runs(journal_place)
     for fields, wanted in SEARCHES:
         page = found(path, **fields)
         assert (fields, ids(page), page.next, page.is_partial) == (fields, wanted, "", False)
 
 
 async def test_a_player_who_spoke_too_often_for_the_index_is_found_run_by_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    journal_place: JournalPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = await eight_runs(tmp_path)
+    path = await eight_runs(journal_place)
     monkeypatch.setattr(searching, "PLAYER_EVENTS", 1)
     assert ids(found(path, player="player:8")) == [8, 7, 4, 2]
     assert ids(found(path, player="player:8", tool="say")) == [8, 2]
 
 
-async def test_pages_follow_each_other_without_a_gap_or_a_repeat(tmp_path: Path) -> None:
-    path = await eight_runs(tmp_path)
+async def test_pages_follow_each_other_without_a_gap_or_a_repeat(journal_place: JournalPlace) -> None:
+    path = await eight_runs(journal_place)
     for fields in ({}, {"player": "player:8"}, {"text": "s"}, {"tool": "say"}):
         whole, paged, before = ids(found(path, **fields)), list[int](), ""
         while True:
@@ -135,9 +136,9 @@ async def test_pages_follow_each_other_without_a_gap_or_a_repeat(tmp_path: Path)
 
 @pytest.mark.parametrize("bound", ["LOOKED_AT", "WINDOW", "READ_BYTES"])
 async def test_a_search_that_reaches_a_bound_says_so_and_goes_on_from_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
+    journal_place: JournalPlace, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
-    path = await eight_runs(tmp_path)
+    path = await eight_runs(journal_place)
     monkeypatch.setattr(searching, bound, 1)
     monkeypatch.setattr(searching, "CHUNK", 1)
     page, pages, paged = found(path, text="hello there"), 1, list[int]()
@@ -151,9 +152,9 @@ async def test_a_search_that_reaches_a_bound_says_so_and_goes_on_from_there(
 
 
 async def test_no_search_reads_a_whole_table_of_records_or_uses_an_offset(tmp_path: Path) -> None:
-    path = await eight_runs(tmp_path)
+    await eight_runs(tmp_path / "j")
     statements: list[str] = []
-    with opened(path) as db:
+    with closing(connect(tmp_path / "j", how="mode=ro")) as db:
         for fields in ({"player": "player:8"}, {"player": "en"}, {"tool": "say"}, {"text": "s"}, {"outcome": "failed"}):
             db.set_trace_callback(statements.append)
             search_runs(db, RunQuery.model_validate(fields))
@@ -171,8 +172,8 @@ async def test_no_search_reads_a_whole_table_of_records_or_uses_an_offset(tmp_pa
     assert not any("OFFSET" in statement and "OFFSET 200" not in statement for statement in statements)
 
 
-async def test_a_run_is_summed_up_with_who_asked_and_what_was_said_and_used(tmp_path: Path) -> None:
-    path = await eight_runs(tmp_path)
+async def test_a_run_is_summed_up_with_who_asked_and_what_was_said_and_used(journal_place: JournalPlace) -> None:
+    path = await eight_runs(journal_place)
     run = found(path, player="player:8", text="torn").runs[0]
     assert (run.id, run.assistant, run.name) == ("run-2", "assistant:1", "assistant:1")
     assert (run.player, run.player_id, run.heard, run.said) == ("Ben Zoë", "player:8", QUOTED, "It is torn.")
@@ -182,25 +183,25 @@ async def test_a_run_is_summed_up_with_who_asked_and_what_was_said_and_used(tmp_
     assert (run.opened_at, run.closed_at) == (NOON, NOON)
 
 
-async def test_a_long_answer_is_cut_in_the_list_and_money_is_added_up(tmp_path: Path) -> None:
+async def test_a_long_answer_is_cut_in_the_list_and_money_is_added_up(journal_place: JournalPlace) -> None:
     speech = call("say", text="A" * 5000)
-    async with writing(tmp_path / "j") as journal:
+    async with writing(journal_place) as journal:
         await record(journal, [said(1)], [(answer(speech, usage=Usage(1, 1, cost=0.25)), [spoke(speech)])], ANSWERED)
-    [run] = found(tmp_path / "j").runs
+    [run] = found(journal_place).runs
     assert run.said.endswith("A… (4,500 characters left out)")
     assert run.used.money == 0.25
 
 
-async def test_what_cannot_be_searched_for_is_refused(tmp_path: Path) -> None:
-    path = await eight_runs(tmp_path)
+async def test_what_cannot_be_searched_for_is_refused(journal_place: JournalPlace) -> None:
+    path = await eight_runs(journal_place)
     with pytest.raises(InvalidInput, match="run-12"):
         found(path, before="x")
     with pytest.raises(InvalidInput, match="answered"):
         found(path, outcome="sad")
 
 
-async def test_players_are_found_with_each_assistant_that_heard_them(tmp_path: Path) -> None:
-    path = await eight_runs(tmp_path)
+async def test_players_are_found_with_each_assistant_that_heard_them(journal_place: JournalPlace) -> None:
+    path = await eight_runs(journal_place)
     with opened(path) as db:
         both = frozenset({("assistant:1", "player:8"), ("assistant:2", "player:8")})
         assert find_players(db, "player:8").pairs == find_players(db, "BEN").pairs == both

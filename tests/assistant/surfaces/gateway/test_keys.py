@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ from assistant.command_line import parser
 from assistant.errors import AssistantError
 from assistant.gateway.keys import KeyStore
 from assistant.journal import StoredUsage
+from assistant.journal.files import connect, create
+from assistant.journal.place import PostgresPlace
+from assistant.journal.schema import SCHEMA
 from assistant.service.usage_store import UsageStore
 from assistant.surfaces.gateway.keys import keys_options, run_keys
+from assistant.surfaces.journal.copying import copy_journal
 from resilience import Account, Allowance, Amount, Ledger
 from tests.assistant.journal.keeping import opened
 
@@ -112,3 +117,14 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert "mud-assistant gateway keys add laptop --money-per-day 1.50" in told
     assert "Exit status" in told
+
+
+async def test_show_reads_what_was_used_from_a_database(tmp_path: Path, postgres_url: str) -> None:
+    run(tmp_path, "add", "laptop")
+    create(tmp_path / "j", SCHEMA)
+    with closing(connect(tmp_path / "j")) as db:
+        db.execute("INSERT INTO usage VALUES (?, 'key:laptop', 2, 100, 0.5)", (int(NOON // 86_400),))
+    copy_journal(tmp_path / "j", PostgresPlace(postgres_url), NOON)
+    settings = (tmp_path / "assistant.toml").read_text().replace('file = "j"', f'url = "{postgres_url}"')
+    (tmp_path / "assistant.toml").write_text(settings)
+    assert "  used today: 2 calls, 100 tokens, 0.5000 money" in run(tmp_path, "show", "laptop")

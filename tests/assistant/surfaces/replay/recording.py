@@ -12,7 +12,11 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Event, Said
 from assistant.events.outcome import Answered, Outcome
-from assistant.journal import SqliteJournal, Store
+from assistant.journal import Store, StoredJournal
+from assistant.journal.place import JournalPlace
+from assistant.journal.postgres.sharing.process import JournalProcess
+from assistant.journal.postgres.store import PostgresStore
+from assistant.journal.store import JournalStore
 from llm import FinishReason, LLMResponse, Text, ToolCall, ToolResult, Usage
 from llm import assistant as said_by_model
 from llm.messages import Block
@@ -65,13 +69,25 @@ def looks() -> Step:
     return answer(call("look")), [came_to(call("look"), '{"room":"The Old Library"}')]
 
 
+def name_of(place: JournalPlace) -> Path | str:
+    """What an owner writes for the place."""
+    return place if isinstance(place, Path) else place.url
+
+
+def store_at(place: JournalPlace) -> JournalStore:
+    """A store that is not open yet. In PostgreSQL it is always the same process, which was started again."""
+    if isinstance(place, Path):
+        return Store(place, reactor, lambda: NOON)
+    return PostgresStore(place.url, reactor, lambda: NOON, JournalProcess("test"))
+
+
 @asynccontextmanager
-async def writing(path: Path, assistant: str = "Sage") -> AsyncIterator[SqliteJournal]:
+async def writing(place: JournalPlace, assistant: str = "Sage") -> AsyncIterator[StoredJournal]:
     """The started journal of an assistant, closed at the end."""
-    store = Store(path, reactor, lambda: NOON)
+    store = store_at(place)
     await store.open()
     try:
-        journal = SqliteJournal(store, assistant)
+        journal = StoredJournal(store, assistant)
         await journal.start()
         yield journal
     finally:
@@ -79,7 +95,7 @@ async def writing(path: Path, assistant: str = "Sage") -> AsyncIterator[SqliteJo
 
 
 async def record(
-    journal: SqliteJournal, heard: Sequence[Event], steps: Sequence[Step] = (), outcome: Outcome | None = None
+    journal: StoredJournal, heard: Sequence[Event], steps: Sequence[Step] = (), outcome: Outcome | None = None
 ) -> str:
     """Write one run; without an outcome it stays open."""
     for event in heard:
@@ -100,7 +116,7 @@ async def record(
     return run
 
 
-async def one_run(path: Path, *steps: Step, outcome: Outcome | None = ANSWERED) -> None:
+async def one_run(place: JournalPlace, *steps: Step, outcome: Outcome | None = ANSWERED) -> None:
     """A journal that holds one run."""
-    async with writing(path) as journal:
+    async with writing(place) as journal:
         await record(journal, [said(1)], steps, outcome)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
+from assistant.journal.place import JournalPlace
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm.testing import Call, EndEarly, Hang, Reply, Step
 from tests.assistant.living import living, reactor
-from tests.assistant.surfaces.replay.recording import ANNA, NOON, said, writing
+from tests.assistant.surfaces.replay.recording import ANNA, NOON, name_of, said, writing
 
 FIRST, REST = "The well lies north of the mill, Ann.", "Past the old oak. Mind the wolves!"
 WHOLE = f"{FIRST} {REST}"
@@ -31,7 +32,7 @@ DAY: list[Step] = [
 LINES = ("Hello!", "Where is the well?", "The well?", "Say it.", "Look!", "Go on.", "And on.")
 
 
-async def lived(file: Path, day: list[Step], lines: tuple[str, ...]) -> list[str]:
+async def lived(file: JournalPlace, day: list[Step], lines: tuple[str, ...]) -> list[str]:
     """What was heard of the runs that answer these lines, which are written to the file."""
     async with (
         writing(file, "assistant:1") as journal,
@@ -44,43 +45,51 @@ async def lived(file: Path, day: list[Step], lines: tuple[str, ...]) -> list[str
         return life.witness.heard
 
 
-async def test_they_come_out_as_they_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    heard = await lived(tmp_path / "j", DAY, LINES)
+async def test_they_come_out_as_they_did(
+    journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard = await lived(journal_place, DAY, LINES)
     assert heard.count(f"Sage: {FIRST}") == 6
     (tmp_path / "s.toml").write_text("")
-    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert capsys.readouterr().out.endswith("7 runs run again: all as they were.\n")
 
 
-async def test_a_difference_is_told_of_the_whole_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    await lived(tmp_path / "j", [SAYS], LINES[:1])
+async def test_a_difference_is_told_of_the_whole_call(
+    journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await lived(journal_place, [SAYS], LINES[:1])
     (tmp_path / "s.toml").write_text('[assistant]\ntools = ["say"]\n')
-    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 1
+    assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 1
     out = capsys.readouterr().out
     assert "differs: step 2, emote: was done then, and would be refused now" in out
 
 
-async def test_the_transcript_tells_what_was_said_when(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    await lived(tmp_path / "j", [SAYS], LINES[:1])
-    replay(ReplayOptions(tmp_path / "j"), lambda: NOON)
+async def test_the_transcript_tells_what_was_said_when(
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await lived(journal_place, [SAYS], LINES[:1])
+    replay(ReplayOptions(name_of(journal_place)), lambda: NOON)
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     at = lines.index("step 1: the beginning of an answer, before the rest of it came")
     assert lines[at + 1].startswith(f'say {{"text": "{FIRST}"}} -> done')
     assert lines[at + 2].startswith("step 2: local/sage, tool_calls, ")
     assert lines[at + 3].startswith(f'say {{"text": "{REST}"}} -> done')
     assert lines[at + 4].startswith('emote {"text": "nods."} -> done')
-    replay(ReplayOptions(tmp_path / "j", json=True), lambda: NOON)
+    replay(ReplayOptions(name_of(journal_place), json=True), lambda: NOON)
     [run] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [step["is_beginning"] for step in run["steps"]] == [True, False]
 
 
-async def test_a_run_that_is_open_after_its_beginning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_run_that_is_open_after_its_beginning(
+    journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     hanging = living([Hang("mid", 11, SAYS)], provider="local")
-    async with writing(tmp_path / "j", "assistant:1") as journal, hanging as life:
+    async with writing(journal_place, "assistant:1") as journal, hanging as life:
         life.assistant.context = changed(life.assistant.context, journal=journal)
         await life.ann.say("Sage, the well?")
         while not life.witness.heard:
             await deferLater(reactor, 0.005)
     (tmp_path / "s.toml").write_text("")
-    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert "With the recorded answers it now ends: answered with say" in capsys.readouterr().out

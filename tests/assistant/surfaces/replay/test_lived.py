@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from assistant.journal.place import JournalPlace
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm.messages import JSON
 from llm.testing import Call, HttpError, Reply, Step
 from tests.assistant.living import living
-from tests.assistant.surfaces.replay.recording import NOON, said, writing
+from tests.assistant.surfaces.replay.recording import NOON, name_of, said, writing
 
 
 def calls(*given: tuple[str, Mapping[str, JSON]]) -> Reply:
@@ -37,30 +38,32 @@ DAY: list[Step] = [
 
 
 async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(tmp_path / "j", "assistant:1") as journal, living(DAY, {"max_steps": 4}) as life:
+    async with writing(journal_place, "assistant:1") as journal, living(DAY, {"max_steps": 4}) as life:
         life.assistant.context = changed(life.assistant.context, journal=journal)
         for number, line in enumerate(("What is here?", "Go away!", "Whisper!", "Tea?", "More?")):
             await life.assistant.hear(said(number, line))
             await life.assistant.settled()
     (tmp_path / "s.toml").write_text("[assistant]\nmax_steps = 4\n")
-    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert capsys.readouterr().out.endswith("5 runs run again: all as they were.\n")
-    replay(ReplayOptions(tmp_path / "j"), lambda: NOON)
+    replay(ReplayOptions(name_of(journal_place)), lambda: NOON)
     transcript = capsys.readouterr().out
     for part in ("-> failed in", "not done: ", "-> answered with say", "-> failed: "):
         assert part in transcript
 
 
-async def test_words_that_came_too_late_do_so_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async with writing(tmp_path / "j", "assistant:1") as journal, living([DAY[2]]) as life:
+async def test_words_that_came_too_late_do_so_again(
+    journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with writing(journal_place, "assistant:1") as journal, living([DAY[2]]) as life:
         life.assistant.context = changed(life.assistant.context, journal=journal)
         life.world.remove(life.ann)
         await life.assistant.hear(said(0, "What is here?"))
         await life.assistant.settled()
     (tmp_path / "s.toml").write_text("")
-    assert replay(ReplayOptions(tmp_path / "j", offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
+    assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
     assert capsys.readouterr().out.endswith("1 run run again: all as they were.\n")
-    replay(ReplayOptions(tmp_path / "j"), lambda: NOON)
+    replay(ReplayOptions(name_of(journal_place)), lambda: NOON)
     assert "-> unheard in" in capsys.readouterr().out

@@ -17,6 +17,7 @@ from assistant.config.schema import Config
 from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.journal import Accepted
+from assistant.journal.place import JournalPlace
 from assistant.journal.records import RESPONSE
 from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep
 from assistant.surfaces.replay.again import Replayer
@@ -35,6 +36,7 @@ from tests.assistant.surfaces.replay.recording import (
     call,
     came_to,
     looks,
+    name_of,
     one_run,
     record,
     said,
@@ -254,14 +256,14 @@ def test_runs_of_one_assistant_see_what_the_earlier_ones_left() -> None:
 
 
 async def test_the_command_says_what_differs_and_its_exit_status_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(tmp_path / "j") as journal:
+    async with writing(journal_place) as journal:
         await record(journal, [said(1)], [looks(), says("Books.")], ANSWERED)
         await record(journal, [said(2)], [says("Yes.")], ANSWERED)
     settings = tmp_path / "assistant.toml"
     settings.write_text("")
-    wanted = ReplayOptions(tmp_path / "j", offline=True, config=settings)
+    wanted = ReplayOptions(name_of(journal_place), offline=True, config=settings)
     assert replay(wanted, lambda: NOON) == 0
     assert capsys.readouterr().out.splitlines() == [
         "run-1  Sage  as it was, 2 steps",

@@ -10,7 +10,8 @@ import pytest
 from assistant.config.schema import JournalConfig
 from assistant.events.events import Arrived, Noticed
 from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
-from assistant.journal import SqliteJournal
+from assistant.journal import StoredJournal
+from assistant.journal.place import JournalPlace
 from assistant.runtime.storage import JournalFile
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm import Usage
@@ -26,6 +27,7 @@ from tests.assistant.surfaces.replay.recording import (
     call,
     came_to,
     looks,
+    name_of,
     one_run,
     reactor,
     record,
@@ -39,12 +41,12 @@ from tools import Category, Principal, Status
 HOSTILE = "\x7f\x1b[2J\x1b]0;owned\x07Hi\nrun-99  forged\r\u202e\x9b31m|r{red$you"
 
 
-def told(capsys: pytest.CaptureFixture[str], file: Path, status: int = 0, **wanted: object) -> str:
-    assert replay(ReplayOptions(file, **wanted), lambda: NOON) == status  # type: ignore[arg-type]  # each test names its own
+def told(capsys: pytest.CaptureFixture[str], file: JournalPlace, status: int = 0, **wanted: object) -> str:
+    assert replay(ReplayOptions(name_of(file), **wanted), lambda: NOON) == status  # type: ignore[arg-type]  # each test names its own
     return capsys.readouterr().out
 
 
-async def every_kind(journal: SqliteJournal) -> None:
+async def every_kind(journal: StoredJournal) -> None:
     """Runs that answered, were refused, failed, are unknown, and go on."""
     ask, move = call("look"), call("move", direction="north")
     broken = call("say", "cut off in the middle")
@@ -60,11 +62,11 @@ async def every_kind(journal: SqliteJournal) -> None:
 
 
 async def test_a_run_tells_when_whose_what_was_heard_and_what_came_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(tmp_path / "j") as journal:
+    async with writing(journal_place) as journal:
         await every_kind(journal)
-    assert told(capsys, tmp_path / "j", run=["run-1"]).splitlines() == [
+    assert told(capsys, journal_place, run=["run-1"]).splitlines() == [
         "run-1  2027-01-15 08:00:00 UTC  Sage",
         '  heard: Anna says to you: "Sage, hello?"',
         "  step 1: ollama/qwen3:4b, tool_calls, 100 tokens in, 5 out",
@@ -76,11 +78,11 @@ async def test_a_run_tells_when_whose_what_was_heard_and_what_came_of_it(
 
 
 async def test_refused_failed_unknown_and_unfinished_calls_are_told_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(tmp_path / "j") as journal:
+    async with writing(journal_place) as journal:
         await every_kind(journal)
-    text = told(capsys, tmp_path / "j")
+    text = told(capsys, journal_place)
     move = '    move {"direction": "north"} -> '
     for line in (
         f"{move}failed in 0.25 s: There is no exit north.",
@@ -96,22 +98,24 @@ async def test_refused_failed_unknown_and_unfinished_calls_are_told_apart(
         assert line in text.splitlines()
 
 
-async def test_a_run_that_only_overheard_has_no_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async with writing(tmp_path / "j") as journal:
+async def test_a_run_that_only_overheard_has_no_steps(
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with writing(journal_place) as journal:
         await record(journal, [Arrived(id="a", at=1.0, who=ANNA, origin="north")], [], NothingToDo())
-    assert told(capsys, tmp_path / "j").splitlines()[1:] == [
+    assert told(capsys, journal_place).splitlines()[1:] == [
         "  heard: Anna arrives from north.",
         "  -> nothing to do; tokens not reported, 0.0 s",
     ]
 
 
 async def test_the_last_runs_are_shown_and_the_others_are_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(tmp_path / "j") as journal:
+    async with writing(journal_place) as journal:
         for number in range(25):
             await record(journal, [said(number)], [], NothingToDo())
-    few, some, every = (told(capsys, tmp_path / "j", **how) for how in ({"last": 2}, {}, {"all": True}))
+    few, some, every = (told(capsys, journal_place, **how) for how in ({"last": 2}, {}, {"all": True}))
     assert [line.split()[0] for line in few.splitlines() if line.startswith("run-")] == ["run-24", "run-25"]
     assert few.startswith("(23 earlier runs are not shown; --all shows every run)\n")
     assert some.count("run-") == 20
@@ -119,21 +123,23 @@ async def test_the_last_runs_are_shown_and_the_others_are_counted(
     assert "earlier" not in every
 
 
-async def test_runs_are_chosen_by_assistant_and_by_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_runs_are_chosen_by_assistant_and_by_id(
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("Sage", "Rook"):
-        async with writing(tmp_path / "j", name) as journal:
+        async with writing(journal_place, name) as journal:
             await record(journal, [said(1, f"Hello {name}")], [], NothingToDo())
-    assert "Hello Rook" not in told(capsys, tmp_path / "j", assistant="Sage")
-    assert told(capsys, tmp_path / "j", run=["run-2", "run-1", "run-2"]).count("  heard: ") == 2
-    told(capsys, tmp_path / "j", 2, assistant="Sage", run=["run-2"])
+    assert "Hello Rook" not in told(capsys, journal_place, assistant="Sage")
+    assert told(capsys, journal_place, run=["run-2", "run-1", "run-2"]).count("  heard: ") == 2
+    told(capsys, journal_place, 2, assistant="Sage", run=["run-2"])
 
 
 @pytest.mark.parametrize("run", ["run-3", "run-99999999999999999999", "run-", "run-٣", "x", "run--1", HOSTILE])
 async def test_a_run_that_is_not_there_is_one_sentence(
-    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: str, journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await one_run(tmp_path / "j", says("Yes."))
-    assert replay(ReplayOptions(tmp_path / "j", run=[run]), lambda: NOON) == 2
+    await one_run(journal_place, says("Yes."))
+    assert replay(ReplayOptions(name_of(journal_place), run=[run]), lambda: NOON) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("mud-assistant: there is no run '")
@@ -149,10 +155,12 @@ async def test_an_assistant_that_is_not_there_is_told_with_those_there_are(
     assert capsys.readouterr().err.endswith("there is no assistant 'Rook' in " + f"{tmp_path / 'j'}, but: Sage.\n")
 
 
-async def test_json_is_everything_there_is_uncut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async with writing(tmp_path / "j") as journal:
+async def test_json_is_everything_there_is_uncut(
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with writing(journal_place) as journal:
         await every_kind(journal)
-    first, second, third, fourth = (json.loads(line) for line in told(capsys, tmp_path / "j", json=True).splitlines())
+    first, second, third, fourth = (json.loads(line) for line in told(capsys, journal_place, json=True).splitlines())
     assert (first["run"], first["assistant"], first["opened_at"], first["closed_at"]) == ("run-1", "Sage", NOON, NOON)
     assert first["heard"][0]["line"] == 'Anna says to you: "Sage, hello?"'
     assert first["outcome"] == {"kind": "answered", "acts": ["say"]}
@@ -165,32 +173,32 @@ async def test_json_is_everything_there_is_uncut(tmp_path: Path, capsys: pytest.
 
 
 async def test_parked_events_and_unknown_calls_are_told_on_their_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(tmp_path / "j") as journal:
+    async with writing(journal_place) as journal:
         await every_kind(journal)
         for _ in range(3):
             await record(journal, [said(9, "The one that kills")], [], Failed("internal error (KeyError)", bug=True))
-    parked = told(capsys, tmp_path / "j", parked=True)
+    parked = told(capsys, journal_place, parked=True)
     assert parked.startswith('event-9  Sage\n  heard: Anna says to you: "The one that kills"\n  parked: 3 runs over it')
-    assert json.loads(told(capsys, tmp_path / "j", parked=True, json=True))["crashes"] == 3
-    unknown = told(capsys, tmp_path / "j", unknown=True)
+    assert json.loads(told(capsys, journal_place, parked=True, json=True))["crashes"] == 3
+    unknown = told(capsys, journal_place, unknown=True)
     assert unknown.startswith("run-2 step 2  2027-01-15 08:00:00 UTC  Sage\n  move {")
     assert unknown.count("run-") == 1
-    assert json.loads(told(capsys, tmp_path / "j", unknown=True, json=True))["arguments"] == {"direction": "north"}
+    assert json.loads(told(capsys, journal_place, unknown=True, json=True))["arguments"] == {"direction": "north"}
 
 
-async def test_nothing_there_is_said_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async with writing(tmp_path / "j"):
+async def test_nothing_there_is_said_as_such(journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]) -> None:
+    async with writing(journal_place):
         pass
-    assert told(capsys, tmp_path / "j") == "There is no run in this journal.\n"
-    assert told(capsys, tmp_path / "j", parked=True) == "No event is parked.\n"
-    assert told(capsys, tmp_path / "j", unknown=True) == "There is no call whose outcome is unknown.\n"
-    assert told(capsys, tmp_path / "j", offline=True) == "There is no run in this journal.\n"
-    assert told(capsys, tmp_path / "j", json=True) == ""
+    assert told(capsys, journal_place) == "There is no run in this journal.\n"
+    assert told(capsys, journal_place, parked=True) == "No event is parked.\n"
+    assert told(capsys, journal_place, unknown=True) == "There is no call whose outcome is unknown.\n"
+    assert told(capsys, journal_place, offline=True) == "There is no run in this journal.\n"
+    assert told(capsys, journal_place, json=True) == ""
 
 
-async def hostile(file: Path) -> None:
+async def hostile(file: JournalPlace) -> None:
     """A journal in which everything that a stranger can write is an attack."""
     nasty = call("whisper", target=HOSTILE, text=HOSTILE)
     weird = call(HOSTILE)
@@ -208,10 +216,10 @@ async def hostile(file: Path) -> None:
 @pytest.mark.parametrize("how", [{}, {"parked": True}, {"unknown": True}, {"offline": True}])
 @pytest.mark.parametrize("as_json", [False, True])
 async def test_nothing_a_stranger_wrote_steers_the_terminal_or_forges_a_line(
-    how: dict[str, object], as_json: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    how: dict[str, object], as_json: bool, journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await hostile(tmp_path / "j")
-    replay(ReplayOptions(tmp_path / "j", json=as_json, **how), lambda: NOON)  # type: ignore[arg-type]
+    await hostile(journal_place)
+    replay(ReplayOptions(name_of(journal_place), json=as_json, **how), lambda: NOON)  # type: ignore[arg-type]
     printed = capsys.readouterr()
     assert printed.out
     for text in (printed.out, printed.err):
@@ -249,10 +257,12 @@ async def test_an_event_that_damage_took_is_told_where_it_is_parked(
     )
 
 
-async def test_a_step_that_spoke_twice_shows_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_step_that_spoke_twice_shows_both(
+    journal_place: JournalPlace, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = call("say", text="Eins"), call("emote", text="lächelt")
-    await one_run(tmp_path / "j", (answer(first, second), [spoke(first), spoke(second)]))
-    assert 'emote {"text": "lächelt"} -> done' in told(capsys, tmp_path / "j")
+    await one_run(journal_place, (answer(first, second), [spoke(first), spoke(second)]))
+    assert 'emote {"text": "lächelt"} -> done' in told(capsys, journal_place)
 
 
 async def test_the_keys_of_the_settings_are_not_shown(
@@ -289,7 +299,7 @@ async def test_a_character_is_called_by_its_name(tmp_path: Path, capsys: pytest.
     for whose, name in (("assistant:12", "Old Mara"), ("assistant:13", "Ben")):
         await storing.storage_of(whose, 10, name)
     storage = await storing.storage_of("assistant:13", 10, "Benno")
-    assert isinstance(storage.journal, SqliteJournal)
+    assert isinstance(storage.journal, StoredJournal)
     await record(storage.journal, [said(1)], [says("Yes.")], Answered(("say",)))
     await storing.close()
     printed = told(capsys, path)
