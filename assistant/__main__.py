@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +21,14 @@ from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
 from assistant.errors import AssistantError, complaint
 from assistant.keys.redaction import Secrets
+from assistant.preparing import prepare, settings_folder
 from assistant.running import begin_logging, explain, run_reactor
 from assistant.starting import loading, shadowed
 from assistant.surfaces.doctor import DoctorScreen
 from assistant.surfaces.serve.arguments import ANY_PORT
 
 if TYPE_CHECKING:
-    from assistant.config.schema import Config
-    from assistant.surfaces.serve.file import SettingsFile
-    from assistant.worlds.embedded.hamlet import Place
+    pass
 
 #: Exit status of a doctor or a setup that the owner left with Ctrl-C, as shells count it.
 _INTERRUPTED = 130
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdin is None:
             raise AssistantError("there is no standard input to read lines from")  # noqa: TRY301  (told as the others)
         with loading():
-            config, place, file = _prepare(options, secrets)
+            config, place, file = prepare(options, secrets)
     except AssistantError as error:
         return _refuse(error)
     if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from assistant.surfaces.trial.run import run_trial
 
     wall = time.time  # noqa: TID251  (the composition root)
-    rank, folder = RANKS.index(options.rank), _folder(options)
+    rank, folder = RANKS.index(options.rank), settings_folder(options)
     trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank, place)
     if options.page is None:
         return run_reactor(reactor, run_trial(reactor, trial, os.environ), secrets)
@@ -75,7 +76,7 @@ def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run an assistant without a terminal, or show a journal, until Ctrl-C; return the exit status."""
     try:
         with loading():
-            config, place, file = _prepare(options, secrets)
+            config, place, file = prepare(options, secrets)
             from assistant.surfaces.serve.run import ServeOptions, run_serve, with_port
             from assistant.surfaces.trial.converse import TrialOptions
     except AssistantError as error:
@@ -84,9 +85,50 @@ def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
 
     wall = time.time  # noqa: TID251  (the composition root)
     key = options.key or ""
-    trial = TrialOptions(config, wall, folder=_folder(options), secrets=secrets, entered_key=key, place=place)
+    trial = TrialOptions(config, wall, folder=settings_folder(options), secrets=secrets, entered_key=key, place=place)
     wanted = ServeOptions(with_port(trial, options.page), file, options.read_only)
     return run_reactor(reactor, run_serve(reactor, wanted, os.environ), secrets)
+
+
+def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Run the assistants of a worker until Ctrl-C or SIGTERM; return the exit status."""
+    options.journal = options.name = None
+    try:
+        with loading():
+            config, place, file = prepare(options, secrets)
+            from assistant.surfaces.serve.run import with_port
+            from assistant.surfaces.trial.converse import TrialOptions
+            from assistant.surfaces.worker.run import WorkerOptions, run_worker
+    except AssistantError as error:
+        return _refuse(error)
+    from twisted.internet import reactor  # noqa: TID251  (the composition root)
+
+    wall, key = time.time, options.key or ""  # noqa: TID251  (the composition root)
+    trial = TrialOptions(config, wall, folder=settings_folder(options), secrets=secrets, entered_key=key, place=place)
+    process = options.process or f"{platform.node() or 'a machine'}:{os.getpid()}"
+    trial = with_port(trial, options.page)
+    wanted = WorkerOptions(trial, file, process, options.assistants or (), must_have_page=options.page is not None)
+    return run_reactor(reactor, run_worker(reactor, wanted, os.environ), secrets)
+
+
+def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Say something to an assistant of a worker, and return the exit status. Makes no reactor: none is needed."""
+    if in_the_way := shadowed():
+        return _refuse(AssistantError(in_the_way))
+    with loading():
+        from assistant.surfaces.game.processes import Patience  # after the check
+        from assistant.surfaces.worker.tell import TellOptions, TellScreen, run_tell
+
+    begin_logging(None, secrets)
+    wanted = TellOptions(**{name: value for name, value in vars(options).items() if name != "command"})
+    patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
+    screen = TellScreen(partial(print, flush=True), partial(print, file=sys.stderr, flush=True))
+    try:
+        return run_tell(wanted, os.environ, secrets, patience, screen)
+    except AssistantError as error:
+        return _refuse(error)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -97,13 +139,14 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
         from assistant.surfaces.gateway.keys import keys_options, run_keys  # after the check
 
         try:
-            return run_keys(keys_options(options), print, time.time())  # noqa: TID251  (the composition root)
+            now = time.time()  # noqa: TID251  (the composition root)
+            return run_keys(keys_options(options), print, now, os.environ)
         except AssistantError as error:
             return _refuse(error)
     options.journal = options.place = options.name = None
     try:
         with loading():
-            config, place, _ = _prepare(options, secrets)
+            config, place, _ = prepare(options, secrets)
             from assistant.surfaces.gateway.run import run_gateway, with_gateway_port
             from assistant.surfaces.trial.converse import TrialOptions
     except AssistantError as error:
@@ -111,14 +154,9 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
     wall, key = time.time, options.key or ""  # noqa: TID251  (the composition root)
-    trial = TrialOptions(config, wall, folder=_folder(options), secrets=secrets, entered_key=key, place=place)
+    trial = TrialOptions(config, wall, folder=settings_folder(options), secrets=secrets, entered_key=key, place=place)
     work = run_gateway(reactor, with_gateway_port(trial, options.port), os.environ)
     return run_reactor(reactor, work, secrets)
-
-
-def _folder(options: argparse.Namespace) -> Path:
-    """Return the folder of the settings."""
-    return options.config.absolute().parent if options.config else Path.cwd()
 
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -218,43 +256,28 @@ def _character(options: argparse.Namespace, _: Secrets) -> int:
         return _INTERRUPTED
 
 
+def _journal(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Copy a journal, and return the exit status. Needs no reactor."""
+    if in_the_way := shadowed():
+        return _refuse(AssistantError(in_the_way))
+    with loading():
+        from assistant.surfaces.journal.command import JournalOptions, run_journal  # after the check
+
+    begin_logging(None, secrets)
+    wanted = JournalOptions(**{name: value for name, value in vars(options).items() if name != "command"})
+    now = time.time()  # noqa: TID251  (the composition root)
+    try:
+        return run_journal(wanted, os.environ, secrets, now, tell=print, note=partial(print, file=sys.stderr))
+    except AssistantError as error:
+        return _refuse(error)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
 def _refuse(error: AssistantError) -> int:
     """Say why the command cannot start; return its exit status."""
     print(complaint(error), file=sys.stderr)
     return 2
-
-
-def _prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place, SettingsFile]:
-    """Begin the log; return the settings, overridden by the options, the place, and the file with what overrides it.
-
-    Raises AssistantError.
-    """
-    if in_the_way := shadowed():
-        raise AssistantError(in_the_way)
-    from assistant.config.playing import play
-    from assistant.config.settings import DEFAULT_FILE, log_renamed, read_settings
-    from assistant.keys.reference import anchor  # after the check
-    from assistant.surfaces.serve.file import SettingsFile
-    from assistant.worlds.embedded.hamlet import HAMLET
-    from assistant.worlds.embedded.place_file import WrittenPlace, read_place
-
-    if options.key:
-        options.key = anchor(options.key, Path.cwd())
-    model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
-    journal = {"file": str(options.journal.absolute())} if options.journal else {}
-    try:
-        written = read_place(options.place) if options.place else WrittenPlace(HAMLET)
-        character = {**written.character, **({"name": options.name} if options.name else {})}
-        overrides = {"model": model, "assistant": character, "journal": journal}
-        renamed: list[str] = []
-        config = read_settings(options.config, overrides, renamed.append)
-        begin_logging(options.log, secrets)
-        for sentence in renamed:  # the log begins only once the settings are known to be valid
-            log_renamed(sentence)
-        config = play(config, _folder(options), name_too=True)
-    except OSError as error:
-        raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
-    return config, written.place, SettingsFile(options.config or DEFAULT_FILE, overrides)
 
 
 #: The commands that need neither a conversation nor settings overridden by options.
@@ -264,7 +287,10 @@ _ALONE = {
     "setup": _setup,
     "game": _game,
     "character": _character,
+    "journal": _journal,
     "serve": _serve,
+    "worker": _worker,
+    "tell": _tell,
     "gateway": _gateway,
 }
 

@@ -14,8 +14,11 @@ from assistant.starting import shadowed
 from assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
 from assistant.surfaces.gateway.key_arguments import add_keys
+from assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
 from assistant.surfaces.replay import LAST_RUNS
 from assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve, page_port
+from assistant.surfaces.setup.arguments import SETUP_EXAMPLES, add_setup
+from assistant.surfaces.worker.arguments import TELL_EXAMPLES, WORKER_EXAMPLES, add_tell, add_worker
 
 if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
@@ -49,6 +52,8 @@ _REPLAY_EXAMPLES = """  mud-assistant replay journal.sqlite
       the events that are not tried any more, and why
   mud-assistant replay journal.sqlite --unknown
       the calls of which nobody knows whether they happened
+  mud-assistant replay postgresql://mud@db.example/mud --password env:MUD_PASSWORD
+      a journal in PostgreSQL, also while games write it
   mud-assistant replay journal.sqlite --all --json | jq 'select(.outcome.kind == "failed")'
   mud-assistant replay journal.sqlite --offline --config assistant.toml
       run them again with the recorded answers and the settings of now, without a network:
@@ -61,13 +66,6 @@ _DOCTOR_EXAMPLES = """  mud-assistant doctor
   mud-assistant doctor --web --page https://docs.python.org/3/
       let the readers read this page instead of example.com
   mud-assistant doctor --json | jq 'select(.state == "wrong")'"""
-
-_SETUP_EXAMPLES = """  mud-assistant setup
-      asks for the model, the web and the journal, writes assistant.toml and tests it
-  mud-assistant setup --config games/hamlet.toml
-      keys are kept beside it, in games/keys/
-  printf '%s\\n' local http://127.0.0.1:8080/v1 no qwen3 no hamlet.journal no yes | mud-assistant setup
-      one answer a line; an empty line takes what is proposed"""
 
 _GAME_EXAMPLES = """  mud-assistant game
       a game in mud-assistant-game, with Sage in the first room; says where it is; Ctrl-C stops it
@@ -88,11 +86,14 @@ examples:
 {_TRIAL_EXAMPLES}
 {_REPLAY_EXAMPLES}
 {_DOCTOR_EXAMPLES}
-{_SETUP_EXAMPLES}
+{SETUP_EXAMPLES}
 {_GAME_EXAMPLES}
 {SERVE_EXAMPLES}
+{WORKER_EXAMPLES}
+{TELL_EXAMPLES}
 {GATEWAY_EXAMPLES}
 {CHARACTER_EXAMPLES}
+{JOURNAL_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
 
@@ -130,11 +131,14 @@ def parser() -> argparse.ArgumentParser:
     _add_trial(commands)
     _add_replay(commands)
     _add_doctor(commands)
-    _add_setup(commands)
+    add_setup(commands)
     _add_game(commands)
     _add_model(add_serve(commands))
+    _add_model(add_worker(commands, page_port))
+    add_tell(commands)
     _add_model(add_gateway(commands, add_keys, page_port))
     add_character(commands)
+    add_journal(commands)
     return whole
 
 
@@ -180,7 +184,7 @@ def _add_replay(commands: Commands) -> None:
         "Exit status: 0, 1 when --offline finds a difference, 2 when the file cannot be read or is damaged.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    replay.add_argument("file", type=Path, metavar="FILE", help="the journal")
+    replay.add_argument("file", type=journal_name, metavar="FILE", help="the journal: a file, or postgresql://...")
     replay.add_argument("--assistant", metavar="NAME", help="only this assistant's")
     which = replay.add_mutually_exclusive_group()
     which.add_argument("--run", action="append", metavar="RUN", help="only this run, such as run-12; may be repeated")
@@ -199,6 +203,13 @@ def _add_replay(commands: Commands) -> None:
         help="settings for --offline, and whose keys are not shown (default: assistant.toml, if there)",
     )
     replay.add_argument("--json", action="store_true", help="print one JSON object per run, event or call")
+    replay.add_argument(
+        "--password",
+        metavar="REFERENCE",
+        default="",
+        help="where the password of postgresql://... is: env:NAME, file:PATH or keyring:NAME (default: as in the "
+        "settings, for the same address; else PGPASSFILE or ~/.pgpass)",
+    )
 
 
 def _add_doctor(commands: Commands) -> None:
@@ -214,23 +225,6 @@ def _add_doctor(commands: Commands) -> None:
     doctor.add_argument("--web", action="store_true", help="ask each provider of searches and pages, too")
     doctor.add_argument("--page", metavar="URL", help="the page to read with --web (default: https://example.com/)")
     doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
-
-
-def _add_setup(commands: Commands) -> None:
-    setup = commands.add_parser(
-        "setup",
-        help="ask for what an assistant needs, write assistant.toml and test it",
-        description="Asks which model thinks, whether the web is used, and where things are remembered; writes the "
-        "settings and tests them. What is in the file already is proposed, and what it is not asked for stays as it "
-        "is. Keys are asked for without showing them, and kept outside the settings: in a file closed to others, in "
-        "the environment or in the keyring.",
-        epilog=f"examples:\n{_SETUP_EXAMPLES}\n\n"
-        "Exit status: 0 when the settings are written and all is well, 1 when they are written and the doctor found\n"
-        "something wrong, 2 when they are not written, 130 after Ctrl-C: before the last answer nothing is written.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    setup.add_argument("--config", type=Path, metavar="FILE", help="the settings to write (default: assistant.toml)")
-    setup.add_argument("--page", metavar="URL", help="the page to try the readers on (default: https://example.com/)")
 
 
 def _add_game(commands: Commands) -> None:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from assistant.config.schema import JournalConfig
 from assistant.journal import (
-    Accepted,
     Journal,
     JournalError,
-    MemoryJournal,
     Opened,
     Pruned,
-    SqliteJournal,
     Store,
     StoredBindings,
+    StoredJournal,
     StoredMutes,
     StoredStream,
     StoredUsage,
@@ -29,17 +28,21 @@ from assistant.journal import (
     next_prune_after,
 )
 from assistant.journal.files import beside
+from assistant.journal.place import JournalPlace
+from assistant.journal.store import JournalStore
 from assistant.journal.tables.inbox import count_pending
 from assistant.journal.tables.removal import erase
-from assistant.keys.binding import KeyBinding
-from assistant.memory.recall.index import RecallIndex, RecallIndexError
+from assistant.keys.reference import KeySources
+from assistant.memory.recall.index import RecallIndexError
+from assistant.memory.recall.protocol import MemoryIndex
 from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import ENDING, IndexWorker, RecallFile, RecallInMemory
-from assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
+from assistant.memory.recall_file import ENDING, RecallFile, RecallThread
+from assistant.memory.remembered import IndexedMemories
 from assistant.memory.remembering import Remember, remembering
-from assistant.memory.rights import MemoryMutes, Mutes
+from assistant.memory.rights import Mutes
 from assistant.memory.sleep.stored import StoredSleep
 from resilience import Launcher
+from resilience.budget.shared import SharedLedger
 from tools import Memories
 
 _log = Logger()
@@ -59,136 +62,71 @@ class Storage:
     life: int = 0
 
 
-def in_memory(
-    now: Callable[[], float],
-    inbox_limit: int,
-    remember: Remember | None = None,
-    kept: RowsInMemory | None = None,
-    index: IndexWorker | None = None,
-) -> Storage:
-    """Return storage that is lost when the process ends. `now` gives clock seconds.
+class Notices(Protocol):
+    """The way to other processes that share the journal. A notice is a hint: it may be lost."""
 
-    `remember` says what of an event is remembered. `kept` are the assistant's memories, with their `index`; None makes
-    new ones.
-    """
-    kept = kept or RowsInMemory("assistant")
-    rule = remember or remembering(())
+    #: Called with the words of each notice that is not the journal's own.
+    on_notice: Callable[[str], None]
 
-    def note(accepted: Accepted) -> None:
-        if (memory := rule(accepted)) is not None:
-            kept.keep(memory)
-
-    memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
-    return Storage(MemoryJournal(inbox_limit, note), memories, MemoryMutes(now), StoredSleep(kept))
+    def tell(self, words: str) -> None:
+        """Tell other processes these words, under 8,000 bytes. This process is told as well."""
+        ...
 
 
-class NothingStored:
-    """The stored keys and spending of a process without a journal: there are none, and none are kept."""
+class KeptJournal:
+    """One journal for all assistants of a process, in a store that outlives it, with its index of memories."""
 
-    async def load(self) -> frozenset[KeyBinding]:
-        """Return no bindings."""
-        return frozenset()
+    #: The sums of all processes, None where each counts for itself.
+    shared_ledger: SharedLedger | None = None
+    #: The way to other processes, None where none shares it.
+    notices: Notices | None = None
 
-    async def remember(self, bindings: Collection[KeyBinding]) -> None:
-        """Keep nothing."""
-
-    async def load_usage(self) -> None:
-        """Return None: no day is kept."""
-
-    async def save_usage(self, exported: Mapping[str, Any]) -> None:
-        """Keep nothing."""
-
-    async def days(self, since: int) -> tuple[tuple[int, str, int, int, float], ...]:
-        """Return no days."""
-        return ()
-
-
-class MemoryFile:
-    """The storage of all assistants of a process without a journal, with the interface of `JournalFile`."""
-
-    def __init__(self, now: Callable[[], float], language: str = ENGLISH) -> None:
-        """Take `now`, which gives clock seconds."""
-        self.bindings = self.usage = NothingStored()
-        self.recall = RecallInMemory(language)
-        self._tables = tables_in_memory()
-        self._journals: dict[str, Journal] = {}
-        self._now = now
-
-    async def open(self) -> None:
-        """Return None: there is no file."""
-
-    async def storage_of(
-        self, assistant: str, inbox_limit: int, name: str = "", remember: Remember | None = None
-    ) -> Storage:
-        """Return new storage for this assistant."""
-        kept = RowsInMemory(assistant, self._tables)
-        storage = in_memory(self._now, inbox_limit, remember, kept, self.recall)
-        self._journals[assistant] = storage.journal
-        return storage
-
-    def release(self, assistant: str) -> None:
-        """Forget the assistant: its memory goes with it."""
-        self._journals.pop(assistant, None)
-
-    async def count_pending(self) -> dict[str, int]:
-        """Return how many events wait in the inbox of each assistant."""
-        return {assistant: len(await journal.pending()) for assistant, journal in self._journals.items()}
-
-    def watch_commits(self, on_commit: Callable[[float], None] | None) -> None:
-        """Do nothing: nothing is committed."""
-
-    async def erase(self, assistant: str) -> int:
-        """Return 0: nothing is left of an assistant that does not run."""
-        return 0
-
-    async def close(self) -> None:
-        """Close the index of memories: there is no file."""
-        await self.recall.close()
-
-
-class JournalFile:
-    """One journal on disk, for all assistants of a process. `wall` gives seconds since 1970, on any thread.
-
-    `on_trouble` is told in a sentence when the journal cannot be written or read, and with "" when it can again.
-    """
-
-    # Any: the reactor as clock, and for calls from other threads.
-    def __init__(
-        self,
-        path: Path,
-        reactor: Any,
-        wall: Callable[[], float],
-        config: JournalConfig,
-        on_trouble: Callable[[str], None] = lambda _: None,
-        *,
-        language: str = ENGLISH,
-    ) -> None:
-        self.store = Store(path, reactor, wall, on_trouble=on_trouble)
-        self.bindings = StoredBindings(self.store)
-        self.usage = StoredUsage(self.store)
-        self.recall = RecallFile(beside(path, ENDING), reactor, language)
+    # Any: the reactor as clock.
+    def __init__(self, store: JournalStore, recall: RecallThread, reactor: Any, config: JournalConfig) -> None:
+        self.store = store
+        self.bindings = StoredBindings(store)
+        self.usage = StoredUsage(store)
+        self.recall = recall
         self._reactor = reactor
-        self._wall = wall
+        self._wall = store.wall
         self._config = config
         #: The journals of the running assistants, by assistant.
-        self._journals: dict[str, SqliteJournal] = {}
+        self._journals: dict[str, StoredJournal] = {}
         self._launcher = Launcher()
         self._next: IDelayedCall | None = None
+        #: Called with each assistant that another process has taken over, as soon as that is known.
+        self.on_lost: Callable[[str], None] = lambda _: None
+
+    @property
+    def place(self) -> JournalPlace:
+        """Where the journal is, for those who read it beside this process."""
+        return self.store.place
 
     def open(self) -> Awaitable[Opened]:
-        """Open the file and return the state in which it was found. A damaged or missing file raises no error."""
+        """Open the journal and return the state in which it was found. A damaged or missing one raises no error."""
         return self.store.open()
+
+    async def unlock(self, keys: KeySources) -> None:
+        """Read what opens the journal, before `open`. Raises KeyReferenceError."""
+
+    def may_act(self, assistant: str) -> bool:
+        """Tell whether this process still is the character, as far as it knows."""
+        return not self.store.has_expired(assistant)
+
+    def until_free(self, assistant: str) -> Deferred[None]:
+        """Wait until no other process runs this assistant. With a file, who starts it takes it at once."""
+        return succeed(None)
 
     async def storage_of(
         self, assistant: str, inbox_limit: int, name: str = "", remember: Remember | None = None
     ) -> Storage:
         """Return the storage of this assistant. Any other process that runs the same assistant is shut out from now on.
 
-        The character's `name` is stored too, for people who read the file. `remember` says what of an event is
-        remembered. Raises JournalError when the file cannot be
-        read or written.
+        The character's `name` is stored too, for people who read the journal. `remember` says what of an event is
+        remembered. Raises JournalError when the journal cannot be read or written, and HeldElsewhere when it is shared
+        and another process runs this assistant.
         """
-        journal = SqliteJournal(self.store, assistant, inbox_limit, name, remember or remembering((name,)))
+        journal = StoredJournal(self.store, assistant, inbox_limit, name, remember or remembering((name,)))
         life = await journal.start()
         loaded = await StoredStream(journal.lease).load_stream()
         if loaded.unreadable:
@@ -223,7 +161,7 @@ class JournalFile:
         removed = await self.store.write(lambda db: erase(db, assistant))
         await self.store.compact()
 
-        def work(index: RecallIndex) -> None:
+        def work(index: MemoryIndex) -> None:
             index.clear(assistant)
             index.erase()
 
@@ -251,3 +189,24 @@ class JournalFile:
             except JournalError as error:
                 _log.warn("old runs were not removed: {why}", why=str(error))
         self._next = self._reactor.callLater(next_prune_after(removed), self._tidy)
+
+
+class JournalFile(KeptJournal):
+    """One journal on disk, for all assistants of a process. `wall` gives seconds since 1970, on any thread.
+
+    `on_trouble` is told in a sentence when the journal cannot be written or read, and with "" when it can again.
+    """
+
+    # Any: the reactor as clock, and for calls from other threads.
+    def __init__(
+        self,
+        path: Path,
+        reactor: Any,
+        wall: Callable[[], float],
+        config: JournalConfig,
+        on_trouble: Callable[[str], None] = lambda _: None,
+        *,
+        language: str = ENGLISH,
+    ) -> None:
+        store = Store(path, reactor, wall, on_trouble=on_trouble)
+        super().__init__(store, RecallFile(beside(path, ENDING), reactor, language), reactor, config)

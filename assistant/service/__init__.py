@@ -5,6 +5,9 @@ host.py          what a game or a trial hands to it: settings, hooks, the body o
 parts.py         what all assistants share: journal, budget, keys, network, web, models
 runner.py        the life cycle of one assistant
 intake.py        the way of events to an assistant, kept while there is no model
+closing.py       ends work within a time limit
+handing.py       hands assistants to other processes, and takes in what was said to them there
+sharing.py       tells other processes when a server is to be left alone, and heeds what they tell
 embedded.py      the embedded models, one server for each model file
 usage_store.py   the day's spending, kept over restarts
 troubles.py      the troubles that only a person can mend

@@ -1,4 +1,4 @@
-"""Stops what an assistant does to its world, at once and for good: the last door of an emergency stop.
+"""Stops what an assistant does to its world, at once: the last door of an emergency stop, and of a lease that is over.
 
 Cancelling a run is not enough: code that was cancelled may still say that nothing came of it, and a long speech may be
 finished. Whatever goes on behind a closed door changes nothing in the game.
@@ -6,22 +6,27 @@ finished. Whatever goes on behind a closed door changes nothing in the game.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from tools import Person, Principal, Scene, ToolFailed, World
 from tools.game import GameCommand
 
 #: What an act that came too late is answered.
 STOPPED = "You were stopped: nothing was done."
+ELSEWHERE = "Another process may be this character by now: nothing was done."
 
 
 class HaltableWorld(World):
-    """A world that takes no more acts after `halt`. Looking stays possible, because nobody notices it."""
+    """A world that takes no more acts after `halt`. Looking stays possible, because nobody notices it.
 
-    __slots__ = ("_is_halted", "_world")
+    `may_act` is asked at every act: with a shared journal, whether this process still is the character.
+    """
 
-    def __init__(self, world: World) -> None:
+    __slots__ = ("_is_halted", "_may_act", "_world")
+
+    def __init__(self, world: World, may_act: Callable[[], bool] = lambda: True) -> None:
         self._world = world
+        self._may_act = may_act
         self._is_halted = False
 
     def halt(self) -> None:
@@ -85,7 +90,9 @@ class HaltableWorld(World):
         return self._acting().execute(command)
 
     def _acting(self) -> World:
-        """Return the world to act in. Raises ToolFailed after `halt`."""
+        """Return the world to act in. Raises ToolFailed after `halt`, and when another may be the character."""
         if self._is_halted:
             raise ToolFailed(STOPPED)
+        if not self._may_act():
+            raise ToolFailed(ELSEWHERE)
         return self._world

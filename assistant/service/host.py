@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from assistant.config.sections import WebConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import Observer, StepTrace
 from assistant.events.watching import Watchers
+from assistant.journal import HeldElsewhere
 from assistant.keys.redaction import Secrets
+from assistant.runtime.opening import WantedJournal
 from assistant.service.embedded import MakeServed
 from tools import Principal, Tool, World
 
@@ -30,7 +33,7 @@ class ServiceConfig:
 
     `settings` are those of the whole game: budget, journal and web, and what each assistant begins with. A
     relative path of a key file starts from `folder`. `wall` gives seconds since 1970. Every key that is read is added
-    to `secrets`. Without a `journal`, nothing outlives the process.
+    to `secrets`. `journal` is its file; None where the settings name a database, or nothing outlives the process.
     """
 
     settings: Config
@@ -43,6 +46,24 @@ class ServiceConfig:
     web: WebConfig | None = None
     #: The folder of characters; None for the one beside the settings.
     characters: Path | None = None
+    #: What other processes that share the journal call this one: the same after a restart; empty for the machine's name
+    #: and the folder.
+    process: str = ""
+
+    @property
+    def journal_place(self) -> str:
+        """Where the journal is, for people; empty when nothing outlives the process."""
+        return self.settings.journal.url or str(self.journal or "")
+
+    @property
+    def process_name(self) -> str:
+        """What other processes that share the journal call this one."""
+        return self.process or f"{platform.node() or 'a machine'}:{self.folder.absolute()}"
+
+    @property
+    def place(self) -> WantedJournal:
+        """Where the journal is, for those who open it."""
+        return WantedJournal(self.settings.journal, self.journal, self.process_name, self.settings.memory.language)
 
     @property
     def character_folder(self) -> Path:
@@ -90,6 +111,10 @@ class Embodiment:
     failed: Callable[[Failed | LimitReached], None] = lambda _: None
     #: Called by an emergency stop: nothing more is said, not even the rest of a long speech. Must not raise.
     silence: Callable[[], None] = lambda: None
+    #: Called when it begins to live in this process, before it hears anything.
+    enter: Callable[[], None] = lambda: None
+    #: Called with why when another process runs it: its body may leave until `enter` is called.
+    leave: Callable[[HeldElsewhere], None] = lambda _: None
 
 
 class Observers:

@@ -57,6 +57,13 @@ class Intake:
         else:
             _log.warn("{name} cannot take in more before its journal is open", name=self._me.name)
 
+    async def take(self, event: Event) -> bool:
+        """Take in an event that has an id already. Return whether it is in the journal, or was to be ignored.
+
+        False while the storage is not open, and when the journal does not take it.
+        """
+        return self._pending is not None and await self._accept(event)
+
     def open(self, inbox: PendingInbox, life: int) -> None:
         """Give `inbox` what waited for the storage, and then each event. `life` makes the ids of events unique."""
         self._pending, self._life = inbox, life
@@ -83,22 +90,26 @@ class Intake:
     def _take(self, make: MakeEvent, at: float) -> None:
         self._heard += 1
         event = make(f"{self._me.id}.{self._life}.{self._heard}", at)
-        accepted = self._launcher.launch(self._accept(event), "hearing")
+        accepted = self._launcher.launch(self._hear(event), "hearing")
         if not accepted.called:
             self._on_the_way.add(accepted)
             accepted.addBoth(lambda _: self._on_the_way.discard(accepted))
 
-    async def _accept(self, event: Event) -> None:
+    async def _hear(self, event: Event) -> None:
+        await self._accept(event)
+
+    async def _accept(self, event: Event) -> bool:
         hearer = self._assistant or self._pending
         assert hearer is not None
         try:
             attention = await hearer.hear(event)
         except (InboxFullError, JournalUnwritable, Fenced):
-            return  # logged already; the fallback line was shown, or another process runs this assistant
+            return False  # logged already; the fallback line was shown, or another process runs this assistant
         if self._watchers.is_watched and attention.verdict is not Classification.IGNORE:
             self._watchers.heard(self._me.id, event, attention)
         if self._assistant is not None and hearer is self._pending:
             self._assistant.tick.wake()
+        return True
 
 
 class PendingInbox:

@@ -29,7 +29,8 @@ from assistant.models.chosen import ChosenModel
 from assistant.models.clients import ClientParts, client_of
 from assistant.models.embedding import EmbedderParts, embedder_of, vector_server
 from assistant.runtime.build import Dependencies
-from assistant.runtime.storage import JournalFile, MemoryFile, Storage
+from assistant.runtime.opening import kept_journal
+from assistant.runtime.storage import Storage
 from assistant.runtime.warming import Warmer
 from assistant.service.embedded import EmbeddedPool, report_to_the_log
 from assistant.service.host import Embodiment, Observers, ServiceConfig, ServiceHooks
@@ -64,22 +65,14 @@ class SharedParts:
         """Take `configs`, which returns the settings of the assistants that run."""
         self.config = config
         self.troubles = Troubles()
-        #: Why no assistant can run, in one sentence; empty when all is well.
-        self.trouble = ""
         self.reactor = reactor
         self.exchange = HttpExchange(reactor)
-        language = config.settings.memory.language
-        self.journal: JournalFile | MemoryFile
-        if config.journal is None:
-            self.journal = MemoryFile(reactor.seconds, language)
-        else:
-            on_trouble = self.troubles.of_journal
-            self.journal = JournalFile(
-                config.journal, reactor, config.wall, config.settings.journal, on_trouble, language=language
-            )
+        #: `trouble` says why no assistant can run, in one sentence; empty when all is well.
+        self.journal, self.trouble = kept_journal(config.place, reactor, config.wall, self.troubles.of_journal)
         self.ledger = Ledger(reactor.seconds, config.wall, config.settings.budget.utc_offset_hours * 3600)
         self._spending = UsageStore(self.ledger, self.journal.usage)
-        self.pipeline = Pipeline(reactor, random, self.ledger, self._spending.keep if config.journal else None)
+        keep = self._spending.keep if config.journal_place else None
+        self.pipeline = Pipeline(reactor, random, self.ledger, keep, self.journal.shared_ledger)
         self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
         self.scheduler = Scheduler(reactor)
         self.keys = key_sources(reactor, config.environment, config.folder, config.secrets)
@@ -268,13 +261,23 @@ class SharedParts:
 
     async def _open(self) -> None:
         """Open the journal, and read what was spent and which key goes to which server."""
+        if self.trouble:
+            return
+        try:
+            await self.journal.unlock(self.keys)
+        except KeyReferenceError as error:
+            self.trouble = f"the password of the journal cannot be read: {error}"
+            return
         self._opened = opened = await self.journal.open()
         if opened is not None and (not isinstance(opened, Sound) or opened.new):
             _log.warn("{sentence}", sentence=opened.sentence)
         if isinstance(opened, OpeningRefused):
             self.trouble = opened.sentence
             return
-        await self._spending.restore()
+        if self.journal.shared_ledger is None:
+            await self._spending.restore()
+        else:
+            await self.pipeline.read_ledger()
         try:
             remembered = await self.journal.bindings.load()
         except JournalError as error:

@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from assistant.config.schema import Config
 from assistant.errors import AssistantError
 from assistant.events.outcome import Failed, LimitReached
+from assistant.journal import HeldElsewhere
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.memory.remembering import remembering
 from assistant.models.chosen import ChosenModel
@@ -75,7 +76,7 @@ class AssistantRunner:
         self._entered = entered
         self._previous = previous
         #: Its world as long as it may act there.
-        self._world = HaltableWorld(embodiment.world)
+        self._world = HaltableWorld(embodiment.world, lambda: parts.journal.may_act(embodiment.me.id))
         self._storage: Storage | None = None
         self._pending: PendingInbox | None = None
         self._waking = Waking(self._world, parts.clock, config.assistant)
@@ -109,6 +110,13 @@ class AssistantRunner:
     def trouble(self) -> str:
         """Why it cannot think, in one sentence without a key; empty when it can."""
         return self.alarms.cause
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another process runs it, as far as is known."""
+        return self.state is RunnerState.LOST or (
+            self._state is RunnerState.WAITING and isinstance(self._cause, HeldElsewhere)
+        )
 
     @property
     def emergency(self) -> bool:
@@ -189,15 +197,22 @@ class AssistantRunner:
                 if self._state is RunnerState.STOPPED:  # a cancelled request was reported as a failure of the server
                     return
                 self._state, self._cause = RunnerState.WAITING, error
-                self.alarms.cannot_wake(error)
-                _log.warn("{name} cannot think yet: {why}", name=self.embodiment.me.name, why=self.trouble)
+                if isinstance(error, HeldElsewhere):
+                    self.alarms.lives_elsewhere(error)
+                    self.embodiment.leave(error)
+                else:
+                    self.alarms.cannot_wake(error)
+                    _log.warn("{name} cannot think yet: {why}", name=self.embodiment.me.name, why=self.trouble)
                 if self._pending is not None:
                     await self._pending.cannot_think()
                 self._tell_attempted()
             else:
                 return
-            await deferLater(self._parts.clock, pause)
-            pause = min(LONGEST_PAUSE, 2 * pause)
+            if isinstance(self._cause, HeldElsewhere):
+                await self._parts.journal.until_free(self.embodiment.me.id)
+            else:
+                await deferLater(self._parts.clock, pause)
+                pause = min(LONGEST_PAUSE, 2 * pause)
 
     async def _stop_previous(self) -> None:
         """Stop the previous runner once, and wait for it. Cancelling ends the wait; the stop goes on."""
@@ -221,6 +236,7 @@ class AssistantRunner:
             me = self.embodiment.me
             remember = remembering((settings.name, *settings.aliases), settings.world_text_permission)
             storage = await parts.storage_of(me.id, settings.inbox_limit, me.name, remember)
+            self.embodiment.enter()
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             fallback_line = FallbackLine(
                 self._world, parts.clock, settings.fallback_line, settings.fallback_every_seconds

@@ -5,14 +5,13 @@ Closing ends work within a time limit: what does not end by then is abandoned, a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from random import Random
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.finding import Finding
@@ -21,18 +20,17 @@ from assistant.config.schema import Config, ModelConfig
 from assistant.config.sections import WebConfig
 from assistant.errors import NoModelError
 from assistant.keys.reference import resolve_key
+from assistant.service.closing import tell_who_waits, within
 from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
 from assistant.service.parts import SharedParts
 from assistant.service.runner import AssistantRunner
+from assistant.service.sharing import SharedStandstills
 from assistant.service.usage_store import UsageRow, usage_rows
 from llm import LLMError
-from resilience import Deadline, DeadlineExceeded, Launcher
-from tools import Approvals
+from resilience import Launcher
 
 #: How long closing may take, in seconds: for the assistants to record what they heard, and for everything else.
 ASSISTANTS_SECONDS, REST_SECONDS = 0.25, 0.2
-#: Told to a player whose request still waits for approval when the process ends.
-GONE = "The game restarts, so nobody can allow what {name} was to do as number {number} any more: ask for it again."
 #: What it means when a model answers in words although it was asked to call a tool.
 NO_TOOL_CALL = (
     "it did not call the tool it was asked to call: it may talk, and yet not walk, look or use commands, or say aloud "
@@ -56,6 +54,9 @@ class AssistantService:
             hooks or ServiceHooks(),
             lambda: [runner.config for runner in self.runners.values()],
         )
+        self.parts.journal.on_lost = self._taken_over
+        if (notices := self.parts.journal.notices) is not None:
+            SharedStandstills(self.parts.pipeline, notices)
         self.troubles = self.parts.troubles
         self.watchers = self.parts.watchers
         self.pipeline = self.parts.pipeline
@@ -97,8 +98,14 @@ class AssistantService:
         previous = self.runners.get(embodiment.me.id) or self._ending.pop(embodiment.me.id, None)
         if previous is not None or entered:
             self.settings_changed()
-        runner = AssistantRunner(self.parts, embodiment, config, entered=entered, previous=previous)
-        self.runners[embodiment.me.id] = runner
+        return self._begin(AssistantRunner(self.parts, embodiment, config, entered=entered, previous=previous))
+
+    def begin_again(self, previous: AssistantRunner) -> AssistantRunner:
+        """Start an assistant anew with the settings it has: it waits while another process runs it."""
+        return self._begin(AssistantRunner(self.parts, previous.embodiment, previous.config, previous=previous))
+
+    def _begin(self, runner: AssistantRunner) -> AssistantRunner:
+        self.runners[runner.embodiment.me.id] = runner
         for begins in self.on_start:
             begins(runner)
         runner.start()
@@ -152,6 +159,11 @@ class AssistantService:
         self._launcher.launch(self._end(assistant_id, runner, ending), f"ending {runner.embodiment.me.name}")
         return was
 
+    def _taken_over(self, assistant_id: str) -> None:
+        """Let an assistant that another process runs by now do nothing more here, and wait until it is free again."""
+        if (runner := self.runners.get(assistant_id)) is not None:
+            self.begin_again(runner)
+
     async def _end(self, assistant_id: str, runner: AssistantRunner, ending: Sequence[Deferred[None]]) -> None:
         """Wait until a halted assistant has ended, and forget it."""
         await DeferredList(ending, consumeErrors=True)
@@ -184,6 +196,7 @@ class AssistantService:
         """Stop everything and wait for all of it, however long it takes, as a program that ends for good may do."""
         for runner in [*self.runners.values(), *self._ending.values()]:
             await runner.stop()
+            self.parts.journal.release(runner.embodiment.me.id)
         for close in tuple(self.on_close):
             await close()
         await self.pipeline.write_ledger()
@@ -241,7 +254,8 @@ class AssistantService:
 
     async def doctor(self, runner: AssistantRunner, show: Callable[[Finding], None]) -> bool:
         """Check this assistant's settings, showing each finding as it comes. Return True when nothing is wrong."""
-        journal = runner.config.journal.model_copy(update={"file": str(self.config.journal or "")})
+        ours = self.config.settings.journal
+        journal = ours if ours.url else ours.model_copy(update={"file": str(self.config.journal or "")})
         request = DoctorRequest(
             runner.config.model_copy(update={"journal": journal}),
             self.config.folder,
@@ -253,38 +267,3 @@ class AssistantService:
             web=bool(runner.config.web.search_provider),
         )
         return await examine(self.parts.reactor, request) == 0
-
-
-async def within(clock: IReactorTime, seconds: float, work: Sequence[Awaitable[None]], what: str) -> None:
-    """Start all of `work` together and wait until it is over, or for `seconds`. Failures are logged as `what`."""
-    begun = [Deferred.fromCoroutine(_await_it(each)) for each in work]
-    for each in begun:
-        each.addErrback(_log_failure, what)
-    try:
-        await Deadline.after(clock, seconds).bound(DeferredList(begun))
-    except DeadlineExceeded:
-        _log.warn("{what} took longer than {seconds} s and was abandoned", what=what, seconds=seconds)
-
-
-async def _await_it(work: Awaitable[None]) -> None:
-    await work
-
-
-def _log_failure(failure: Failure, what: str) -> None:
-    """Log a failure and consume it, so that it keeps nothing else from ending."""
-    if failure.check(CancelledError) is None:
-        _log.failure("{what} failed", failure, what=what)
-
-
-def tell_who_waits(runners: Sequence[AssistantRunner], approvals: Mapping[str, Approvals]) -> None:
-    """Tell each player whose request waits for approval that it ends with this process. Raises only CancelledError."""
-    for runner in runners:
-        me = runner.embodiment.me
-        for pending in approvals[me.id].pending() if me.id in approvals else ():
-            try:
-                if pending.requester is not None:
-                    runner.embodiment.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
-            except CancelledError:
-                raise
-            except Exception:  # noqa: BLE001  (the host's code may raise anything: all else must still be closed)
-                _log.failure("{name} could not tell that a request has ended", name=me.name)

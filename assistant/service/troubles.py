@@ -18,7 +18,7 @@ from assistant.config.settings import SettingsError
 from assistant.errors import KeyReferenceError
 from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.trace import StepTrace
-from assistant.journal import Journal, JournalError
+from assistant.journal import HeldElsewhere, Journal, JournalError
 from assistant.loop.spending import TOTAL
 from assistant.runtime.character import Assistant
 from assistant.service.wording.status import key_refusals
@@ -175,6 +175,11 @@ class Alarms:
         self._tries += 1
         if self._tries >= _TRIES or _is_lasting(error):
             self._begin(TroubleKind.NO_MODEL, f"{self._name} cannot think: {self.cause}")
+
+    def lives_elsewhere(self, held: HeldElsewhere) -> None:
+        """Note that another process runs it, which is no trouble: it has those of its own."""
+        self.cause, self._tries = self._lookout.scrub(str(held)), 0
+        self._troubles.forget(self._id)
 
     def awake(self, assistant: Assistant) -> None:
         """Note that the assistant has a model and thinks: end its troubles, and look for parked events."""

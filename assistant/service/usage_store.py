@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from twisted.logger import Logger
 
 from assistant.journal import BrokenRecord, JournalError, JournalUnreadable, StoredUsage
-from assistant.runtime.storage import NothingStored
+from assistant.runtime.in_memory import NothingStored
 from resilience import Ledger
 
 _EPOCH = date(1970, 1, 1)

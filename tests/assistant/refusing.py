@@ -20,7 +20,8 @@ from assistant.loop.run import RunContext
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant, manners_of
 from assistant.runtime.character import Assistant
-from assistant.runtime.storage import Storage, in_memory
+from assistant.runtime.in_memory import in_memory
+from assistant.runtime.storage import Storage
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import (
     CallOptions,

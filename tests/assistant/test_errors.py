@@ -10,7 +10,7 @@ from assistant import errors
 from assistant.config.settings import SettingsError
 from assistant.errors import AssistantError, KeyReferenceError, NoModelError, complaint
 from assistant.journal import Fenced, JournalRefused, JournalUnwritable
-from assistant.journal.sqlite.reading import CannotRead
+from assistant.journal.errors import CannotRead
 from assistant.surfaces.setup.writing import CannotWrite
 from assistant.worlds.embedded.place_file import PlaceFileError
 from assistant.worlds.evennia.install import InstallError

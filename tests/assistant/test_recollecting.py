@@ -18,7 +18,7 @@ from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallInMemory
 from assistant.memory.remembering import remembering
 from assistant.memory.sleep.plan import profile_id
-from assistant.runtime.storage import in_memory
+from assistant.runtime.in_memory import in_memory
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, Brain, Calls, Still, still
 from tools import Category, Kind, Memories, Principal, Registry, Source, Tool, ToolContext

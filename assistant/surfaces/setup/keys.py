@@ -7,7 +7,7 @@ the old server of a key, so it is told.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,11 +18,11 @@ from assistant.config.known_providers import usual_key_variable
 from assistant.config.schema import Config
 from assistant.errors import KeyReferenceError
 from assistant.journal import JournalError, OpeningRefused, ReadOnly
-from assistant.keys.binding import Voided, binding_state
+from assistant.keys.binding import KeyBinding, Voided, binding_state
 from assistant.keys.redaction import MIN_CHARS, Secrets
-from assistant.keys.reference import MAX_BYTES, anchor, check_reference
+from assistant.keys.reference import MAX_BYTES, anchor, check_reference, key_sources
 from assistant.models.bound_keys import BoundKeys, bindings_of
-from assistant.runtime.storage import JournalFile
+from assistant.runtime.opening import WantedJournal, kept_journal
 from assistant.surfaces.setup.dialogue import Dialogue
 from assistant.surfaces.setup.writing import NewKey, SettingsDraft
 from resilience import DeadlineExceeded
@@ -31,6 +31,8 @@ from resilience.background import in_daemon_thread
 #: The folder of key files: beside the settings, closed to all other users.
 FOLDER = "keys"
 _SECONDS = 60.0
+#: What other processes that share the journal call the set-up while it writes.
+_NAME = "mud-assistant setup"
 
 
 async def reference(dialogue: Dialogue, draft: SettingsDraft, secrets: Secrets, name: str, current: str) -> str:
@@ -112,19 +114,16 @@ async def rebind(
 
     Leaves a journal that cannot be used as it is.
     """
-    path = folder / config.journal.file
     wanted = bindings_of(config, folder)
     entered = {anchor(reference, folder) for reference in entered}
-    if not config.journal.file or not entered:
+    file = folder / config.journal.file if config.journal.file else None
+    if not entered or (file is not None and not await _is_void(reactor, wall, file, wanted, entered)):
         return
     try:
-        known = await in_daemon_thread(reactor, _SECONDS, partial(bindings, path, wall()))
-    except DeadlineExceeded:  # the doctor will report it
+        journal, _ = kept_journal(WantedJournal(config.journal, file, _NAME, config.memory.language), reactor, wall)
+        await journal.unlock(key_sources(reactor, os.environ, folder, Secrets()))
+    except (JournalError, KeyReferenceError):  # the doctor will report it
         return
-    states = [binding_state(each.reference, each.origin, known) for each in wanted if each.reference in entered]
-    if not any(isinstance(state, Voided) for state in states):
-        return
-    journal = JournalFile(path, reactor, wall, config.journal)
     try:
         if isinstance(await journal.open(), OpeningRefused | ReadOnly):
             return
@@ -135,3 +134,16 @@ async def rebind(
         return
     finally:
         await journal.close()
+
+
+# Any: as above.
+async def _is_void(
+    reactor: Any, wall: Callable[[], float], file: Path, wanted: Sequence[KeyBinding], entered: Collection[str]
+) -> bool:
+    """Tell whether the journal in this file keeps one of the entered keys from its new server."""
+    try:
+        known = await in_daemon_thread(reactor, _SECONDS, partial(bindings, file, wall()))
+    except DeadlineExceeded:  # the doctor will report it
+        return False
+    states = [binding_state(each.reference, each.origin, known) for each in wanted if each.reference in entered]
+    return any(isinstance(state, Voided) for state in states)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from twisted.internet.defer import Deferred
 
-from assistant.config.schema import Config
+from assistant.config.schema import AssistantConfig, Config
 from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
@@ -58,6 +58,11 @@ class TrialOptions:
     forgets: bool = False
 
 
+def principal_of(settings: AssistantConfig) -> Principal:
+    """Return the identity of an assistant outside games, whose name never changes."""
+    return Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
+
+
 class InputLines(Protocol):
     """A source of lines."""
 
@@ -77,7 +82,7 @@ class Trial:
     def __init__(self, reactor: Any, options: TrialOptions, service: AssistantService) -> None:
         settings = options.config.assistant
         self.assistant_name = settings.name
-        self.me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
+        self.me = principal_of(settings)
         self._reactor = reactor
         self._options = options
         self._service = service
@@ -148,10 +153,10 @@ class Trial:
 
     def _goodbye(self) -> str:
         """Return the last remark, which says whether the conversation is kept."""
-        file = self._options.config.journal.file
-        if not file or self._options.forgets:
+        journal = self._options.config.journal
+        if not (journal.file or journal.url) or self._options.forgets:
             return f"(Goodbye. {self.assistant_name} keeps nothing of this; with --journal FILE it would.)"
-        return f"(Goodbye. {self.assistant_name} remembers this in {Path(file).name}.)"
+        return f"(Goodbye. {self.assistant_name} remembers this in {journal.url or Path(journal.file).name}.)"
 
     def _front(self) -> tuple[Screen, InputLines, Terminal | None]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:

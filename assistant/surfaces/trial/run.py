@@ -74,9 +74,12 @@ async def run_trial(
 
 # Any: as above.
 def service_of(
-    reactor: Any, options: TrialOptions, environment: Mapping[str, str], progress: Progress
+    reactor: Any, options: TrialOptions, environment: Mapping[str, str], progress: Progress, *, process: str = ""
 ) -> AssistantService:
-    """Return the service of a trial, opening. It shows what its embedded model does, and which models are left out."""
+    """Return the service of a trial, opening. It shows what its embedded model does, and which models are left out.
+
+    `process` is what others call this process when the journal is shared; empty for the usual name.
+    """
     config, file = options.config, options.config.journal.file
     inputs = ServiceConfig(
         config,
@@ -86,6 +89,7 @@ def service_of(
         options.secrets,
         options.folder / file if file else None,
         characters=character_folder(options.folder),
+        process=process,
     )
     hooks = ServiceHooks(
         partial(_embedded, reactor, environment, progress),

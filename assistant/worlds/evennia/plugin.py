@@ -8,7 +8,7 @@ from twisted.application.service import IServiceCollection, Service
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from assistant.service.service import within
+from assistant.service.closing import within
 from assistant.worlds.evennia import server
 
 if TYPE_CHECKING:

@@ -179,8 +179,13 @@ def config_path() -> Path:
     return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_CONFIG", CONFIG)
 
 
-def journal_path(config: Config) -> Path:
-    """Return the path of the journal: that of the game-wide settings, else that of the installation."""
+def journal_path(config: Config) -> Path | None:
+    """Return the path of the journal: that of the game-wide settings, else that of the installation.
+
+    None when the settings name a database in its place.
+    """
+    if config.journal.url:
+        return None
     if config.journal.file:
         return config_path().parent / config.journal.file
     return Path(settings.GAME_DIR) / getattr(settings, "MUD_ASSISTANT_JOURNAL", JOURNAL)

@@ -46,10 +46,20 @@ async def village(
     settings: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     on: Any = reactor,
+    process: str = "",
 ) -> AsyncIterator[Village]:
-    """A village whose journal is in `folder`; the household, which lives `on` a reactor, is closed at the end."""
+    """A village whose journal is in `folder`; the household, which lives `on` a reactor, is closed at the end.
+
+    `process` is what others call it where the journal is shared.
+    """
     made = ServiceConfig(
-        merged(settings or {}), folder, environment or {}, lambda: 1_000_000.0, Secrets(), folder / "journal"
+        merged(settings or {}),
+        folder,
+        environment or {},
+        lambda: 1_000_000.0,
+        Secrets(),
+        folder / "journal",
+        process=process,
     )
     service = AssistantService(on, made, Random(1))  # noqa: S311  (jitter)
     world, witness = EmbeddedWorld(), Witness()

@@ -67,7 +67,7 @@ def service_in_use() -> Finding:
         trouble = server.service().trouble or "; ".join(one.sentence for one in server.service().troubles.of(EVERYBODY))
     except ServiceNotRunning as error:
         trouble = str(error)
-    said = trouble or f"open; what the assistants remember is in {server.service().config.journal}"
+    said = trouble or f"open; what the assistants remember is in {server.service().config.journal_place}"
     return Finding("service", FindingState.WRONG if trouble else FindingState.OK, said)
 
 

@@ -38,7 +38,7 @@ def why_no_page() -> str:
     if not is_page_on():
         return "it is switched off: [page] enabled = false in assistant.toml"
     if not settings.WEBSERVER_ENABLED:
-        journal = server.service().config.journal if server.is_open() else "FILE"
+        journal = server.service().config.journal_place if server.is_open() else "FILE"
         instead = _STANDALONE.format(journal=journal)
         return f"the game has no web server (WEBSERVER_ENABLED = False). To read the journal all the same: {instead}"
     if not server.is_open():

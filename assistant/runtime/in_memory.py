@@ -1,0 +1,132 @@
+"""The storage of assistants whose process keeps no journal: in memory, and gone with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from assistant.journal import (
+    Accepted,
+    Journal,
+    MemoryJournal,
+)
+from assistant.journal.place import JournalPlace
+from assistant.keys.binding import KeyBinding
+from assistant.keys.reference import KeySources
+from assistant.memory.recall.words import ENGLISH
+from assistant.memory.recall_file import IndexWorker, RecallInMemory
+from assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
+from assistant.memory.remembering import Remember, remembering
+from assistant.memory.rights import MemoryMutes
+from assistant.memory.sleep.stored import StoredSleep
+from assistant.runtime.storage import Notices, Storage
+from resilience.budget.shared import SharedLedger
+
+
+def in_memory(
+    now: Callable[[], float],
+    inbox_limit: int,
+    remember: Remember | None = None,
+    kept: RowsInMemory | None = None,
+    index: IndexWorker | None = None,
+) -> Storage:
+    """Return storage that is lost when the process ends. `now` gives clock seconds.
+
+    `remember` says what of an event is remembered. `kept` are the assistant's memories, with their `index`; None makes
+    new ones.
+    """
+    kept = kept or RowsInMemory("assistant")
+    rule = remember or remembering(())
+
+    def note(accepted: Accepted) -> None:
+        if (memory := rule(accepted)) is not None:
+            kept.keep(memory)
+
+    memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
+    return Storage(MemoryJournal(inbox_limit, note), memories, MemoryMutes(now), StoredSleep(kept))
+
+
+class NothingStored:
+    """The stored keys and spending of a process without a journal: there are none, and none are kept."""
+
+    async def load(self) -> frozenset[KeyBinding]:
+        """Return no bindings."""
+        return frozenset()
+
+    async def remember(self, bindings: Collection[KeyBinding]) -> None:
+        """Keep nothing."""
+
+    async def load_usage(self) -> None:
+        """Return None: no day is kept."""
+
+    async def save_usage(self, exported: Mapping[str, Any]) -> None:
+        """Keep nothing."""
+
+    async def days(self, since: int) -> tuple[tuple[int, str, int, int, float], ...]:
+        """Return no days."""
+        return ()
+
+
+class MemoryFile:
+    """The storage of all assistants of a process without a journal, with the interface of `JournalFile`."""
+
+    #: The sums of all processes, None where each counts for itself.
+    shared_ledger: SharedLedger | None = None
+    #: No other process shares it.
+    notices: Notices | None = None
+
+    def __init__(self, now: Callable[[], float], language: str = ENGLISH) -> None:
+        """Take `now`, which gives clock seconds."""
+        self.bindings = self.usage = NothingStored()
+        self.recall = RecallInMemory(language)
+        self._tables = tables_in_memory()
+        self._journals: dict[str, Journal] = {}
+        self._now = now
+        #: Never called: no other process knows of these assistants.
+        self.on_lost: Callable[[str], None] = lambda _: None
+        #: It is nowhere.
+        self.place: JournalPlace | None = None
+
+    async def open(self) -> None:
+        """Return None: there is no file."""
+
+    async def storage_of(
+        self, assistant: str, inbox_limit: int, name: str = "", remember: Remember | None = None
+    ) -> Storage:
+        """Return new storage for this assistant."""
+        kept = RowsInMemory(assistant, self._tables)
+        storage = in_memory(self._now, inbox_limit, remember, kept, self.recall)
+        self._journals[assistant] = storage.journal
+        return storage
+
+    def release(self, assistant: str) -> None:
+        """Forget the assistant: its memory goes with it."""
+        self._journals.pop(assistant, None)
+
+    async def count_pending(self) -> dict[str, int]:
+        """Return how many events wait in the inbox of each assistant."""
+        return {assistant: len(await journal.pending()) for assistant, journal in self._journals.items()}
+
+    def watch_commits(self, on_commit: Callable[[float], None] | None) -> None:
+        """Do nothing: nothing is committed."""
+
+    async def unlock(self, keys: KeySources) -> None:
+        """Do nothing."""
+
+    def may_act(self, assistant: str) -> bool:
+        """Return True: no other process knows of this assistant."""
+        return True
+
+    def until_free(self, assistant: str) -> Deferred[None]:
+        """Return at once: no other process knows of this assistant."""
+        return succeed(None)
+
+    async def erase(self, assistant: str) -> int:
+        """Return 0: nothing is left of an assistant that does not run."""
+        return 0
+
+    async def close(self) -> None:
+        """Close the index of memories: there is no file."""
+        await self.recall.close()

@@ -1,0 +1,184 @@
+"""Opens the journal that several processes share. Imported only where the settings name a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from assistant.config.schema import JournalConfig
+from assistant.events.events import Event
+from assistant.journal import BrokenRecord, JournalError, NewerRecord, Opened, OpeningRefused
+from assistant.journal.database import Database
+from assistant.journal.postgres.sharing.listener import Listener, tell_others
+from assistant.journal.postgres.sharing.messages import FOR, pending_records
+from assistant.journal.postgres.sharing.placement import read_loads
+from assistant.journal.postgres.sharing.process import JournalProcess
+from assistant.journal.postgres.sharing.usage import PostgresUsage
+from assistant.journal.postgres.store import PostgresStore
+from assistant.journal.records import EVENT
+from assistant.keys.reference import KeySources, resolve_key
+from assistant.memory.recall.words import ENGLISH
+from assistant.memory.recall_postgres import RecallPostgres
+from assistant.runtime.sharing.balancing import Balancer
+from assistant.runtime.sharing.leases import EVERYBODY, LeaseKeeper
+from assistant.runtime.sharing.mail import Hear, Mail
+from assistant.runtime.storage import KeptJournal
+from resilience import Launcher
+
+#: Begins the notice that nobody runs an assistant any more.
+FREE = "free "
+
+
+class SharedJournal(KeptJournal):
+    """The journal in PostgreSQL, for the assistants that this process runs or waits for.
+
+    `name` is what other processes call this one, the same after a restart. `on_notice` is called with the words of
+    every notice that is not the journal's own.
+    """
+
+    # Any: the reactor as clock, and for calls from other threads.
+    def __init__(
+        self,
+        config: JournalConfig,
+        name: str,
+        reactor: Any,
+        wall: Callable[[], float],
+        on_trouble: Callable[[str], None] = lambda _: None,
+        *,
+        language: str = ENGLISH,
+    ) -> None:
+        self.store: PostgresStore
+        process = JournalProcess(name)
+        store = PostgresStore(config.url, reactor, wall, process, on_trouble=on_trouble)
+        super().__init__(store, RecallPostgres(store.connect, reactor, language), reactor, config)
+        self.notices = self
+        self.shared_ledger = PostgresUsage(store, process.id)
+        self.on_notice: Callable[[str], None] = lambda _: None
+        self.keeper = LeaseKeeper(store, reactor, self._lost)
+        self._listener = Listener(store.connect, process, reactor, self._heard, store.leases.begin_anew)
+        self._releases = Launcher()
+        #: Whether the leases of assistants that were stopped here are kept while this process lives, so that no other
+        #: starts them.
+        self.keeps_stopped = False
+        self._mail: Mail | None = None
+        self._balancer: Balancer | None = None
+
+    async def unlock(self, keys: KeySources) -> None:
+        """Read the password, if the settings name one. Raises KeyReferenceError."""
+        if self._config.password:
+            self.store.password = await resolve_key(self._config.password, keys)
+
+    async def open(self) -> Opened:
+        """Connect, and return the state in which the journal was found. Raises no error of the database."""
+        opened = await self.store.open()
+        if not isinstance(opened, OpeningRefused):
+            self._listener.start()
+            self.keeper.start()
+        return opened
+
+    def may_act(self, assistant: str) -> bool:
+        """Tell whether this process still is the character, as far as it knows, and the others know that it lives."""
+        return self._listener.is_seen() and super().may_act(assistant)
+
+    def until_free(self, assistant: str) -> Deferred[None]:
+        """Wait until no other process runs this assistant."""
+        return self.keeper.until_free(assistant)
+
+    def release(self, assistant: str) -> None:
+        """Give back the lease of an assistant that no longer runs here, unless it `keeps_stopped`; tell who waits."""
+        super().release(assistant)
+        if not self.keeps_stopped:
+            self._releases.launch(self._release_quietly(assistant), f"giving back the lease of {assistant}")
+
+    async def give(self, assistant: str, to: str) -> None:
+        """Give back the lease of an assistant that no longer runs here, for the process named `to`.
+
+        Raises JournalError.
+        """
+        super().release(assistant)
+        await self._release(assistant, to)
+
+    async def has_namesake(self) -> bool:
+        """Tell whether another process of this name lives: both would take each other's leases. Raises JournalError."""
+        process = self.store.process
+        loads = await self.store.read(read_loads)
+        return any(load.name == process.name and load.id != process.id for load in loads)
+
+    def take_messages(self, hear: Hear) -> None:
+        """Let assistants of this process hear the messages that others left for them, from now on."""
+        self._mail = Mail(self.store, hear)
+        self.keeper.on_messages = self._mail.deliver
+        self.keeper.look_now()
+
+    def balance(self, mine: Callable[[], Sequence[str]], hand_over: Callable[[str, str], Awaitable[None]]) -> None:
+        """Give assistants away to processes that wait for them and run fewer, from now on: see `Balancer`."""
+        self._balancer = Balancer(self.store, self._reactor, mine, hand_over)
+        self._balancer.start()
+
+    async def pending_messages(self, assistant: str) -> list[Event]:
+        """Return the events that came as messages and are not dealt with, oldest first. Raises JournalError."""
+        events: list[Event] = []
+        for record in await self.store.read(partial(pending_records, assistant=assistant)):
+            with suppress(BrokenRecord, NewerRecord, ValueError):  # parked by who reads the inbox
+                events.append(EVENT.decode(record))
+        return events
+
+    async def stop_sharing(self) -> None:
+        """Give no assistant away any more, and take in no message. Call it before the assistants are stopped."""
+        self.keeper.on_messages = None
+        for part in (self._balancer, self._mail):
+            if part is not None:
+                await part.stop()
+
+    async def close(self) -> None:
+        """Give back all leases, finish the pending work, and close the connections."""
+        self._listener.stop()
+        await self.stop_sharing()
+        await self.keeper.stop()
+        with suppress(JournalError):  # they expire by themselves
+            await self.store.write(self._release_all)
+        await super().close()
+
+    def tell(self, words: str) -> None:
+        """Tell other processes these words, under 8,000 bytes. A hint, which may be lost."""
+        self._launcher.launch(self._tell(words), "telling other processes")
+
+    async def _tell(self, words: str) -> None:
+        with suppress(JournalError):
+            await self.store.notify(words)
+
+    def _release_all(self, db: Database) -> None:
+        self.store.leases.release_all(db)
+        tell_others(db, FREE + EVERYBODY)
+
+    async def _release(self, assistant: str, to: str = "") -> None:
+        """Give a lease back and tell of it, in one write."""
+
+        def work(db: Database) -> None:
+            if self.store.leases.release(db, assistant, to):
+                tell_others(db, FREE + assistant)
+
+        await self.store.write(work)
+
+    async def _release_quietly(self, assistant: str) -> None:
+        with suppress(JournalError):  # it expires by itself
+            await self._release(assistant)
+
+    def _lost(self, assistant: str) -> None:
+        self.on_lost(assistant)
+
+    def _heard(self, words: str) -> None:
+        if words.startswith(FREE):
+            self.keeper.hint(words.removeprefix(FREE))
+        elif words.startswith(FOR):
+            if self.may_act(words.removeprefix(FOR)):
+                self.keeper.look_now()
+        elif words:
+            self.on_notice(words)
+        else:  # some notices may have been missed, and the lease of a line that was lost may be over
+            self.keeper.renew()
+            self.keeper.look_now()
