@@ -27,7 +27,7 @@ from assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
 from assistant.events.events import Said, Whispered
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
-from assistant.journal import JournalError, SqliteJournal
+from assistant.journal import JournalError, StoredJournal
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
@@ -259,7 +259,7 @@ class Game(LineOnlyReceiver):
 
     async def _settled(self, assistant: Assistant) -> dict[str, Any]:
         journal = assistant.context.journal
-        assert isinstance(journal, SqliteJournal)
+        assert isinstance(journal, StoredJournal)
         parked = await self._calm(assistant, journal)
         for event_id in parked:
             assert await journal.unpark(event_id)
@@ -268,7 +268,7 @@ class Game(LineOnlyReceiver):
         unknown = [(effect.run_id, effect.step, effect.index) for effect in await journal.unknown_effects()]
         return {"parked": parked, "again": again, "unknown": unknown}
 
-    async def _calm(self, assistant: Assistant, journal: SqliteJournal) -> list[str]:
+    async def _calm(self, assistant: Assistant, journal: StoredJournal) -> list[str]:
         """The parked events, once no others wait."""
         while await journal.pending() or assistant.tick.busy:
             await deferLater(self._reactor, 0.02)

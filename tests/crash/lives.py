@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
-from assistant.journal import SqliteJournal
+from assistant.journal import StoredJournal
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
@@ -44,7 +44,7 @@ class Lives:
         file = JournalFile(self.path, reactor, lambda: 0.0, JournalConfig())
         await file.open()
         storage = await file.storage_of(SAGE.id, 100)
-        assert isinstance(storage.journal, SqliteJournal)
+        assert isinstance(storage.journal, StoredJournal)
         mortal = MortalJournal(storage.journal, dies_at)
         exchange, launcher = HttpExchange(reactor), Launcher()
         assistant = self._assistant(replace(storage, journal=mortal), exchange)

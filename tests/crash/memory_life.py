@@ -20,7 +20,7 @@ from assistant.config.schema import JournalConfig
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said, Whispered
 from assistant.events.outcome import Answered
-from assistant.journal import SqliteJournal, StreamChange, StreamEntry
+from assistant.journal import StoredJournal, StreamChange, StreamEntry
 from assistant.memory.history import History
 from assistant.memory.rights import Rights
 from assistant.memory.sleep.night import Sleeper
@@ -74,7 +74,7 @@ class MemoryLife:
         self.storage = await file.storage_of(SAGE.id, 500, SAGE.name)
         if type(opened).__name__ != "Sound":
             self.tell("wrong", f"the journal was opened as {opened}")
-        self.journal = cast(SqliteJournal, self.storage.journal)
+        self.journal = cast(StoredJournal, self.storage.journal)
         self.history = History(lambda messages: len(str(messages)) // 4, 100_000)
         self.history.load(self.storage.stream)
         self.rights = Rights(self.history, self.storage.memories, self.storage.mutes, self.journal)

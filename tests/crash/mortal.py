@@ -14,7 +14,7 @@ from assistant.journal import (
     Forgotten,
     InterruptedRun,
     Parked,
-    SqliteJournal,
+    StoredJournal,
     StreamChange,
     UnknownEffect,
 )
@@ -31,7 +31,7 @@ class Death(BaseException):
 class MortalJournal:
     """Passes everything on; dies at boundary number `at`, counted from 0: before and after each thing written."""
 
-    def __init__(self, journal: SqliteJournal, at: int | None = None) -> None:
+    def __init__(self, journal: StoredJournal, at: int | None = None) -> None:
         self._journal = journal
         self._at = at
         self.boundaries: list[str] = []

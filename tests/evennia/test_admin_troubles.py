@@ -11,7 +11,7 @@ from evennia.server.models import ServerConfig
 
 from assistant.events.events import Said
 from assistant.events.tick import MAX_CRASHES
-from assistant.journal import SqliteJournal
+from assistant.journal import StoredJournal
 from assistant.runtime.storage import JournalFile
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
@@ -205,7 +205,7 @@ async def put_aside(here: Office, runner: AssistantRunner, *texts: str) -> None:
     assert isinstance(here.service.parts.journal, JournalFile)
     await here.service.parts.journal.store.write(lambda db: inbox.park(db, runner.embodiment.me.id, ids))
     journal = runner.assistant.context.journal
-    assert isinstance(journal, SqliteJournal)
+    assert isinstance(journal, StoredJournal)
     journal.waiting.drop()  # the file was written past it
     await runner.alarms.look()
     runner.assistant.tick.start()

@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Answered, Failed, Outcome
-from assistant.journal import SqliteJournal
+from assistant.journal import StoredJournal
 from tests.assistant.journal.keeping import TRIGGER, event, opened, rows
 from tests.machines.drawing import Edge, assert_same, states
 
@@ -20,7 +20,7 @@ OVERHEARD = Attention(Classification.CONTEXT, 0)
 class DrivenEvent:
     """One event in a journal of room for one, and what happens to it."""
 
-    def __init__(self, path: Path, journal: SqliteJournal) -> None:
+    def __init__(self, path: Path, journal: StoredJournal) -> None:
         self.path = path
         self.journal = journal
         self.run = ""
@@ -97,7 +97,7 @@ async def test_the_life_of_an_event(tmp_path: Path, reactor: Any) -> None:
     for number, ((start, why), (before, happens)) in enumerate(EVENTS.items()):
         path = tmp_path / str(number)
         async with opened(path, reactor) as store:
-            journal = SqliteJournal(store, "sage", inbox_limit=1)
+            journal = StoredJournal(store, "sage", inbox_limit=1)
             await journal.start()
             driven = DrivenEvent(path, journal)
             await before(driven)

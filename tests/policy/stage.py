@@ -16,8 +16,8 @@ from assistant.memory.remembering import remembering
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
+from assistant.runtime.in_memory import in_memory
 from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import in_memory
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
