@@ -39,6 +39,7 @@ SECTIONS = {
 FULL_SECTIONS = {
     "histories": "calls and steps, whole and streamed, at 20, 500 and 5,000 messages, beside every peer",
     "journals": "the journal: events per second, acknowledgement, recovery against size",
+    "postgres": "the journal in PostgreSQL: acknowledgement at 500/s, turns of 1, 2, 4 processes, 1,000 idle",
     "page": "the operator's page over HTTP: 200 assistants, 100,000 runs, 20 watchers of 50 that talk",
     "page_live": "the live page: a word to the event on the stream, 20 watchers, and what nobody watching costs",
     "talk": "our own scripted talks with the embedded model: right, repeated, seconds and tokens a turn",

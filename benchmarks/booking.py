@@ -18,6 +18,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
+from assistant.config.schema import JournalConfig
+from assistant.runtime.storage import JournalFile, KeptJournal
 from assistant.service.usage_store import UsageStore
 from assistant.starting import settle_heap
 from benchmarks.canned import QUESTION
@@ -51,22 +53,16 @@ class Life:
 
 async def figures(reactor: Any, *, full: bool) -> list[Figure]:
     """A journal on disk and a ledger, against memory and none."""
+    before: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         async with stub(reactor) as (url,):
-            written, forgot = await _keeping(reactor, Path(folder)), Village(reactor, CALLERS, ledger=False)
-            for village in (written, forgot):
-                for number in range(CALLERS):
-                    await village.settle(number, Tenant(f"{url}/whole/call/v1"))
+            written, forgot = (
+                await keeping(reactor, on_disk(reactor, Path(folder))),
+                Village(reactor, CALLERS, ledger=False),
+            )
             writer = _cpu_of("journal")
-            lives = Life(written), Life(forgot)
-            await _round(lives, WARM_UP)
-            settle_heap()
-            before = writer()
-            count = 25 if full else 10
-            rounds = [await _round(lives, TURNS) for _ in range(count)]
-            if is_noisy([one - other for one, other in rounds]):
-                rounds += [await _round(lives, TURNS) for _ in range(count)]
-            by_writer = 1000 * (writer() - before) / (len(rounds) * TURNS * CALLERS * STEPS)
+            rounds = await side_by_side(url, written, forgot, 25 if full else 10, lambda: before.append(writer()))
+            by_writer = 1000 * (writer() - before[0]) / (len(rounds) * TURNS * CALLERS * STEPS)
             for village in (written, forgot):
                 await village.close()
     costs = [one - other for one, other in rounds]
@@ -78,15 +74,39 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
     ]
 
 
-async def _keeping(reactor: Any, folder: Path) -> Village:
-    """Assistants whose journal is on disk, and what they spend as well."""
-    village = Village(reactor, CALLERS, journal=folder / "journal")
-    assert village.file is not None
-    await village.file.open()
+async def side_by_side(
+    url: str, one: Village, other: Village, count: int, on_warm: Callable[[], object] = lambda: None
+) -> list[tuple[float, float]]:
+    """CPU milliseconds of a step of each, round by round: twice `count` rounds where their difference is noisy."""
+    for village in (one, other):
+        for number in range(CALLERS):
+            await village.settle(number, Tenant(f"{url}/whole/call/v1"))
+    lives = Life(one), Life(other)
+    await _round(lives, WARM_UP)
+    settle_heap()
+    on_warm()
+    rounds = [await _round(lives, TURNS) for _ in range(count)]
+    if is_noisy([mine - theirs for mine, theirs in rounds]):
+        rounds += [await _round(lives, TURNS) for _ in range(count)]
+    return rounds
+
+
+def on_disk(reactor: Any, folder: Path) -> JournalFile:
+    """A journal in a file, not yet open."""
+    path = folder / "journal"
+    return JournalFile(path, reactor, time.time, JournalConfig(file=str(path)))  # noqa: TID251  (composition root)
+
+
+async def keeping(reactor: Any, file: KeptJournal) -> Village:
+    """Assistants with this journal, which is opened, and what they spend is kept there as well."""
+    village = Village(reactor, CALLERS)
+    village.file = file
+    await file.open()
     ledger = Ledger(reactor.seconds, time.time)  # noqa: TID251  (composition root)
-    spending = UsageStore(ledger, village.file.usage)
-    await spending.restore()
-    village.pipeline = Pipeline(reactor, Random(1), ledger, spending.keep)  # noqa: S311  (jitter)
+    spending, shared = UsageStore(ledger, file.usage), file.shared_ledger
+    keep = spending.keep if shared is None else None
+    village.pipeline = Pipeline(reactor, Random(1), ledger, keep, shared)  # noqa: S311  (jitter)
+    await (spending.restore() if shared is None else village.pipeline.read_ledger())
     return village
 
 

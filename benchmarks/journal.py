@@ -25,7 +25,7 @@ from twisted.internet.task import react
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
 from assistant.events.outcome import NothingToDo
-from assistant.journal import Accepted, SqliteJournal, Store
+from assistant.journal import Accepted, Store, StoredJournal
 from llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
 from tools import Principal
 
@@ -40,7 +40,7 @@ TURNS = 200
 LEFT, IN_RUN = 500, 10
 
 
-async def produce(journal: SqliteJournal, until: float, waits: list[float]) -> None:
+async def produce(journal: StoredJournal, until: float, waits: list[float]) -> None:
     """Accept events one after the other; each wait in seconds goes to `waits`."""
     count = 0
     while (began := time.perf_counter()) < until:
@@ -93,7 +93,7 @@ async def measure(reactor: Any, folder: Path, producers: int, seconds: float) ->
     """How fast events are accepted."""
     store = Store(folder / f"journal-{producers}", reactor, time.time)  # noqa: TID251  (composition root)
     await store.open()
-    journals = [SqliteJournal(store, f"assistant-{number}") for number in range(producers)]
+    journals = [StoredJournal(store, f"assistant-{number}") for number in range(producers)]
     await DeferredList([Deferred.fromCoroutine(journal.start()) for journal in journals])
     commits, cpu, began, waits = store.commits, time.process_time(), time.perf_counter(), list[float]()
     works = [Deferred.fromCoroutine(produce(journal, began + seconds, waits)) for journal in journals]
@@ -107,22 +107,22 @@ async def measure(reactor: Any, folder: Path, producers: int, seconds: float) ->
     return Pace(pace, p50, p99, 1000 * waits[-1], written, busy)
 
 
-async def opened(path: Path, reactor: Any) -> tuple[Store, SqliteJournal, float]:
+async def opened(path: Path, reactor: Any) -> tuple[Store, StoredJournal, float]:
     """A started journal, and the seconds that took."""
     store = Store(path, reactor, time.time)  # noqa: TID251  (composition root)
     began = time.perf_counter()
     await store.open()
-    journal = SqliteJournal(store, "sage", MANY)
+    journal = StoredJournal(store, "sage", MANY)
     await journal.start()
     return store, journal, time.perf_counter() - began
 
 
-async def finish(journal: SqliteJournal, events: Sequence[Accepted]) -> None:
+async def finish(journal: StoredJournal, events: Sequence[Accepted]) -> None:
     """One run over these."""
     await journal.close_run(await journal.open_run(events), NothingToDo())
 
 
-async def turn(journal: SqliteJournal, count: int) -> float:
+async def turn(journal: StoredJournal, count: int) -> float:
     """Seconds of an average turn: an event is taken, and a run over it opened and closed; three fsyncs."""
     began = time.perf_counter()
     for number in range(count):
@@ -131,7 +131,7 @@ async def turn(journal: SqliteJournal, count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-async def settle(journal: SqliteJournal, count: int) -> None:
+async def settle(journal: StoredJournal, count: int) -> None:
     """So many events, a tenth of them said by Anna, in runs of ten that are over."""
     for first in range(0, count, 1000):
         events = [
@@ -144,7 +144,7 @@ async def settle(journal: SqliteJournal, count: int) -> None:
         await DeferredList([Deferred.fromCoroutine(run) for run in over])
 
 
-async def recovery(journal: SqliteJournal, path: Path, reactor: Any) -> float:
+async def recovery(journal: StoredJournal, path: Path, reactor: Any) -> float:
     """Seconds from opening what a kill would leave now to knowing the interrupted run and the inbox.
 
     That is a copy of the files as they are, with the log of writes that nobody had the time to fold in.

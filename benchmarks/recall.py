@@ -3,6 +3,7 @@
     python -m benchmarks.recall FILE.jsonl             worlds with memories, questions and requests to forget
     python -m benchmarks.recall FILE.jsonl --vectors   by meaning too, with the embedding model
     python -m benchmarks.recall --world                5,000 people, four lines each: times, and whether one is lost
+    python -m benchmarks.recall ... --postgres URL     the same in PostgreSQL, in the schema of the URL's search path
 
 A line of the file is one object. `kind` is "memory" (`world id at heard who text derived_from session`), "question"
 (`asker text category evidence forbidden stale`) or "forget" (`who must_go must_stay`). A whisper or a page is for `who`
@@ -39,18 +40,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--embedder", default="", metavar="URL", help="a server on this machine to use for --vectors")
     parser.add_argument("--world", action="store_true", help="a generated world of 5,000 people")
     parser.add_argument("--language", default="english", help="the language of the lines (default: %(default)s)")
+    parser.add_argument(
+        "--postgres", default="", metavar="URL", help="keep the index in this PostgreSQL, not in a file"
+    )
     options = parser.parse_args(arguments)
     if (options.file is None) != options.world:
         parser.error("give a file, or --world")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "benchmark.recall"
         if options.world:
-            result, bad = score_village(path, Watch())
+            result, bad = score_village(path, Watch(), options.postgres)
         else:
             score = Score()
             with open_embedder(options.embedder) if options.vectors else nullcontext() as embed:
                 for world in read_worlds(options.file):
-                    score_world(world, path, score, options.language, embed)
+                    score_world(world, path, score, options.language, embed, options.postgres)
             result, bad = score.as_json(), bool(score.leaks or score.kept or score.lost)
             result["vectors"] = embed is not None
     print(json.dumps(result))

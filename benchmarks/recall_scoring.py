@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from assistant.memory.recall import RecallIndex, RecallQuery, Vector
+from assistant.memory.recall.protocol import MemoryIndex
 from tools.memories import Memory, MemoryKind
 from tools.trust import common
 
@@ -196,12 +197,26 @@ def read_time(value: Any, before: float) -> float:
     return max(day.timestamp(), before + 1 if before - day.timestamp() < A_DAY else 0.0)
 
 
-def score_world(world: World, path: Path, score: Score, language: str, embed: Embed | None) -> None:
-    """Remember everything of a world, ask everything, and forget what is to be forgotten."""
-    index = RecallIndex(path, language)
-    problem = index.open()
-    if problem:
+def open_index(path: Path, language: str, url: str = "") -> MemoryIndex:
+    """Return an empty index: in the file of `path`, or in the schema of PostgreSQL that `url` names."""
+    path.unlink(missing_ok=True)
+    index: MemoryIndex = RecallIndex(path, language)
+    if url:
+        from assistant.journal.postgres.connection import connect  # noqa: PLC0415  (needs the extra postgres)
+        from assistant.memory.recall.postgres.index import PostgresIndex  # noqa: PLC0415
+
+        index = PostgresIndex(lambda: connect(url), language)
+    if problem := index.open():
         print(problem)
+    return index
+
+
+def score_world(  # noqa: PLR0917  (what is asked, and where it is kept)
+    world: World, path: Path, score: Score, language: str, embed: Embed | None, url: str = ""
+) -> None:
+    """Remember everything of a world, ask everything, and forget what is to be forgotten."""
+    index = open_index(path, language, url)
+    index.clear(world.name)
     for number, memory in enumerate(world.memories, 1):
         with score.watch.time("keep"):
             index.add(world.name, [(number, memory)])
@@ -220,7 +235,8 @@ def score_world(world: World, path: Path, score: Score, language: str, embed: Em
         _ask(index, world.name, question, query, score)
     for request in world.requests:
         _forget(index, world, request, queries, score=score, path=path)
-    index.delete()
+    index.clear(world.name)
+    index.close()
 
 
 def _query(question: dict[str, Any], now: float, embed: Embed | None) -> RecallQuery:
@@ -233,7 +249,7 @@ def _deep(query: RecallQuery) -> RecallQuery:
     return RecallQuery(query.text, query.hearers, query.asker, DEEP, query.now, vector=query.vector)
 
 
-def _ask(index: RecallIndex, name: str, question: dict[str, Any], query: RecallQuery, score: Score) -> None:
+def _ask(index: MemoryIndex, name: str, question: dict[str, Any], query: RecallQuery, score: Score) -> None:
     with score.watch.time("search"):
         found = list(index.search(name, query).ids)
     deep = index.search(name, _deep(query)).ids
@@ -255,7 +271,7 @@ def _ask(index: RecallIndex, name: str, question: dict[str, Any], query: RecallQ
 
 
 def _forget(
-    index: RecallIndex, world: World, request: dict[str, Any], queries: list[RecallQuery], *, score: Score, path: Path
+    index: MemoryIndex, world: World, request: dict[str, Any], queries: list[RecallQuery], *, score: Score, path: Path
 ) -> None:
     who = text_of(request, "who")
     gone = {memory.id for memory in world.memories if memory.is_from(who)}

@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.memory.recall import RecallIndex, RecallQuery
-from benchmarks.recall_scoring import Watch
+from assistant.memory.recall import RecallQuery
+from benchmarks.recall_scoring import Watch, open_index
 from tools.memories import Memory, MemoryKind
 
 PEOPLE, LINES, QUESTIONS = 5_000, 4, 300
@@ -25,7 +25,7 @@ _SYLLABLES = "ba ro mi ke lu ta so ne vi da gor fen wyn hal sil mor"
 SYLLABLES = _SYLLABLES.split()
 
 
-def score_village(path: Path, watch: Watch) -> tuple[dict[str, Any], bool]:
+def score_village(path: Path, watch: Watch, url: str = "") -> tuple[dict[str, Any], bool]:
     """Remember everybody, ask about some, and look for the lines of all. Return figures, and whether one is lost."""
     chance = Random(18)  # noqa: S311 - the same world each time
     names = sorted({"".join(chance.choices(SYLLABLES, k=4)) for _ in range(2 * PEOPLE)})
@@ -43,8 +43,8 @@ def score_village(path: Path, watch: Watch) -> tuple[dict[str, Any], bool]:
                 f"v{number}", text, MemoryKind.HEARD, 1e9 + 20 * number, who, who.title(), "", "inn", audience=audience
             )
         )
-    index = RecallIndex(path)
-    print(index.open() or "index: opened")
+    index = open_index(path, "english", url)
+    index.clear(ASSISTANT)
     with watch.time("fill"):
         index.add(ASSISTANT, list(enumerate(memories[:-QUESTIONS], 1)))
     for number, memory in enumerate(memories[-QUESTIONS:], len(memories)):
@@ -64,7 +64,8 @@ def score_village(path: Path, watch: Watch) -> tuple[dict[str, Any], bool]:
             )
         own = {memory.id for memory in memories[people.index(person) :: PEOPLE]}
         lost += not own <= set(found.ids)
-    size = path.stat().st_size
-    index.delete()
+    size = path.stat().st_size if path.exists() else None
+    index.clear(ASSISTANT)
+    index.close()
     result = {"memories": len(memories), "people": PEOPLE, "people_lost": lost, "bytes": size, **watch.as_json()}
     return result, bool(lost)

@@ -13,7 +13,7 @@ from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.loop.talk.question import front_of
 from assistant.models.chosen import ChosenModel
-from assistant.runtime.storage import in_memory
+from assistant.runtime.in_memory import in_memory
 from assistant.runtime.warming import warm
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of

@@ -18,8 +18,9 @@ from assistant.journal import MemoryJournal, StreamEntry
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
+from assistant.runtime.in_memory import MemoryFile
 from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import JournalFile, MemoryFile, Storage
+from assistant.runtime.storage import JournalFile, KeptJournal, Storage
 from assistant.worlds.embedded.hamlet import Place, Room
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from benchmarks.canned import MODEL, history
@@ -131,7 +132,10 @@ class Village:
         self.exchange = HttpExchange(reactor, **exchange)
         wall = time.time  # noqa: TID251  (composition root)
         self.pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
-        self.file = JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
+        #: Set it before anybody settles to have another journal than a file.
+        self.file: KeptJournal | None = (
+            JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
+        )
         self._memory = MemoryFile(reactor.seconds)
         self.houses: list[House] = []
         self.scheduler = Scheduler(reactor)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from assistant.journal import SqliteJournal, codec
+from assistant.journal import StoredJournal, codec
 from benchmarks.village import ENDLESS, House, Tenant, Village, past
 from llm.testing import Call, FakeChat, Reply, serve
 from resilience import Account, Allowance, Amount, Ledger
@@ -81,7 +81,7 @@ async def test_a_run_wakes_the_reactor_only_for_what_is_waited_for(tmp_path: Pat
 async def test_a_run_writes_each_record_once_and_looks_at_no_number_in_it(tmp_path: Path) -> None:
     async with journalled(tmp_path, 2) as (house, _):
         journal = house.assistant.context.journal
-        assert isinstance(journal, SqliteJournal)
+        assert isinstance(journal, StoredJournal)
         read = journal.lease.store.read
         with calls_of(codec.Codec.encode, codec._is_finite) as calls:
             saw = sys.getprofile()

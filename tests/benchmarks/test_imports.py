@@ -77,6 +77,38 @@ def test_a_key_for_the_web_is_enough_to_load_it() -> None:
     assert "tools.web.registry" in loaded(f"{settings}load_web(WebConfig(providers={{'brave': {{'key': 'env:K'}}}}))")
 
 
+OPENED = """
+from pathlib import Path
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.task import react
+import assistant.service.service, assistant.surfaces.trial.run
+from assistant.config.schema import JournalConfig
+from assistant.runtime.storage import JournalFile
+
+async def live(reactor):
+    file = JournalFile(Path("journal"), reactor, lambda: 1.0, JournalConfig(file="journal"))
+    await file.open()
+    storage = await file.storage_of("sage", 5)
+    run = await storage.journal.open_run(await storage.journal.pending())
+    await file.close()
+    assert run == "run-1"
+
+try:
+    react(lambda reactor: Deferred.fromCoroutine(live(reactor)), ())
+except SystemExit as over:
+    assert not over.code
+"""
+
+
+def test_a_journal_in_a_file_loads_nothing_of_postgresql(tmp_path: Path) -> None:
+    told = printed(f"{OPENED}\nimport sys; print(*sys.modules)", tmp_path)
+    assert (tmp_path / "journal").exists()
+    assert "assistant.journal.sqlite.store" in told
+    of_postgres = {"psycopg", "psycopg_binary", "assistant.runtime.sharing.journal", "assistant.runtime.sharing.leases"}
+    assert [name for name in told if name in of_postgres or "postgres" in name.replace("postgres_url", "")] == []
+
+
 def test_who_uses_llm_alone_needs_no_pydantic() -> None:
     assert [
         name for name in loaded("import llm, llm.providers, llm.modes.structured") if name.startswith("pydantic")
@@ -87,6 +119,7 @@ def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
     """What is put off until an assistant is made would only look like a gain."""
     more = {name for name in loaded(READY) - loaded(CORE) if name.split(".")[0] in {"assistant", "tools", "llm"}}
     assert more == {
+        "assistant.runtime.in_memory",
         "assistant.runtime.listener",
         "assistant.worlds",
         "assistant.worlds.embedded",
