@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from assistant.config.gateway import GatewayConfig, GatewayModelConfig
-from assistant.config.schema import AssistantConfig, Config, ModelConfig
-from assistant.config.sections import MemoryConfig, PageConfig
+from assistant.config.schema import AssistantConfig, Config, JournalConfig, ModelConfig
+from assistant.config.sections import MemoryConfig, PageConfig, WorkerConfig
 from assistant.config.telemetry import TelemetryConfig
 from llm import CallOptions
 from tools import Dispatcher, PolicyConfig, Registry, Scene, Status
@@ -35,8 +35,10 @@ def test_the_settings_page_shows_every_setting_with_a_value_it_takes() -> None:
     Config.model_validate(shown)
     assert set(shown["model"]) == set(ModelConfig.model_fields)
     assert set(shown["assistant"]) == set(AssistantConfig.model_fields)
+    assert set(shown["journal"]) == set(JournalConfig.model_fields)
     assert set(shown["memory"]) == set(MemoryConfig.model_fields)
     assert set(shown["page"]) == set(PageConfig.model_fields)
+    assert set(shown["worker"]) == set(WorkerConfig.model_fields)
     assert set(shown["telemetry"]) == set(TelemetryConfig.model_fields)
     assert set(shown["gateway"]) == set(GatewayConfig.model_fields)
     own = set(GatewayModelConfig.model_fields) - set(ModelConfig.model_fields)
@@ -110,6 +112,8 @@ def test_at_most_eight_direct_dependencies_each_with_its_reason() -> None:
     assert len(names) <= 8
     page = (ROOT / "docs" / "dependencies.md").read_text()
     assert [name for name in names if f"| {name}" not in page] == []
+    extras = project["optional-dependencies"].keys() - {"dev"}
+    assert [extra for extra in extras if f"xtra `{extra}`" not in page] == []
 
 
 def test_lock_files_hold_hashes_and_no_addresses() -> None:
