@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
@@ -234,17 +235,23 @@ def run_relay(steps: Relay[T], call_back: Callable[[Callable[[Any], object], Any
     the step under way ends, and none begins after it.
     """
     over: Deferred[T] = Deferred()
-
-    def go_on(outcome: object) -> None:
-        if over.called:  # cancelled
-            return
-        try:
-            step = outcome.throwExceptionIntoGenerator(steps) if isinstance(outcome, Failure) else steps.send(outcome)
-            step(go_on)
-        except StopIteration as end:
-            call_back(over.callback, end.value)
-        except BaseException:  # noqa: BLE001  (handed on to the caller)
-            call_back(over.errback, Failure())
-
-    go_on(None)
+    _go_on(steps, call_back, over, None)
     return over
+
+
+def _go_on(
+    steps: Relay[T], call_back: Callable[[Callable[[Any], object], Any], object], over: Deferred[T], outcome: object
+) -> None:
+    """Take the next step with what came of the one before, in the thread of that one.
+
+    It stands by itself: a function that held itself would be freed by the garbage collector alone.
+    """
+    if over.called:  # cancelled
+        return
+    try:
+        step = outcome.throwExceptionIntoGenerator(steps) if isinstance(outcome, Failure) else steps.send(outcome)
+        step(partial(_go_on, steps, call_back, over))
+    except StopIteration as end:
+        call_back(over.callback, end.value)
+    except BaseException:  # noqa: BLE001  (handed on to the caller)
+        call_back(over.errback, Failure())

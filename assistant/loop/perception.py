@@ -7,6 +7,7 @@ the window here, the oldest lines first. `trimming.py` makes room for the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import proxy
 
 from twisted.logger import Logger
 
@@ -130,22 +131,25 @@ def _look(context: RunContext, run: Run) -> None:
     trust.look_up = lambda level: context.voices.name_causes(history, level, asker)
     trust.lower(history.min_level())
     trust.narrow(run.hearers)
+    shown: Run = proxy(run)  # the run holds its trust: both go with the run, without the garbage collector
 
     def sources(text: str) -> frozenset[str]:
-        seen_events = [one.event for one in run.known_events]
+        seen_events = [one.event for one in shown.known_events]
         heard = [(event.who.id, format_event(event)) for event in seen_events if spoken_text(event)]
-        run_ids = {one.event.id for one in run.events}
-        return sources_of(text, run.requester, heard, [entry for entry in history.entries() if seen(entry, run_ids)])
+        run_ids = {one.event.id for one in shown.events}
+        hearers = shown.hearers
 
-    def seen(entry: Entry, run_ids: set[str]) -> bool:
-        is_heard = bool(entry.event_ids) and run_ids.issuperset(entry.event_ids)
-        return not is_heard and may_hear(entry.audience, run.hearers)
+        def is_seen(entry: Entry) -> bool:
+            is_heard = bool(entry.event_ids) and run_ids.issuperset(entry.event_ids)
+            return not is_heard and may_hear(entry.audience, hearers)
+
+        return sources_of(text, shown.requester, heard, [entry for entry in history.entries() if is_seen(entry)])
 
     def private_words(text: str) -> frozenset[str]:
-        seen_now = [entry for entry in history.entries() if may_hear(entry.audience, run.hearers)]
-        remembered = frozenset[str]().union(*(words_of(memory.text) for memory in run.recalled if memory.audience))
-        asked = frozenset[str]().union(*map(words_of, run.asked_texts))
-        return private_words_in(text, run.asked_texts, seen_now) | (words_of(text) & remembered - asked)
+        seen_now = [entry for entry in history.entries() if may_hear(entry.audience, shown.hearers)]
+        remembered = frozenset[str]().union(*(words_of(memory.text) for memory in shown.recalled if memory.audience))
+        asked = frozenset[str]().union(*map(words_of, shown.asked_texts))
+        return private_words_in(text, shown.asked_texts, seen_now) | (words_of(text) & remembered - asked)
 
     trust.sources_of = sources
     trust.private_words = private_words

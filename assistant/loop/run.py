@@ -135,7 +135,7 @@ class RunContext:
         return self.window.front.messages
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Run:
     """The state of one run."""
 

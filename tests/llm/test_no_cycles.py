@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import CoroutineType, FrameType, FunctionType, MethodType, TracebackType
-from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
@@ -17,6 +12,7 @@ from llm import BadCredential, LLMDeadlineExceeded, LLMError, LLMResponse, Strea
 from llm.errors import CircuitOpenError, Rejected
 from llm.testing import EndEarly, Hang, HttpError, Reply, Step
 from resilience import BreakerConfig, Deadline, RetryConfig, UpstreamConfig
+from tests.garbage import garbage
 from tests.llm.calling import ASKED, PAYER, desk, reactor
 
 #: As many calls fail, so that what one leaves is not overlooked among what the process needs once.
@@ -28,27 +24,6 @@ PATIENT = UpstreamConfig(BreakerConfig(failure_threshold=1000))
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 
 
-def is_own(module: str) -> bool:
-    """Whether a module is one that a call passes through; connections and fakes have cycles of Twisted's."""
-    own = module.partition(".")[0] in {"llm", "resilience"}
-    return own and not module.startswith(("llm.testing", "resilience.testing"))
-
-
-def owner(thing: Any) -> str:
-    """The name of what is ours in this object, empty when it is not ours."""
-    match thing:
-        case TracebackType():
-            return owner(thing.tb_frame)
-        case FrameType():
-            return thing.f_code.co_qualname if is_own(thing.f_globals.get("__name__", "")) else ""
-        case CoroutineType():
-            return "" if thing.cr_frame is None else owner(thing.cr_frame)
-        case MethodType() | FunctionType():
-            return thing.__qualname__ if is_own(thing.__module__ or "") else ""
-        case _:
-            return type(thing).__qualname__ if is_own(type(thing).__module__) else ""
-
-
 async def outcome_of(call: Deferred[LLMResponse]) -> type:
     """The type of the answer or of the error. Awaiting a Deferred that has failed already would make a cycle itself."""
     known: Deferred[type] = Deferred()
@@ -58,23 +33,6 @@ async def outcome_of(call: Deferred[LLMResponse]) -> type:
 
     call.addBoth(tell)
     return await known
-
-
-@contextmanager
-def garbage(found: Counter[str]) -> Iterator[None]:
-    """Count what is ours and only the garbage collector could free, by name, after the block."""
-    found.clear()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        found.update(name for thing in gc.garbage if (name := owner(thing)))
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
 
 
 @pytest.mark.parametrize("retry", [ONCE, TWICE], ids=["once", "twice"])

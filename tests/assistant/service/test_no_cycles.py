@@ -1,0 +1,44 @@
+"""A run that goes well leaves nothing behind that only the garbage collector can free (`assistant/starting.py`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import deferLater
+
+from llm.testing import Call, FakeOllama, Reply, serve
+from tests.assistant.living import reactor
+from tests.assistant.service.village import village
+from tests.garbage import garbage
+
+#: As many runs, so that what one leaves is not overlooked among what the process needs once.
+RUNS = 5
+pytestmark = pytest.mark.usefixtures("reactor_baseline")
+
+
+async def test_a_run_leaves_no_cycle(tmp_path: Path) -> None:
+    found: Counter[str] = Counter()
+    calls = cycle((Call("look", {}), Call("say", {"text": "It is here."})))
+    model = FakeOllama(reactor, lambda _: Reply(calls=(next(calls),)))
+    settings: dict[str, dict[str, str]] = {"model": {"provider": "ollama", "url": "", "model": "sage"}}
+    async with serve(model, reactor) as url, village(tmp_path) as there:
+        settings["model"]["url"] = url
+        runner = there.start(settings)
+
+        async def ask() -> None:
+            heard = len(there.witness.heard)
+            there.says(runner, "Sage, where is the old map?")
+            while len(there.witness.heard) == heard:
+                await deferLater(reactor, 0.01)
+            await runner.settled()
+
+        for _ in range(2):
+            await ask()
+        with garbage(found):
+            for _ in range(RUNS):
+                await ask()
+    assert len(model.requests) >= 2 * RUNS
+    assert not {name: number for name, number in found.items() if number >= RUNS}
