@@ -13,6 +13,7 @@ from assistant.config.gateway import GatewayConfig
 from assistant.config.model_config import ModelConfig
 from assistant.config.schema import Config
 from assistant.errors import AssistantError
+from assistant.models.choose import window_tokens
 from assistant.models.chosen import ChosenModel, call_options
 from assistant.service.parts import SharedParts
 from llm import Link, ModelChain
@@ -126,8 +127,8 @@ class GatewayModels:
         return one.chain
 
     def _described(self, one: OfferedChain) -> OfferedModelName:
-        tokens = min(config.context_tokens for config in one.configs)
-        return OfferedModelName(one.name, self._created, tokens)
+        configs = [chosen.config for chosen in one.chosen] or one.configs
+        return OfferedModelName(one.name, self._created, min(map(window_tokens, configs)))
 
 
 def _is_allowed(one: OfferedChain, may_use: MayUse) -> bool:

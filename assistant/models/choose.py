@@ -50,6 +50,12 @@ EMBEDDED_WITHHELD = frozenset(
 _MAX_ASKED = 8
 
 
+def window_tokens(config: ModelConfig) -> int:
+    """Return how many tokens a model takes, as far as that is known before it is asked."""
+    is_embedded = config.provider == known_providers.EMBEDDED
+    return min(config.context_tokens, EMBEDDED_CONTEXT) if is_embedded else config.context_tokens
+
+
 def _forget(_: str) -> None:
     """Ignore the message."""
 

@@ -9,6 +9,8 @@ import orjson
 import pytest
 import pytest_twisted
 
+from assistant.config.schema import Config
+from assistant.gateway.models import GatewayModels
 from llm.testing import HttpError, RefuseTools, Reply, Step
 from tests.assistant.gateway.asking import LANES, PATHS, ask, body_of, events, get
 from tests.assistant.gateway.standing import CLIENTS, TOOL, standing
@@ -37,6 +39,19 @@ async def test_models_are_listed_as_each_client_reads_them(tmp_path: Path) -> No
             assert any(key.endswith(".context_length") for key in shown["model_info"])
         assert orjson.loads((await get(gateway, "/api/ps")).body) == {"models": []}
         assert "version" in orjson.loads((await get(gateway, "/api/version")).body)
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_embedded_model_is_listed_with_its_own_window(tmp_path: Path) -> None:
+    fallback = {"provider": "local", "model": "sage", "url": "http://127.0.0.1:9/v1"}
+    small = {"provider": "embedded", "fallback": [fallback]}
+    inputs = Config.model_validate(
+        {"gateway": {"models": {"small": small, "big": {**fallback, "context_tokens": 9000}}}}
+    )
+    async with standing(tmp_path, []) as gateway:
+        models = GatewayModels(gateway.service.parts, inputs.gateway, inputs, 0)
+        sizes = {one.name: one.context_tokens for one in models.offered(lambda _: True)}
+    assert sizes == {"small": 4096, "big": 9000}
 
 
 @pytest_twisted.ensureDeferred
