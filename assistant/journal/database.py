@@ -13,8 +13,11 @@ from __future__ import annotations
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Protocol, TypeGuard
 
+#: The most values of one statement: psycopg reads one with more than 50 anew each time.
+_MOST_VALUES = 48
 #: The values of one statement: for `?`, or by name.
 Values = Sequence[Any] | Mapping[str, Any]
 
@@ -85,6 +88,27 @@ def insert(db: Database, sql: str, values: Sequence[Any]) -> int:
         return number
     returned: int = db.execute(f"{sql} RETURNING seq", values).fetchone()[0]
     return returned
+
+
+def insert_all(db: Database, sql: str, rows: Sequence[Sequence[Any]]) -> tuple[int, ...]:
+    """Insert rows and return the `seq` of each."""
+    if not isinstance(db, PipelinedDatabase):
+        return tuple(insert(db, sql, row) for row in rows)
+    begin, _, one = sql.replace("(", "(seq, ", 1).replace("VALUES (", "VALUES (?, ", 1).partition("VALUES ")
+    numbered = [(db.next_number(sql.split()[2]), *row) for row in rows]
+    most = _MOST_VALUES // one.count("?")
+    for some in (numbered[at : at + most] for at in range(0, len(rows), most)):
+        db.execute(f"{begin}VALUES {', '.join([one] * len(some))}", list(chain.from_iterable(some)))
+    return tuple(number for number, *_ in numbered)
+
+
+def delete_all(db: Database, table: str, assistant: str, numbers: Sequence[int]) -> None:
+    """Delete the rows of an assistant with these `seq`, as far as they are there."""
+    if is_sqlite(db):
+        db.executemany(f"DELETE FROM {table} WHERE seq = ? AND assistant = ?", [(one, assistant) for one in numbers])
+    elif numbers:
+        sql = f"DELETE FROM {table} WHERE seq = ANY(CAST(? AS bigint[])) AND assistant = ?"
+        db.execute(sql, (list(numbers), assistant))
 
 
 def require(db: Database, rows: FoundRows, error: Callable[[], Exception]) -> None:

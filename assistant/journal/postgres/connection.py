@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 from psycopg.abc import Buffer, PQGen
 from psycopg.types.numeric import NumericBinaryLoader
+from psycopg.waiting import Ready
 
 from assistant.config.postgres_url import parse_postgres_url
 from assistant.journal.database import DuplicateKey, FoundRows, Values
@@ -56,10 +57,25 @@ class JournalConnection(psycopg.Connection[tuple[Any, ...]]):
 
     #: The longest wait for the answer to one statement, in seconds; None for any.
     answer_seconds: float | None = ANSWER_SECONDS
+    _is_sending = False
+
+    def send(self, sql: str, values: Values = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Send a statement in pipeline mode, and read nothing. Raises psycopg.Error.
+
+        psycopg looks before each statement whether the socket is ready. That lets go of the interpreter's lock, which
+        costs the reactor's thread more than the statement does.
+        """
+        self._is_sending = True
+        try:
+            return self.execute(sql, plain(values) if values else None, binary=True)
+        finally:
+            self._is_sending = False
 
     # Any: what the generator returns.
     def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
         """Wait until a statement is answered. Raises OperationalError when that is late, and then is closed."""
+        if self._is_sending:
+            return _send(gen)
         try:
             return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
         except psycopg.OperationalError as error:
@@ -147,6 +163,17 @@ def end_earlier(db: PostgresDatabase, name: str) -> None:
            WHERE application_name = ? AND pid <> pg_backend_pid() AND usename = current_user""",
         (name,),
     )
+
+
+# Any: what the generator returns.
+def _send(gen: PQGen[Any]) -> Any:
+    """Run a generator that sends as if the socket took everything: what it does not take, libpq keeps for later."""
+    try:
+        next(gen)
+        while True:
+            gen.send(Ready.W)
+    except StopIteration as end:
+        return end.value
 
 
 @lru_cache(maxsize=512)

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from assistant.journal.database import FoundRows, PipelinedDatabase, Values
-from assistant.journal.postgres.connection import PostgresDatabase, plain, translated
+from assistant.journal.postgres.connection import PostgresDatabase, translated
 from assistant.journal.postgres.numbers import Numbers
 
 Work = Callable[["PostgresPipeline"], object]
@@ -72,8 +72,11 @@ class PostgresPipeline(PostgresDatabase, PipelinedDatabase):
 
     def execute(self, sql: str, values: Values = (), /) -> FoundRows:
         """Send one statement. Raises psycopg.Error when the server has refused one by now."""
-        cursor = self.connection.execute(translated(sql), plain(values), binary=True)
-        return PipelinedRows(cursor, self._pipeline.sync)
+        return PipelinedRows(self.connection.send(translated(sql), values), self._pipeline.sync)
+
+    def run(self, sql: str) -> None:
+        """Send one statement without values. Raises psycopg.Error when the server has refused one by now."""
+        self.connection.send(sql)
 
     def executemany(self, sql: str, rows: Iterable[Values], /) -> FoundRows:
         """Send a statement once for each of these rows. Raises psycopg.Error when the server has refused one by now."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
-from assistant.journal.database import Database, insert
+from assistant.journal.database import Database, delete_all, insert_all
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.protocol import StreamChange, StreamEntry
 from assistant.journal.records import MESSAGES
@@ -93,8 +93,8 @@ def rows_of(change: StreamChange) -> list[Row]:
 
 def apply(db: Database, assistant: str, rows: Sequence[Row], forget: Sequence[int]) -> tuple[int, ...]:
     """Remove the rows to `forget` and append the new ones; return the numbers of the new rows."""
-    db.executemany("DELETE FROM stream WHERE seq = ? AND assistant = ?", [(seq, assistant) for seq in forget])
-    return tuple(insert(db, _APPEND, (assistant, *row)) for row in rows)
+    delete_all(db, "stream", assistant, forget)
+    return insert_all(db, _APPEND, [(assistant, *row) for row in rows])
 
 
 @lru_cache(maxsize=_KEPT_RECORDS)

@@ -31,9 +31,16 @@ _PARTS = """
     SELECT account, process = ?, sum(calls), sum(tokens), sum(money), sum(reserved_calls), sum(reserved_tokens),
         sum(reserved_money)
     FROM usage_by_process WHERE day = ? AND account = ANY(?) GROUP BY 1, 2"""
-_SET_SUM = "UPDATE usage SET calls = ?, tokens = ?, money = ? WHERE day = ? AND account = ?"
-_SET_PART = """
-    INSERT INTO usage_by_process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+_SET_SUMS = """
+    UPDATE usage SET calls = new.calls, tokens = new.tokens, money = new.money
+    FROM unnest(CAST(? AS bigint[]), CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS bigint[]), CAST(? AS float8[]))
+        AS new (day, account, calls, tokens, money)
+    WHERE usage.day = new.day AND usage.account = new.account"""
+_SET_PARTS = """
+    INSERT INTO usage_by_process SELECT day, account, ?, calls, tokens, money, in_calls, in_tokens, in_money
+    FROM unnest(CAST(? AS bigint[]), CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS bigint[]), CAST(? AS float8[]),
+        CAST(? AS bigint[]), CAST(? AS bigint[]), CAST(? AS float8[]))
+        AS new (day, account, calls, tokens, money, in_calls, in_tokens, in_money)
     ON CONFLICT (day, account, process) DO UPDATE SET calls = excluded.calls, tokens = excluded.tokens,
         money = excluded.money, reserved_calls = excluded.reserved_calls, reserved_tokens = excluded.reserved_tokens,
         reserved_money = excluded.reserved_money"""
@@ -86,9 +93,10 @@ def _book(
         rows = db.execute(_LOCK_ROWS, (day, names)).fetchall()
         elsewhere |= _elsewhere(db, day, {name: _amount(*sums) for name, *sums in rows}, process)
     counted, refusals = granted(uses, elsewhere, requests)
-    db.executemany(_SET_SUM, [(*_sums(elsewhere[key].most + use.most), *key) for key, use in counted.items()])
-    parts = [(*key, process, *_sums(use.most), *_sums(use.reserved)) for key, use in counted.items()]
-    db.executemany(_SET_PART, parts)
+    sums = [(*key, *_sums(elsewhere[key].most + use.most)) for key, use in counted.items()]
+    db.execute(_SET_SUMS, _columns(sums))
+    parts = [(*key, *_sums(use.most), *_sums(use.reserved)) for key, use in counted.items()]
+    db.execute(_SET_PARTS, (process, *_columns(parts)))
     return Booked(refusals, tuple(elsewhere.values()))
 
 
@@ -112,6 +120,11 @@ def _elsewhere(db: Database, day: int, sums: Mapping[str, Amount], process: str)
 
 def _amount(calls: int, tokens: int, money: float) -> Amount:
     return Amount(calls, tokens, round(money, _MONEY_DIGITS))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """Return rows as one array a column."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _sums(amount: Amount) -> tuple[Any, ...]:
