@@ -30,6 +30,8 @@ RATE, SECONDS, ASSISTANTS, MOST = 500, 20.0, 100, 5.0
 PROCESSES, TURNING, TURN_SECONDS = (1, 2, 4), 64, 8.0
 #: Idle assistants of how many processes, for how many seconds; statements a second that one of them may send.
 IDLE, IDLE_PROCESSES, IDLE_SECONDS, IDLE_MOST = 1000, 4, 60.0, 1.0
+#: Files of its log that a server has been through before it is measured.
+LOG_FILES = 6
 #: CPU of the reactor's thread for a step, over that with SQLite.
 STEP_MOST = 1.1
 #: What the log of the server writes for a message to it, and what is in that of a renewal.
@@ -86,7 +88,25 @@ def start_server() -> Any:
     from tests.postgres import PostgresServer, find_programs  # noqa: PLC0415  (only where it is installed)
 
     programs = find_programs()
-    return None if programs is None else PostgresServer(programs, durable=True)
+    if programs is None:
+        return None
+    server = PostgresServer(programs, durable=True)
+    _use(server)
+    return server
+
+
+def _use(server: Any) -> None:
+    """Make it a server that has been in use: with files of its log to write over, and nothing of its making unwritten.
+
+    A new one makes each file of 16 MiB and fills it with zeros while the commits wait.
+    """
+    server.execute("CREATE TABLE used (number integer)")
+    for number in range(LOG_FILES):
+        server.execute("INSERT INTO used VALUES (%s)", (number,))
+        server.execute("SELECT pg_switch_wal()")
+    for _ in range(2):
+        server.execute("CHECKPOINT")
+    os.sync()
 
 
 async def figures(reactor: Any, *, full: bool) -> list[Figure]:

@@ -38,8 +38,9 @@ from tools import Status
 from tools.result import Executed
 
 LOOK, SAY = ToolCall("1", "inspect", {"target": "astrolabe"}), ToolCall("2", "say", {"text": WORDS})
-#: How often the clock of a steady rate is looked at, in seconds.
-BEAT = 0.002
+#: How often the clock of a steady rate is looked at, in seconds: an event waits for up to this long, and is measured
+#: from when it was due.
+BEAT = 0.001
 #: A process that was forgotten ends by itself after this many seconds.
 LONGEST = 1800.0
 
