@@ -20,6 +20,8 @@ TABLES: Final = (
     "recall_audiences",
     "recall_assistants",
 )
+#: The vectors once more, where pgvector is (`pgvector.py`).
+EMBEDDINGS: Final = "recall_embeddings"
 #: Key of the lock under which the tables are made, in the schema whose number is beside it.
 _LOCK = 0x6D756472
 #: A GIN index that puts off its work makes the searches do it.
@@ -75,7 +77,7 @@ def prepare_schema(db: Database) -> str:
         if version == VERSION:
             return ""
         problem = "The index of memories was of an older version, so it was begun anew."
-        for table in (*TABLES, "recall_meta"):
+        for table in (EMBEDDINGS, *TABLES, "recall_meta"):
             db.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in _SCHEMA:
         db.execute(statement)

@@ -1,0 +1,133 @@
+"""Compares sentence vectors in PostgreSQL with pgvector, where its extension was created in the database.
+
+The table `recall_embeddings` holds the numbers of `recall_vectors` once more, as pgvector's type. It is a copy: a search
+that finds rows missing in it adds them, so processes that know nothing of it may write as they like. A row goes
+with the one it was copied from. The table is apart so that a dump can be restored where there is no pgvector.
+
+Every row is compared. An approximate index (HNSW) finds its nearest rows first and filters then, which would lose
+most of what few people may hear; and 20,000 rows are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assistant.journal.database import Database
+from assistant.journal.postgres.connection import DATABASE_ERRORS
+from assistant.memory.recall.candidates import DEPTH, SAME_MEANING, Scope
+from assistant.memory.recall.postgres.lists import PostgresLists
+from assistant.memory.recall.postgres.schema import EMBEDDINGS
+from assistant.memory.recall.vectors import Vector
+
+#: So many rows are copied by one search, newest first: 0.1 s for 384 numbers each. Until all are there, it is made
+#: without pgvector.
+_COPIED = 1_000
+#: The schema of the extension, quoted, where this role may use it. It need not be in the search path.
+_FIND = """SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace
+    WHERE extname = 'vector' AND has_schema_privilege(n.oid, 'USAGE')"""
+#: DROP EXTENSION takes the column, and leaves the table.
+_IS_THERE = f"""SELECT 1 FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid JOIN pg_namespace AS n
+    ON n.oid = relnamespace WHERE nspname = current_schema() AND relname = '{EMBEDDINGS}' AND attname = 'embedding'"""
+#: A row of the usual 384 numbers has 1.6 kB, one of 1,536 has 6 kB: kept in its page, it is found without a detour.
+_TABLE = f"""CREATE TABLE {EMBEDDINGS} (assistant bigint NOT NULL, "row" bigint NOT NULL, embedding {{}}.vector NOT NULL,
+    PRIMARY KEY (assistant, "row"), FOREIGN KEY (assistant, "row") REFERENCES recall_vectors ON DELETE CASCADE)
+    WITH (toast_tuple_target = 8160)"""
+
+
+def prepare_pgvector(db: Database) -> str:
+    """Return the schema of pgvector, quoted, and make its table; empty where it is not there or not for us.
+
+    To be called in a transaction, under the lock of `prepare_schema`.
+    """
+    found = db.execute(_FIND).fetchone()
+    if found is None:
+        return ""
+    schema = str(found[0])
+    if db.execute(_IS_THERE).fetchone() is not None:
+        return schema
+    db.execute("SAVEPOINT pgvector")
+    try:
+        db.execute(f"DROP TABLE IF EXISTS {EMBEDDINGS}")
+        db.execute(_TABLE.format(schema))
+    except DATABASE_ERRORS:  # this role may not, or the extension went meanwhile, or others hold a lock too long
+        db.execute("ROLLBACK TO SAVEPOINT pgvector")
+        return ""
+    return schema
+
+
+@dataclass(frozen=True, slots=True)
+class PgvectorLists(PostgresLists):
+    """The lines of one assistant, compared by meaning in the server. `schema` is that of pgvector, quoted."""
+
+    schema: str = "public"
+
+    def by_meaning(self, scope: Scope, vector: Vector) -> list[tuple[int, float]]:
+        """Return the lines nearest in meaning, each with the cosine. It is empty without vectors of the same model."""
+        found = self._nearest(scope, vector)
+        if found is None and self._copy(vector.model):
+            found = self._nearest(scope, vector)
+        return PostgresLists.by_meaning(self, scope, vector) if found is None else found
+
+    def find_alike(self, rows: Sequence[int], like: Vector | None) -> Callable[[int, int], bool]:
+        """Return a test whether two of these rows mean nearly the same. It is never so without vectors of the model."""
+        if like is None:
+            return PostgresLists.find_alike(self, rows, like)
+        one, other = "one.embedding", "other.embedding"
+        found = self.tables.db.execute(
+            f"""WITH compared AS MATERIALIZED (
+                SELECT v.row, e.embedding FROM recall_vectors AS v LEFT JOIN {EMBEDDINGS} AS e
+                ON e.assistant = v.assistant AND e.row = v.row
+                WHERE v.assistant = ? AND v.model = ? AND v.row = ANY(?))
+            SELECT one.row, other.row, {one} IS NULL OR {other} IS NULL AS missing
+            FROM compared AS one JOIN compared AS other ON one.row < other.row
+            WHERE {one} IS NULL OR {other} IS NULL OR CASE WHEN {self._size(one)} = {self._size(other)}
+                THEN 1 - ({one} OPERATOR({self.schema}.<=>) {other}) >= {SAME_MEANING} END""",
+            (self.tables.number, like.model, list(rows)),
+        ).fetchall()
+        if any(missing for *_, missing in found):
+            return PostgresLists.find_alike(self, rows, like)
+        pairs = {frozenset(pair) for *pair, _ in found}
+        return lambda first, second: frozenset((first, second)) in pairs
+
+    def _nearest(self, scope: Scope, vector: Vector) -> list[tuple[int, float]] | None:
+        """Return the nearest rows, each with the cosine; None when one of those that may be heard was not copied."""
+        heard = "" if scope.audiences is None else f"AND v.audience IN ({','.join(map(str, scope.audiences))})"
+        size = len(vector.numbers)
+        found = self.tables.db.execute(
+            f"""SELECT v.row, CASE WHEN {self._size("e.embedding")} = {size}
+                THEN 1 - (e.embedding OPERATOR({self.schema}.<=>) CAST(? AS {self.schema}.vector)) END AS cosine,
+                e.row IS NULL AS missing
+            FROM recall_vectors AS v LEFT JOIN {EMBEDDINGS} AS e ON e.assistant = v.assistant AND e.row = v.row
+            WHERE v.assistant = ? AND v.model = ? {heard}
+            ORDER BY missing DESC, cosine DESC NULLS LAST, v.row DESC LIMIT {DEPTH}""",
+            (f"[{','.join(map(str, vector.numbers))}]", self.tables.number, vector.model),
+        ).fetchall()
+        if found and found[0][2]:
+            return None
+        return [(row, cosine) for row, cosine, _ in found if cosine is not None]
+
+    def _copy(self, model: str) -> bool:
+        """Copy vectors that were not yet copied. Return whether that were all.
+
+        The lock is that of all who write to this assistant's tables; while another has it, nothing is copied.
+        """
+        made = self.tables.db.execute(
+            f"""WITH held AS MATERIALIZED (
+                SELECT number FROM recall_assistants WHERE number = ? FOR UPDATE SKIP LOCKED),
+            copied AS (
+                INSERT INTO {EMBEDDINGS} (assistant, row, embedding)
+                SELECT v.assistant, v.row, CAST(ARRAY(
+                    SELECT (get_byte(v.numbers, place) # 128) - 128
+                    FROM generate_series(0, length(v.numbers) - 1) AS place ORDER BY place) AS {self.schema}.vector)
+                FROM held JOIN recall_vectors AS v ON v.assistant = held.number
+                WHERE v.model = ? AND NOT EXISTS
+                    (SELECT 1 FROM {EMBEDDINGS} AS e WHERE e.assistant = v.assistant AND e.row = v.row)
+                ORDER BY v.row DESC LIMIT {_COPIED} ON CONFLICT DO NOTHING RETURNING 1)
+            SELECT (SELECT COUNT(*) FROM held), (SELECT COUNT(*) FROM copied)""",
+            (self.tables.number, model),
+        ).fetchone()
+        return bool(made[0]) and made[1] < _COPIED
+
+    def _size(self, embedding: str) -> str:
+        return f"{self.schema}.vector_dims({embedding})"
