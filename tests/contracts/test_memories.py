@@ -31,7 +31,7 @@ ANN, BEA, OWNER = Principal("1", "Ann"), Principal("2", "Bea"), Principal("9", "
 TO_ANN, TO_BEA, TO_BOTH = (frozenset(ids) for ids in (("1",), ("2",), ("1", "2")))
 
 
-@pytest.fixture(params=["listed", "in memory", "sqlite", "postgres"])
+@pytest.fixture(params=["listed", "in memory", "sqlite", "postgres", "pgvector"])
 def memories(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> Iterator[Memories]:
     if request.param == "listed":
         yield ListedMemories()
@@ -43,7 +43,7 @@ def memories(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> It
         if request.param == "sqlite":
             store, index = Store(tmp_path / "j", reactor, noon), RecallFile(tmp_path / "j.recall", reactor, ENGLISH)
         else:
-            url = request.getfixturevalue("postgres_url")
+            url = request.getfixturevalue(f"{request.param}_url")
             store = PostgresStore(url, reactor, noon, JournalProcess("test"))
             index = RecallPostgres(partial(connect, url), reactor, ENGLISH)
         pytest_twisted.blockon(store.open())

@@ -1,7 +1,7 @@
 """Compares sentence vectors in PostgreSQL with pgvector, where its extension was created in the database.
 
-The table `recall_embeddings` holds the numbers of `recall_vectors` once more, as pgvector's type. It is a copy: a search
-that finds rows missing in it adds them, so processes that know nothing of it may write as they like. A row goes
+The table `recall_embeddings` holds the numbers of `recall_vectors` once more, as pgvector's type. It is a copy: a
+search that finds rows missing in it adds them, so processes that know nothing of it may write as they like. A row goes
 with the one it was copied from. The table is apart so that a dump can be restored where there is no pgvector.
 
 Every row is compared. An approximate index (HNSW) finds its nearest rows first and filters then, which would lose
@@ -30,7 +30,8 @@ _FIND = """SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n 
 _IS_THERE = f"""SELECT 1 FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid JOIN pg_namespace AS n
     ON n.oid = relnamespace WHERE nspname = current_schema() AND relname = '{EMBEDDINGS}' AND attname = 'embedding'"""
 #: A row of the usual 384 numbers has 1.6 kB, one of 1,536 has 6 kB: kept in its page, it is found without a detour.
-_TABLE = f"""CREATE TABLE {EMBEDDINGS} (assistant bigint NOT NULL, "row" bigint NOT NULL, embedding {{}}.vector NOT NULL,
+_TABLE = f"""CREATE TABLE {EMBEDDINGS} (assistant bigint NOT NULL, "row" bigint NOT NULL,
+    embedding {{}}.vector NOT NULL,
     PRIMARY KEY (assistant, "row"), FOREIGN KEY (assistant, "row") REFERENCES recall_vectors ON DELETE CASCADE)
     WITH (toast_tuple_target = 8160)"""
 
