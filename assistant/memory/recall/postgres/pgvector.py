@@ -23,6 +23,8 @@ from assistant.memory.recall.vectors import Vector
 #: So many rows are copied by one search, newest first: 0.1 s for 384 numbers each. Until all are there, it is made
 #: without pgvector.
 _COPIED = 1_000
+#: From so many new rows on the server looks at the table at once, to find the fast way through it.
+_MANY = 100
 #: The schema of the extension, quoted, where this role may use it. It need not be in the search path.
 _FIND = """SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace
     WHERE extname = 'vector' AND has_schema_privilege(n.oid, 'USAGE')"""
@@ -128,6 +130,8 @@ class PgvectorLists(PostgresLists):
             SELECT (SELECT COUNT(*) FROM held), (SELECT COUNT(*) FROM copied)""",
             (self.tables.number, model),
         ).fetchone()
+        if made[1] >= _MANY:
+            self.tables.db.execute(f"ANALYZE (SKIP_LOCKED) {EMBEDDINGS}")
         return bool(made[0]) and made[1] < _COPIED
 
     def _size(self, embedding: str) -> str:
