@@ -3,6 +3,7 @@
     python -m benchmarks.recall FILE.jsonl             worlds with memories, questions and requests to forget
     python -m benchmarks.recall FILE.jsonl --vectors   by meaning too, with the embedding model
     python -m benchmarks.recall --world                5,000 people, four lines each: times, and whether one is lost
+    python -m benchmarks.recall --world --vectors      the same with vectors of chance, which cost the same
     python -m benchmarks.recall ... --postgres URL     the same in PostgreSQL, in the schema of the URL's search path
 
 A line of the file is one object. `kind` is "memory" (`world id at heard who text derived_from session`), "question"
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "benchmark.recall"
         if options.world:
-            result, bad = score_village(path, Watch(), options.postgres)
+            result, bad = score_village(path, Watch(), options.postgres, vectors=options.vectors)
         else:
             score = Score()
             with open_embedder(options.embedder) if options.vectors else nullcontext() as embed:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from time import process_time
 from typing import Any
 
-from assistant.memory.recall import RecallQuery
+from assistant.memory.recall import RecallQuery, Vector, make_vector
 from benchmarks.recall_scoring import Watch, open_index
 from tools.memories import Memory, MemoryKind
 
@@ -23,10 +24,17 @@ _DEEDS = "lost sold found mended borrowed hidden broken bought promised stolen p
 DEEDS = _DEEDS.split()
 _SYLLABLES = "ba ro mi ke lu ta so ne vi da gor fen wyn hal sil mor"
 SYLLABLES = _SYLLABLES.split()
+#: Vectors of chance take as long to compare as those of a model, of which this is the usual size.
+MODEL, NUMBERS = "chance", 384
+#: The first searches read or copy vectors; they are not measured.
+_FIRST = 25
 
 
-def score_village(path: Path, watch: Watch, url: str = "") -> tuple[dict[str, Any], bool]:
-    """Remember everybody, ask about some, and look for the lines of all. Return figures, and whether one is lost."""
+def score_village(path: Path, watch: Watch, url: str = "", *, vectors: bool = False) -> tuple[dict[str, Any], bool]:
+    """Remember everybody, ask about some, and look for the lines of all. Return figures, and whether one is lost.
+
+    With `vectors` each memory and each of the first questions has one.
+    """
     chance = Random(18)  # noqa: S311 - the same world each time
     names = sorted({"".join(chance.choices(SYLLABLES, k=4)) for _ in range(2 * PEOPLE)})
     people = chance.sample(names, PEOPLE)
@@ -50,12 +58,21 @@ def score_village(path: Path, watch: Watch, url: str = "") -> tuple[dict[str, An
     for number, memory in enumerate(memories[-QUESTIONS:], len(memories)):
         with watch.time("keep"):
             index.add(ASSISTANT, [(number, memory)])
+    if vectors:
+        index.put_vectors(ASSISTANT, MODEL, [(memory.id, _vector(memory.id)) for memory in memories])
+        for _ in range(_FIRST):
+            index.search(ASSISTANT, RecallQuery("anchor", frozenset(), vector=_vector("anchor")))
+    worked = process_time()
     for memory in chance.sample(memories, QUESTIONS):
         other = chance.choice(people)
         words = memory.text.split(", ")[0].removeprefix("I have ")
-        query = RecallQuery(f"Who has {words}, and what does {memory.name} say?", frozenset({other}), other, now=2e9)
+        vector = _vector(words) if vectors else None
+        query = RecallQuery(
+            f"Who has {words}, and what does {memory.name} say?", frozenset({other}), other, now=2e9, vector=vector
+        )
         with watch.time("search"):
             index.search(ASSISTANT, query)
+    worked = (process_time() - worked) * 1000 / QUESTIONS
     lost = 0
     for person in people:
         with watch.time("person"):
@@ -68,4 +85,12 @@ def score_village(path: Path, watch: Watch, url: str = "") -> tuple[dict[str, An
     index.clear(ASSISTANT)
     index.close()
     result = {"memories": len(memories), "people": PEOPLE, "people_lost": lost, "bytes": size, **watch.as_json()}
-    return result, bool(lost)
+    return result | {"search_cpu_ms": round(worked, 3), "vectors": vectors}, bool(lost)
+
+
+def _vector(text: str) -> Vector:
+    """Return a vector of chance, the same each time for a text."""
+    chance = Random(text)  # noqa: S311 - not a secret
+    made = make_vector(MODEL, [chance.gauss(0, 1) for _ in range(NUMBERS)])
+    assert made is not None
+    return made
