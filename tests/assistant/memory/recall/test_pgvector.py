@@ -34,9 +34,10 @@ class Overheard(PostgresDatabase):
         self.bytes = 0
 
     def execute(self, sql: str, values: Values = (), /) -> FoundRows:
-        found: Any = super().execute(sql, values)
+        found = super().execute(sql, values)
         self.asked.append(sql)
-        result = found.pgresult
+        cursor: Any = found
+        result = cursor.pgresult
         for row in range(result.ntuples):
             self.bytes += sum(len(result.get_value(row, column) or b"") for column in range(result.nfields))
         return found
