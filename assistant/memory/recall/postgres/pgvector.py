@@ -4,8 +4,9 @@ The table `recall_embeddings` holds the numbers of `recall_vectors` once more, a
 search that finds rows missing in it adds them, so processes that know nothing of it may write as they like. A row goes
 with the one it was copied from. The table is apart so that a dump can be restored where there is no pgvector.
 
-Every row is compared. An approximate index (HNSW) finds its nearest rows first and filters then, which would lose
-most of what few people may hear; and 20,000 rows are few.
+The rows are those nearest by the signs of their numbers, as without pgvector, and only their order is pgvector's. To
+compare all of 20,000 rows takes longer (45 ms for 29), and finds no more. An approximate index (HNSW) finds its nearest
+rows first and filters then, which would lose most of what few people may hear.
 """
 
 from __future__ import annotations
@@ -94,21 +95,19 @@ class PgvectorLists(PostgresLists):
         return lambda first, second: frozenset((first, second)) in pairs
 
     def _nearest(self, scope: Scope, vector: Vector) -> list[tuple[int, float]] | None:
-        """Return the nearest rows, each with the cosine; None when one of those that may be heard was not copied."""
-        heard = "" if scope.audiences is None else f"AND v.audience IN ({','.join(map(str, scope.audiences))})"
-        size = len(vector.numbers)
+        """Return the nearest rows, each with the cosine; None when one of them was not copied."""
+        near, values = self.nearest_by_signs(scope, vector)
         found = self.tables.db.execute(
-            f"""SELECT v.row, CASE WHEN {self._size("e.embedding")} = {size}
-                THEN 1 - (e.embedding OPERATOR({self.schema}.<=>) CAST(? AS {self.schema}.vector)) END AS cosine,
+            f"""WITH near AS MATERIALIZED ({near})
+            SELECT near.row, 1 - (e.embedding OPERATOR({self.schema}.<=>) CAST(? AS {self.schema}.vector)) AS cosine,
                 e.row IS NULL AS missing
-            FROM recall_vectors AS v LEFT JOIN {EMBEDDINGS} AS e ON e.assistant = v.assistant AND e.row = v.row
-            WHERE v.assistant = ? AND v.model = ? {heard}
-            ORDER BY missing DESC, cosine DESC NULLS LAST, v.row DESC LIMIT {DEPTH}""",
-            (f"[{','.join(map(str, vector.numbers))}]", self.tables.number, vector.model),
+            FROM near LEFT JOIN {EMBEDDINGS} AS e ON e.assistant = {self.tables.number} AND e.row = near.row
+            ORDER BY missing DESC, cosine DESC, near.row DESC LIMIT {DEPTH}""",
+            (*values, f"[{','.join(map(str, vector.numbers))}]"),
         ).fetchall()
         if found and found[0][2]:
             return None
-        return [(row, cosine) for row, cosine, _ in found if cosine is not None]
+        return [(row, cosine) for row, cosine, _ in found]
 
     def _copy(self, model: str) -> bool:
         """Copy vectors that were not yet copied. Return whether that were all.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from threading import Event as Gate
 from typing import Any
@@ -21,10 +22,12 @@ from assistant.journal import (
     Fenced,
     InboxFullError,
     StoredJournal,
+    StoredStream,
     StreamChange,
     StreamEntry,
 )
-from assistant.journal.postgres.connection import connect
+from assistant.journal.database import Values
+from assistant.journal.postgres.connection import JournalConnection, connect
 from assistant.journal.postgres.opening import open_database
 from assistant.journal.postgres.sharing.leases import HeldLeases
 from assistant.journal.postgres.sharing.process import JournalProcess
@@ -254,3 +257,26 @@ def entry(text: str) -> StreamEntry:
 def memory_of(heard: object) -> Memory:
     assert isinstance(heard, Said)
     return Memory("of the key", heard.text, MemoryKind.HEARD, heard.at, heard.who.id, event=heard.id)
+
+
+async def test_many_entries_are_saved_and_forgotten_in_few_statements(
+    opened: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = StoredStream((await started(await opened("one"), "sage")).lease)
+    entries = [StreamEntry((user(f"word {number}"),), number % 11, (f"e{number}",), 1, ("7",)) for number in range(50)]
+    sent: list[str] = []
+    send = JournalConnection.send
+
+    def listening(connection: JournalConnection, sql: str, values: Values = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        sent.append(sql)
+        return send(connection, sql, values)
+
+    monkeypatch.setattr(JournalConnection, "send", listening)
+    old = await stream.save_stream(entries)
+    assert sum("INTO stream" in sql for sql in sent) < 12
+    sent.clear()
+    new = await stream.save_stream(entries[:3], old[:40])
+    assert [sql.split()[0] for sql in sent if " stream " in sql] == ["DELETE", "INSERT"]
+    loaded = (await stream.load_stream()).entries
+    assert [entry.seq for entry in loaded] == [*old[40:], *new]
+    assert [replace(entry, seq=0) for entry in loaded] == [*entries[40:], *entries[:3]]
