@@ -5,7 +5,7 @@ search that finds rows missing in it adds them, so processes that know nothing o
 with the one it was copied from. The table is apart so that a dump can be restored where there is no pgvector.
 
 The rows are those nearest by the signs of their numbers, as without pgvector, and only their order is pgvector's. To
-compare all of 20,000 rows takes longer (45 ms for 29), and finds no more. An approximate index (HNSW) finds its nearest
+compare all of 20,000 rows takes longer and finds no more. An approximate index (HNSW) finds its nearest
 rows first and filters then, which would lose most of what few people may hear.
 """
 
