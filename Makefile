@@ -61,7 +61,7 @@ game: $(GAME)/.run
 
 test: check $(VENV)/.dev $(OLDEST)/.dev
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
-	    /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
+	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live --ignore=tests/evennia $(PURE:%='--ignore-glob=%') $(ARGS)

@@ -14,12 +14,20 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 fi
 echo "Installing for the tests: ${missing[*]} ..."
 export DEBIAN_FRONTEND=noninteractive
-# Debian's PostgreSQL makes a server of its own and starts it when it is installed; tests only need its programs.
-settings=/etc/postgresql-common/createcluster.d
-if [[ " ${missing[*]} " = *" postgresql "* ]]; then
-    mkdir -p "$settings"
-    echo 'create_main_cluster = false' >"$settings/mud-assistant-tests.conf"
-    trap 'rm -f "$settings/mud-assistant-tests.conf"; rmdir --ignore-fail-on-non-empty "$settings" 2>/dev/null || true' EXIT
-fi
-install() { apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null; }
-install 2>/dev/null || { apt-get update -qq && install; } || echo "Cannot install ${missing[*]}: tests are skipped."
+# Some packages make a server of their own and start it when they are installed; tests only need the programs.
+settings=/etc/postgresql-common/createcluster.d policy=/usr/sbin/policy-rc.d
+mkdir -p "$settings"
+echo 'create_main_cluster = false' >"$settings/mud-assistant-tests.conf"
+[ -e "$policy" ] || { printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod +x "$policy" && ours=$policy; }
+clean() {
+    rm -f "$settings/mud-assistant-tests.conf" ${ours:+"$ours"}
+    rmdir --ignore-fail-on-non-empty "$settings" /etc/postgresql-common 2>/dev/null || true
+}
+trap clean EXIT
+install() { apt-get install -qq -y --no-install-recommends "$@" >/dev/null; }
+install "${missing[@]}" 2>/dev/null && exit 0
+apt-get update -qq || true
+install "${missing[@]}" 2>/dev/null && exit 0
+for one in "${missing[@]}"; do
+    install "$one" || echo "Cannot install $one: the tests that need it are skipped."
+done
