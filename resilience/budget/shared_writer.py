@@ -16,6 +16,7 @@ from resilience.budget.shared import (
     ReservationRequest,
     SharedLedger,
     UseKey,
+    reserve,
 )
 from resilience.budget.writer import SpendingWriter
 
@@ -30,18 +31,14 @@ class _Share:
     changed: dict[UseKey, _Share]
     spent: Sum = field(default_factory=Sum)
     reserved: Sum = field(default_factory=Sum)
-    #: How often it was changed.
-    changes: int = 0
 
     def reserve(self, estimate: Amount) -> None:
         self.reserved.add(estimate)
-        self.changes += 1
         self.changed[self.key] = self
 
     def settle(self, estimate: Amount, actual: Amount) -> None:
         self.reserved.take(estimate)
         self.spent.add(actual)
-        self.changes += 1
         self.changed[self.key] = self
 
     def use(self) -> AccountUse:
@@ -115,38 +112,34 @@ class SharedWriter(SpendingWriter):
         shares = {share.key: share for one in asked for share in one.shares} | self._changed
         if not shares:
             return None
-        stored = {key: share.changes for key, share in shares.items()}
+        uses = {key: share.use() for key, share in shares.items()}
         self._changed.clear()
         try:
-            booked = await self._shared.book(tuple(share.use() for share in shares.values()), requests)
+            booked = await self._shared.book(tuple(uses.values()), requests)
         except Exception as error:  # noqa: BLE001  (it may raise anything; nothing cancels us, so it must not either)
             self._changed.update(shares)  # what is stored is unknown
             self._failed(error)
             return error
         self._succeeded()
-        self._booked(asked, booked, stored)
-        self._forget_stored(shares.values(), stored)
+        self._booked(asked, requests, booked)
+        for refusal, request in zip(booked.refusals, requests, strict=True):
+            if refusal is None:
+                reserve(uses, request)
+        self._forget_stored(shares.values(), uses)
         return None
 
-    def _booked(self, asked: Sequence[_Asked], booked: Booked, stored: dict[UseKey, int]) -> None:
-        """Count what was granted, which is `stored` as well, and what others use."""
+    def _booked(self, asked: Sequence[_Asked], requests: Sequence[ReservationRequest], booked: Booked) -> None:
+        """Count what was granted, and what others use."""
         self._ledger.learn(booked.elsewhere)
         for one, no_room in zip(asked, booked.refusals, strict=True):
             one.no_room = no_room
-            if no_room is not None:
-                continue
-            for share in one.shares:
-                stored[share.key] += 1
-            if not one.reservation.has_ended:
+            if no_room is None and not one.reservation.has_ended:
                 one.reservation.count_in(one.shares)
 
-    def _forget_stored(self, shares: Iterable[_Share], stored: dict[UseKey, int]) -> None:
-        """Forget that these have changed, where no more changes were made than `stored` has.
-
-        Drop those of days long over.
-        """
+    def _forget_stored(self, shares: Iterable[_Share], stored: dict[UseKey, AccountUse]) -> None:
+        """Forget that these have changed, where they are as stored; drop those of days long over."""
         for share in shares:
-            if share.changes == stored[share.key]:
+            if share.use() == stored[share.key]:
                 self._changed.pop(share.key, None)
             else:
                 self._changed[share.key] = share

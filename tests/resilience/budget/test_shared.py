@@ -201,6 +201,19 @@ def test_a_call_that_leaves_while_it_asks_gives_back_what_it_gets(offices: tuple
     assert (books.most(), one.attempts) == (NOTHING, [])
 
 
+def test_an_answer_and_a_call_that_leaves_during_one_write_are_both_written(
+    offices: tuple[Office, Office], books: Books
+) -> None:
+    one, _ = offices
+    one.call(limited(calls=9))
+    one.part.gates = []
+    one.call(limited(calls=9)).cancel()
+    one.answer(Amount(1, 3, 0.01))
+    while one.part.gates:
+        one.part.open()
+    assert books.most() == Amount(1, 3, 0.01)
+
+
 def test_a_call_over_midnight_is_charged_to_the_day_on_which_it_began(
     offices: tuple[Office, Office], books: Books, clock: Clock
 ) -> None:
