@@ -82,9 +82,8 @@ def insert(db: Database, sql: str, values: Sequence[Any]) -> int:
     if isinstance(db, sqlite3.Connection):
         return db.execute(sql, values).lastrowid or 0
     if isinstance(db, PipelinedDatabase):
-        number: int = db.next_number(sql.split()[2])
-        numbered = sql.replace("(", "(seq, ", 1).replace("VALUES (", "VALUES (?, ", 1)
-        db.expect(db.execute(f"{numbered} ON CONFLICT DO NOTHING", (number, *values)), some=True)
+        number: int = db.next_number(_table_of(sql))
+        db.expect(db.execute(f"{_numbered(sql)} ON CONFLICT DO NOTHING", (number, *values)), some=True)
         return number
     returned: int = db.execute(f"{sql} RETURNING seq", values).fetchone()[0]
     return returned
@@ -94,12 +93,23 @@ def insert_all(db: Database, sql: str, rows: Sequence[Sequence[Any]]) -> tuple[i
     """Insert rows and return the `seq` of each."""
     if not isinstance(db, PipelinedDatabase):
         return tuple(insert(db, sql, row) for row in rows)
-    begin, _, one = sql.replace("(", "(seq, ", 1).replace("VALUES (", "VALUES (?, ", 1).partition("VALUES ")
-    numbered = [(db.next_number(sql.split()[2]), *row) for row in rows]
+    begin, _, one = _numbered(sql).partition("VALUES ")
+    table = _table_of(sql)
+    numbered = [(db.next_number(table), *row) for row in rows]
     most = _MOST_VALUES // one.count("?")
     for some in (numbered[at : at + most] for at in range(0, len(rows), most)):
         db.execute(f"{begin}VALUES {', '.join([one] * len(some))}", list(chain.from_iterable(some)))
     return tuple(number for number, *_ in numbered)
+
+
+def _table_of(sql: str) -> str:
+    """Return the table of an INSERT."""
+    return sql.split()[2]
+
+
+def _numbered(sql: str) -> str:
+    """Return an INSERT that is given the `seq` as its first value."""
+    return sql.replace("(", "(seq, ", 1).replace("VALUES (", "VALUES (?, ", 1)
 
 
 def delete_all(db: Database, table: str, assistant: str, numbers: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from assistant.events.events import Event, spoken_text
-from assistant.journal.database import Database, is_sqlite, owe
+from assistant.journal.database import Database, delete_all, is_sqlite, owe
 from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.protocol import Forgotten
 from assistant.journal.records import EVENT, MESSAGES
@@ -155,7 +155,7 @@ def forget_entries(db: Database, assistant: str, who: Container[str], ids: Conta
     theirs, others = ([text for seq, text in heard if (seq in gone) is goes] for goes in (True, False))
     own = own_words(theirs, others)
     gone.update(seq for seq, text in answers.items() if has_any(text, own))
-    db.executemany("DELETE FROM stream WHERE seq = ?", [(seq,) for seq in gone])
+    delete_all(db, "stream", assistant, list(gone))
     return len(gone)
 
 

@@ -23,10 +23,8 @@ async def test_a_run_leaves_no_cycle(tmp_path: Path) -> None:
     found: Counter[str] = Counter()
     calls = cycle((Call("look", {}), Call("say", {"text": "It is here."})))
     model = FakeOllama(reactor, lambda _: Reply(calls=(next(calls),)))
-    settings: dict[str, dict[str, str]] = {"model": {"provider": "ollama", "url": "", "model": "sage"}}
     async with serve(model, reactor) as url, village(tmp_path) as there:
-        settings["model"]["url"] = url
-        runner = there.start(settings)
+        runner = there.start({"model": {"provider": "ollama", "url": url, "model": "sage"}})
 
         async def ask() -> None:
             heard = len(there.witness.heard)
