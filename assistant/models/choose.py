@@ -52,7 +52,7 @@ _MAX_ASKED = 8
 
 def window_tokens(config: ModelConfig) -> int:
     """Return how many tokens a model takes, as far as that is known before it is asked."""
-    is_embedded = config.provider == known_providers.EMBEDDED
+    is_embedded = known_providers.is_embedded(config.provider, config.model, config.url)
     return min(config.context_tokens, EMBEDDED_CONTEXT) if is_embedded else config.context_tokens
 
 
