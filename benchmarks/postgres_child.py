@@ -28,13 +28,14 @@ from assistant.events.outcome import Answered
 from assistant.journal import StoredJournal
 from assistant.journal.protocol import StreamChange, StreamEntry
 from assistant.journal.store import JournalStore
+from assistant.loop.writing import Writes
 from assistant.runtime.sharing.journal import SharedJournal
 from assistant.runtime.storage import JournalFile, KeptJournal
 from benchmarks.journal import ANNA, SPEECH, WORDS
 from benchmarks.village import ENDLESS, Tenant, Village
 from llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage, assistant
 from llm.messages import user
-from tools import Status
+from tools import Category, Status
 from tools.result import Executed
 
 LOOK, SAY = ToolCall("1", "inspect", {"target": "astrolabe"}), ToolCall("2", "say", {"text": WORDS})
@@ -50,24 +51,27 @@ def answer(call: ToolCall) -> LLMResponse:
     return LLMResponse(assistant(call), FinishReason.TOOL_CALLS, Usage(1800, 120), "local", "stub")
 
 
-def executed(call: ToolCall) -> Executed:
+def executed(call: ToolCall, category: Category) -> Executed:
     """What became of a call."""
     saw = "A brass astrolabe with a cracked rim, mended with silver wire."
-    return Executed(call, ToolResult(call.id, call.name, saw), Status.DONE, None, 0.01)
+    return Executed(call, ToolResult(call.id, call.name, saw), Status.DONE, category, 0.01)
 
 
 async def take_turn(journal: StoredJournal, number: str) -> None:
-    """A turn as the loop writes it, in eight commits: a word is heard, a thing looked at, and something said."""
+    """A turn as the loop writes it, which waits five times: a word is heard, a thing looked at, and something said."""
     await journal.accept(Said(id=number, at=1.0, who=ANNA, text=f"{number}: {WORDS}"), SPEECH)
     run = await journal.open_run(await journal.pending())
-    await journal.record_response(run, 1, answer(LOOK))
-    await journal.record_read(run, 1, 0, executed(LOOK))
-    await journal.record_response(run, 2, answer(SAY))
-    await journal.record_intent(run, 2, 0, SAY, effect=True)
-    await journal.record_result(run, 2, 0, executed(SAY))
+    writes = Writes(journal, run)
+    writes.answer(1, answer(LOOK))
+    writes.result(1, 0, executed(LOOK, Category.SAFE_CHAIN))
+    await writes.done()
+    writes.answer(2, answer(SAY))
+    await writes.intent(2, 0, SAY)
+    writes.result(2, 0, executed(SAY, Category.TERMINAL))
     said = (user(WORDS), assistant(LOOK), assistant(SAY))
     entries = tuple(StreamEntry((message,), 5, (), 1, (ANNA.id,)) for message in said)
     await journal.close_run(run, Answered(("say",)), StreamChange(entries))
+    await writes.done()
 
 
 class Works(LineOnlyReceiver):

@@ -2,8 +2,8 @@
 
     python -m benchmarks.scale_plot --out docs/pictures/scale-out.svg
 
-A turn is what `postgres_child.py` writes for a word that was heard: eight commits, each awaited. The picture is plain
-SVG, in colours that can be read on light and dark pages.
+A turn is what `postgres_child.py` writes for a word that was heard: eight writes, of which five are awaited. The
+picture is plain SVG, in colours that can be read on light and dark pages.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from twisted.internet.defer import succeed
+
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome, settles
@@ -17,6 +19,7 @@ from assistant.journal.protocol import (
     Parked,
     StreamChange,
     UnknownEffect,
+    Write,
     steps_of,
 )
 from llm.messages import ToolCall
@@ -89,29 +92,33 @@ class MemoryJournal:
         self._open[run_id] = RunRecord(run_id, tuple(events))
         return run_id
 
-    async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
+    def record_response(self, run_id: str, step: int, response: LLMResponse) -> Write:
         """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
         responses = self._run(run_id).responses
         if step in responses:
             raise AlreadyRecorded(f"step {step} of {run_id} has an answer")
         responses[step] = response
+        return succeed(None)
 
-    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
+    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Write:
         """Record that a call is about to run. Raises UnknownRun."""
         run = self._run(run_id)
         run.intents[step, index] = call
         if effect:
             run.effects.add((step, index))
+        return succeed(None)
 
-    async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+    def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Write:
         """Record the result of a call. Raises UnknownRun."""
         self._run(run_id).results[step, index] = executed
+        return succeed(None)
 
-    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+    def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> Write:
         """Record a call that only read, with its result. Raises UnknownRun."""
         run = self._run(run_id)
         run.intents[step, index] = executed.call
         run.results[step, index] = executed
+        return succeed(None)
 
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         """Record the outcome and take settled events out of the inbox; return a zero for each new stream entry.

@@ -1,15 +1,17 @@
 """The interface of the journal: what the loop writes down and when, and the values it gives and gets back. Pure.
 
 The loop knows nothing else of the journal. The order is the promise. An event is accepted when `accept` returns. A
-response is written before any of its calls runs, an intent before its effect, and the result after it. The events of a
-run are acknowledged with its outcome. What an interrupted run left comes back as its steps, each as far as it came.
+response and an intent are safe before the effect, and the result is written after it. The events of a run are
+acknowledged with its outcome. What an interrupted run left comes back as its steps, each as far as it came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
 
 from assistant.events.classify import Attention
 from assistant.events.events import Event
@@ -136,8 +138,15 @@ class UnknownEffect:
     at: float
 
 
+#: A write that is begun. It ends when what it wrote is safe.
+Write = Deferred[None] | Coroutine[Deferred[Any], Any, None]
+
+
 class Journal(Protocol):
-    """The written memory of one assistant. Every method returns when what it wrote is safe."""
+    """The written memory of one assistant. Every method returns when what it wrote is safe.
+
+    A `Write` need not be waited for: writes are done in the order in which they are begun.
+    """
 
     def accept(self, event: Event, attention: Attention) -> Awaitable[None]:
         """Take an event into the inbox. When it raises InboxFullError, the event was not taken."""
@@ -151,19 +160,19 @@ class Journal(Protocol):
         """Open a run over these events; return its id."""
         ...
 
-    def record_response(self, run_id: str, step: int, response: LLMResponse) -> Awaitable[None]:
+    def record_response(self, run_id: str, step: int, response: LLMResponse) -> Write:
         """Record a model's answer; `step` counts from 1."""
         ...
 
-    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Awaitable[None]:
+    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Write:
         """Record that a call is about to run; `index` counts from 0 within the step. A read is not an `effect`."""
         ...
 
-    def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Awaitable[None]:
+    def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Write:
         """Record the result of a call."""
         ...
 
-    def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> Awaitable[None]:
+    def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> Write:
         """Record a call that only read, with its result. It needs no intent: after a crash it is made again."""
         ...
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from twisted.internet.defer import Deferred
+
 from assistant.events.classify import Attention
 from assistant.events.events import Event
 from assistant.events.outcome import Outcome
@@ -120,29 +122,29 @@ class StoredJournal:
         self.waiting.opened(run_id, ids)
         return run_id
 
-    async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
+    def record_response(self, run_id: str, step: int, response: LLMResponse) -> Deferred[None]:
         """Record a model's answer. Raises UnknownRun and AlreadyRecorded."""
         place = RunPlace(self.assistant, run_id, step)
-        await self.lease.write(lambda db: runs.record_response(db, place, RESPONSE.encode(response)))
+        return self.lease.write(lambda db: runs.record_response(db, place, RESPONSE.encode(response)))
 
-    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
+    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Deferred[None]:
         """Record that a call is about to run. Raises UnknownRun."""
         place, now = RunPlace(self.assistant, run_id, step, index), self._wall()
-        await self.lease.write(lambda db: runs.record_intent(db, place, CALL.encode(call), now, effect=effect))
+        return self.lease.write(lambda db: runs.record_intent(db, place, CALL.encode(call), now, effect=effect))
 
-    async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+    def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Deferred[None]:
         """Record the result of a call. Raises UnknownRun."""
         place = RunPlace(self.assistant, run_id, step, index)
-        await self.lease.write(lambda db: runs.record_result(db, place, EXECUTED.encode(executed)))
+        return self.lease.write(lambda db: runs.record_result(db, place, EXECUTED.encode(executed)))
 
-    async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
+    def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> Deferred[None]:
         """Record a call that only read, with its result, in one write. Raises UnknownRun."""
         place, began = RunPlace(self.assistant, run_id, step, index), self._wall() - executed.seconds
 
         def work(db: Database) -> None:
             runs.record_read(db, place, CALL.encode(executed.call), EXECUTED.encode(executed), began)
 
-        await self.lease.write(work)
+        return self.lease.write(work)
 
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
         """Record the outcome and the stream's changes; return the numbers of the new entries. Raises UnknownRun.

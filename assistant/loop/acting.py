@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome
@@ -11,6 +11,7 @@ from assistant.loop.recollecting import known_lore
 from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import answer_by, call_for_text, in_manner
+from assistant.loop.writing import CallLog
 from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from llm import assistant as assistant_message
 from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
@@ -66,11 +67,11 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     return executed
 
 
-async def answer_by_rule(context: RunContext, run: Run, call: ToolCall) -> RecoveredAnswer:
+def answer_by_rule(run: Run, call: ToolCall) -> RecoveredAnswer:
     """Record a call that no model made as a step of its own, and return it as the answer to act on."""
     response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
     run.meter.count_step(response.usage, 0)
-    await context.journal.record_response(run.id, run.next_step(), response)
+    run.write_answer(response)
     return RecoveredAnswer(response, response.tool_calls, NOTHING_YET)
 
 
@@ -116,7 +117,8 @@ async def carry_out(
 ) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
     context.waking.answered()
-    return await run.dispatcher.answer_all(calls, _context(context, run), log=_Written(context, run, step), past=past)
+    log = CallLog(run.writes, context.registry, step)
+    return await run.dispatcher.answer_all(calls, _context(context, run), log=log, past=past)
 
 
 def keep_said(context: RunContext, run: Run) -> None:
@@ -168,7 +170,7 @@ async def _go_on(context: RunContext, run: Run, rest: Rest, calls: tuple[ToolCal
         if (tool := context.registry.get(SAY)) is not None:
             run.dispatcher.session.goes_on(calls[rest.index], tool)
         if rest.settled is not None:
-            await context.journal.record_result(run.id, run.written, rest.index, rest.settled)
+            run.writes.result(run.written, rest.index, rest.settled)
     executed = await carry_out(context, run, run.written, rest.calls, rest.past)
     return tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
 
@@ -222,28 +224,3 @@ def _text_as_call(context: RunContext, run: Run, response: LLMResponse) -> ToolC
         grant=context.rules.grant,
         call_id=f"{run.id}.{run.meter.steps}.text",
     )
-
-
-@dataclass(slots=True)
-class _Written:
-    """Writes an intent before each call and its result after it; a call that only reads is written once, afterwards."""
-
-    context: RunContext
-    run: Run
-    step: int
-
-    async def intent(self, index: int, call: ToolCall) -> None:
-        """Record that the call is about to run, unless it reads: a read is made again after a crash."""
-        tool = self.context.registry.get(call.name)
-        if tool is None or not tool.category.reads:
-            await self.context.journal.record_intent(self.run.id, self.step, index, call, effect=True)
-
-    async def done(self, index: int, executed: Executed) -> None:
-        """Record that the call is over."""
-        journal = self.context.journal
-        is_read = executed.category is not None and executed.category.reads
-        await (journal.record_read if is_read else journal.record_result)(self.run.id, self.step, index, executed)
-
-    async def not_run(self, index: int, executed: Executed) -> None:
-        """Record why the call is not made."""
-        await self.context.journal.record_result(self.run.id, self.step, index, executed)

@@ -199,11 +199,10 @@ def _is_elsewhere(run: Run) -> bool:
 
 async def _say(context: RunContext, run: Run, sentence: str) -> bool:
     """Say the sentence as a step of its own; return whether it may have been heard."""
-    step = run.next_step()
-    call = ToolCall(f"{run.id}.{step}.early", SAY, {"text": sentence})
+    call = ToolCall(f"{run.id}.{run.written + 1}.early", SAY, {"text": sentence})
     message = assistant_message(call)
     response = LLMResponse(message, FinishReason.TOOL_CALLS, Usage(), "", "", is_beginning=True)
-    await context.journal.record_response(run.id, step, response)
+    step = run.write_answer(response)
     [executed] = await carry_out(context, run, step, (call,), NOTHING_YET)
     if executed.status not in MAYBE_HEARD:
         return False

@@ -80,6 +80,7 @@ async def _think(context: RunContext, run: Run, left: Sequence[InterruptedStep])
 
 async def _step(context: RunContext, run: Run) -> Outcome | None:
     """Ask the model once, record its answer and act on it. Return the outcome when that ends the run."""
+    await run.writes.done()
     started = context.clock.seconds()
     context.observer.thinking(run.id, run.meter.steps + 1)
     asked = await ask(context, run)
@@ -89,7 +90,7 @@ async def _step(context: RunContext, run: Run) -> Outcome | None:
     times = (context.clock.seconds() - started, early.at - started if early and early.at is not None else None)
     prompt_tokens, response = asked.prompt_tokens, asked.response
     run.meter.count_step(response.usage, prompt_tokens)
-    await context.journal.record_response(run.id, run.next_step(), response)
+    run.write_answer(response)
     if (turn := context.scheduler.step()) is not None:
         await turn
     executed = await act(context, run, RecoveredAnswer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
@@ -115,6 +116,7 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
         _log.warn("{name}: {run} did what was approved and said nothing of it: {how}", name=context.me.name, run=run.id,
                   how=outcome)  # fmt: skip
         outcome = Answered((run.granted.tool,))
+    run.writes.check()  # a run that could not be written down stays open, and is taken up again
     if isinstance(outcome, Cancelled):
         await context.journal.suspend_run(run.id)
     else:
@@ -122,4 +124,5 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
         context.history.saved(await context.journal.close_run(run.id, outcome, context.history.changes()))
     context.talk.ended(run.askers, is_settled=settles(outcome))
     context.observer.run_ended(run.id, outcome)
+    await run.writes.done()
     return outcome

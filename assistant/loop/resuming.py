@@ -16,6 +16,7 @@ from assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, l
 from assistant.loop.run import Run, RunContext
 from assistant.loop.spending import Meter, RunLimits
 from assistant.loop.unasked import act_by_rule, act_on_granted, is_granted_step, look_up_first, make_granted
+from assistant.loop.writing import Writes
 from resilience import Deadline
 from tools import ContextTrust, Dispatcher
 from tools.web.cite import WebTurn
@@ -49,7 +50,8 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
     dispatcher = Dispatcher(context.registry, context.rules, context.clock, meter.deadline, trust, scrub=context.scrub)
     run_id = left.id if left else await context.journal.open_run(events)
     web = WebTurn(context.seen, focused=bool(context.model.search_first))
-    return Run(run_id, events, meter, dispatcher, trust, web), left.steps if left else ()
+    run = Run(run_id, events, meter, dispatcher, trust, web, Writes(context.journal, run_id))
+    return run, left.steps if left else ()
 
 
 async def _left_open(context: RunContext) -> InterruptedRun | None:

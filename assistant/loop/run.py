@@ -23,10 +23,11 @@ from assistant.loop.recovery import EarlySpeech
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.screening import Repeats
 from assistant.loop.spending import Billing, Meter
+from assistant.loop.writing import Writes
 from assistant.memory.history import History
 from assistant.memory.origins import Voices
 from assistant.memory.window import Window
-from llm import Message, ModelChain
+from llm import LLMResponse, Message, ModelChain
 from llm.modes.capabilities import is_hopeless
 from tools import (
     Approvals,
@@ -147,6 +148,8 @@ class Run:
     trust: ContextTrust
     #: What the run knows of the web.
     web: WebTurn
+    #: Writes down what it does.
+    writes: Writes
     #: The ids of the people whose events the run deals with: what it adds to the stream may speak of them.
     people: frozenset[str] = field(init=False)
     #: The principals whose words woke the run, in the order they spoke.
@@ -194,9 +197,10 @@ class Run:
         self.trigger = _most_important(woken_by)
         self.granted = approved_call(self.trigger) if self.trigger else None
 
-    def next_step(self) -> int:
-        """Return the number under which the next answer is recorded, and count it."""
+    def write_answer(self, response: LLMResponse) -> int:
+        """Begin to write an answer down as the next step; return the step's number."""
         self.written += 1
+        self.writes.answer(self.written, response)
         return self.written
 
     @property

@@ -71,7 +71,7 @@ async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome
     if not (context.following.leads(event.who.id) if by_rule.tool == MOVE else context.world.is_left_alone()):
         return NothingToDo()
     call = ToolCall(event.id, by_rule.tool, by_rule.arguments)
-    [done] = await act(context, run, await answer_by_rule(context, run, call), 0)
+    [done] = await act(context, run, answer_by_rule(run, call), 0)
     if done.status is Status.DONE:
         return Answered((by_rule.tool,))
     context.following.end()
@@ -118,7 +118,7 @@ async def make_granted(context: RunContext, run: Run) -> None:
     if granted is None or run.granted_begun or run.trigger is None:
         return
     call = ToolCall(run.trigger.event.id, granted.tool, granted.arguments)
-    await act_on_granted(context, run, await answer_by_rule(context, run, call))
+    await act_on_granted(context, run, answer_by_rule(run, call))
 
 
 async def act_on_granted(context: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[Executed, ...]:
@@ -237,7 +237,7 @@ async def look_up_first(context: RunContext, run: Run) -> None:
     if query is None:
         return
     call = ToolCall(f"{run.id}.search", SEARCH, {"query": query})
-    await act(context, run, await answer_by_rule(context, run, call), 0)
+    await act(context, run, answer_by_rule(run, call), 0)
 
 
 def query_of(text: str, names: tuple[str, ...], scene: Scene | None) -> str | None:

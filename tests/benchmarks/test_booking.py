@@ -18,10 +18,12 @@ from tests.benchmarks.counting import CountingReactor, real
 LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))
 SAY = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 QUESTION = "What is that on the desk?"
-#: What somebody waits for: the event taken, the run opened, the answer and the result of the step that looks, of the
-#: one that says something the answer, the intent and the result, and the run closed. And of the search in the memories
-#: what was found: the threads of the journal and of the index pass it to one another.
-WAITED_FOR = 1 + 1 + 2 + 3 + 1 + 1
+#: What somebody waits for: the event taken, the run opened, the step that looks, the intent of the one that says
+#: something, and the run closed. And of the search in the memories what was found: the threads of the journal and of
+#: the index pass it to one another.
+WAITED_FOR = 1 + 1 + 1 + 1 + 1 + 1
+#: What is written meanwhile, and wakes the reactor only when it gets a commit of its own: two answers and a result.
+WRITTEN = 2 + 1
 
 
 class WokenReactor(CountingReactor):
@@ -75,7 +77,7 @@ async def test_a_run_wakes_the_reactor_only_for_what_is_waited_for(tmp_path: Pat
         for _ in range(3):
             before = reactor.wakes
             await house.ask(QUESTION)
-            assert reactor.wakes - before == WAITED_FOR
+            assert WAITED_FOR <= reactor.wakes - before <= WAITED_FOR + WRITTEN
 
 
 async def test_a_run_writes_each_record_once_and_looks_at_no_number_in_it(tmp_path: Path) -> None:

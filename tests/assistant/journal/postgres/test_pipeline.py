@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 import pytest_twisted
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import DeferredList, ensureDeferred
 from twisted.python.failure import Failure
 
 from assistant.events.events import Said
@@ -66,7 +66,7 @@ async def together(store: PostgresStore, *works: Callable[[], Any]) -> list[Any]
     """Begin all these while the writer is busy, so that they share a transaction; what each returned or failed with."""
     gate = Gate()
     first = store.write(lambda _: gate.wait(60))
-    begun = [Deferred.fromCoroutine(work()) for work in works]
+    begun = [ensureDeferred(work()) for work in works]
     gate.set()
     await first
     return [
