@@ -90,19 +90,19 @@ class AnswerSink:
         """
         if self.heard is not None:
             self.heard()
-        if not self._has_begun:
-            piece = self._without_blanks(piece)
-            if not piece:
-                self._check_progress()
-                return False
-            if self._whole is None and self._provider.is_whole(self._kind, piece[:1]):
-                self._whole = []
-        if self._whole is not None:
-            self._whole.append(piece)
-            self._whole_size += len(piece)
-            return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
         parser = self._parser
         if parser is None:
+            if not self._has_begun:
+                piece = self._without_blanks(piece)
+                if not piece:
+                    self._check_progress()
+                    return False
+                if self._whole is None and self._provider.is_whole(self._kind, piece[:1]):
+                    self._whole = []
+            if self._whole is not None:
+                self._whole.append(piece)
+                self._whole_size += len(piece)
+                return self.status != HTTP_OK and self._whole_size > _MAX_ERROR_BYTES
             parser = self._parser = self._provider.answer_parser(self._builder)
         if parser.feed(piece):
             self._decoded = True

@@ -57,6 +57,17 @@ class ChatStream(SSEParser):
             raise ProtocolError(f"an answer without a choice: {excerpt(body)}", self._provider, self._model)
         self._set_raw()
 
+    def feed(self, data: bytes) -> bool:
+        """Read bytes as any parser does. One chunk like an earlier one is taken at once: most reads are of one."""
+        if self._is_between and not self._held and not self.complete and data.find(b"\n") == len(data) - 2:
+            if (template := self._text) is not None and (text := template.string_of_event(data)):
+                self._answer.add_text(text)
+                return True
+            if (template := self._arguments) is not None and (text := template.string_of_event(data)):
+                self._answer.add_call(*self._continued, text)
+                return True
+        return super().feed(data)
+
     def _read(self, records: list[bytes]) -> None:
         for record in records:
             if (template := self._text) is not None and (text := template.string(record)):

@@ -97,7 +97,13 @@ class Permit:
 
     def heard(self) -> None:
         """Note that the server sent something: this call does not hang."""
-        self._breaker.heard(self)
+        breaker = self._breaker
+        now = breaker.now()
+        if self.heard_at + breaker.hang_seconds <= now:
+            breaker.advance()
+        self.heard_at = now
+        if breaker.hung:
+            breaker.hung.discard(self)
 
     def success(self) -> None:
         """End the permit: the attempt came back with a good answer."""
@@ -129,7 +135,7 @@ class CircuitBreaker:
         self.recent: deque[PermitEnd] = deque(maxlen=RECENT)
         #: Permits that have not ended, regardless of the state in which they were given.
         self.permits_out = 0
-        self._now = now
+        self.now = now
         self._random = random
         self._state = CircuitState.CLOSED
         self._epoch = 0
@@ -138,22 +144,26 @@ class CircuitBreaker:
         self._open_until = 0.0
         self._probes = 0
         self._probe_successes = 0
+        #: After how long a silence a call hangs.
+        self.hang_seconds = inf if self.config.hang_seconds is None else self.config.hang_seconds
         #: Permits of this epoch that hang.
-        self._hanging: set[Permit] = set()
-        #: Permits of this epoch that may still begin to hang, the longest silent first.
+        self.hung: set[Permit] = set()
+        #: Permits of this epoch that may still begin to hang, in the order in which they were given. Each knows when it
+        #: last heard anything.
         self._listening: dict[Permit, None] = {}
-        self._hang_seconds = inf if self.config.hang_seconds is None else self.config.hang_seconds
+        #: None of them hangs before that.
+        self._next_hang = inf
 
     @property
     def state(self) -> CircuitState:
         """The state now."""
-        self._advance()
+        self.advance()
         return self._state
 
     @property
     def failures_in_a_row(self) -> int:
         """How many failures were counted since the last success, or since the state changed."""
-        self._advance()
+        self.advance()
         return self._failures_in_a_row
 
     def acquire(self, *, is_repeat: bool = False) -> Permit:
@@ -163,16 +173,17 @@ class CircuitBreaker:
         """
         if self.room() == 0:
             raise CircuitOpen(f"{self.name} is not asked for now: it failed lately", self.name, self.retry_after())
-        permit = Permit(self, self._epoch, self._now(), is_repeat=is_repeat)
+        permit = Permit(self, self._epoch, self.now(), is_repeat=is_repeat)
         self.permits_out += 1
         if self._state is CircuitState.HALF_OPEN:
             self._probes += 1
         self._listening[permit] = None
+        self._next_hang = min(self._next_hang, permit.heard_at + self.hang_seconds)
         return permit
 
     def room(self) -> int | None:
         """Return how many more permits there are now; None for no limit."""
-        self._advance()
+        self.advance()
         if self._state is CircuitState.OPEN:
             return 0
         if self._state is CircuitState.CLOSED:
@@ -182,54 +193,45 @@ class CircuitBreaker:
 
     def retry_after(self) -> float:
         """Return the seconds until it may be worth asking; 0 when it is worth it now."""
-        self._advance()
+        self.advance()
         if self._state is CircuitState.OPEN:
-            return self._open_until - self._now()
+            return self._open_until - self.now()
         return PROBE_WAIT if self.room() == 0 else 0.0
 
     def next_change(self) -> float | None:
         """Return when the state may change by itself, in clock seconds; None when nothing is due."""
-        self._advance()
+        self.advance()
         if self._state is CircuitState.OPEN:
             return self._open_until
-        first = next(iter(self._listening), None)
-        return None if first is None or self.config.hang_seconds is None else first.heard_at + self.config.hang_seconds
+        if not self._listening or self.hang_seconds == inf:
+            return None
+        self._next_hang = self._find_next_hang()
+        return self._next_hang
 
     @property
     def hanging(self) -> int:
         """How many of the calls in flight hang."""
-        self._advance()
-        return len(self._hanging)
+        self.advance()
+        return len(self.hung)
 
     def trip(self, cause: str) -> None:
         """Open a closed circuit for a reason outside its own rules."""
-        self._advance()
+        self.advance()
         if self._state is CircuitState.CLOSED:
-            self._go(CircuitState.OPEN, self._now(), cause)
-
-    def heard(self, permit: Permit) -> None:
-        """Note that the permit's server sent something."""
-        now, listening = self._now(), self._listening
-        if permit.heard_at + self._hang_seconds <= now:
-            self._advance()
-        permit.heard_at = now
-        if listening.pop(permit, self) is None:  # it is no longer the longest silent
-            listening[permit] = None
-        else:
-            self._hanging.discard(permit)
+            self._go(CircuitState.OPEN, self.now(), cause)
 
     def end(self, permit: Permit, how: str, cause: str = "") -> None:
         """End a permit. Raises PermitEndedError when it has ended before."""
-        self._advance()
+        self.advance()
         if permit.ended:
             raise PermitEndedError(f"a permit of {self.name} was ended twice")
         permit.ended = True
         self.permits_out -= 1
-        now = self._now()
+        now = self.now()
         self.recent.append(PermitEnd(now, how, cause))
         is_hung = permit not in self._listening
         if is_hung:
-            self._hanging.discard(permit)
+            self.hung.discard(permit)
         else:
             del self._listening[permit]
         if permit.epoch != self._epoch or self._state is CircuitState.OPEN:
@@ -243,18 +245,27 @@ class CircuitBreaker:
         elif how == "failure" and not is_hung:
             self._failed(permit, now, cause)
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
         """Apply what is due by now: calls that began to hang, an open time that is over."""
-        now, hang = self._now(), self._hang_seconds
-        while self._listening:
-            permit = next(iter(self._listening))
-            if permit.heard_at + hang > now:
-                break
-            del self._listening[permit]
-            self._hanging.add(permit)
-            self._failed(permit, permit.heard_at + hang, f"nothing heard for {hang:g} s")
+        now = self.now()
+        if now >= self._next_hang:
+            self._find_hung(now)
         if self._state is CircuitState.OPEN and now >= self._open_until:
             self._go(CircuitState.HALF_OPEN, self._open_until, "the reset time is over")
+
+    def _find_hung(self, now: float) -> None:
+        """Count the calls that began to hang by now, the longest silent first, until one of them opens the circuit."""
+        hang = self.hang_seconds
+        due = [permit for permit in self._listening if permit.heard_at + hang <= now]
+        for permit in sorted(due, key=lambda each: each.heard_at):
+            if permit in self._listening:
+                del self._listening[permit]
+                self.hung.add(permit)
+                self._failed(permit, permit.heard_at + hang, f"nothing heard for {hang:g} s")
+        self._next_hang = self._find_next_hang()
+
+    def _find_next_hang(self) -> float:
+        return min((permit.heard_at for permit in self._listening), default=inf) + self.hang_seconds
 
     def _succeeded(self, now: float) -> None:
         self._failures_in_a_row = 0
@@ -276,7 +287,7 @@ class CircuitBreaker:
         before, self._state = self._state, after
         self._epoch += 1
         self._listening.clear()
-        self._hanging.clear()
+        self.hung.clear()
         self._failures_in_a_row = self._probes = self._probe_successes = 0
         seconds = 0.0
         if after is CircuitState.OPEN:

@@ -235,6 +235,8 @@ class Upstream:
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         self._timer = None
+        if not len(self.queue):
+            return
         times = [time for time in (at, self.breaker.next_change()) if time is not None]
-        if times and len(self.queue):
+        if times:
             self._timer = self._clock.callLater(max(0.0, min(times) - self._clock.seconds()), self.let_in)

@@ -102,7 +102,10 @@ class HttpConnection(Protocol):
             else:
                 self.abort()
             return
-        self._give(transfer)
+        if transfer.has_head and len(reader.pieces) == 1:  # as nearly all reads are
+            transfer.data(reader.pieces.pop())
+        else:
+            self._give(transfer)
         if reader.is_complete:
             self._complete(transfer)
 
@@ -137,10 +140,9 @@ class HttpConnection(Protocol):
         reader = self._reader
         if not transfer.has_head and reader.head is not None:
             transfer.head(reader.head)
-        pieces = reader.pieces
-        if pieces:
-            data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            pieces.clear()
+        if reader.pieces:
+            data = b"".join(reader.pieces)
+            reader.pieces.clear()
             transfer.data(data)
 
     def _complete(self, transfer: Transfer) -> None:

@@ -61,7 +61,7 @@ class ResponseReader:
         self._expects_body = expects_body
         #: Bytes that came since the last of the body.
         self._bytes_beside = 0
-        #: The last bytes that were read, enough to tell an empty line.
+        #: The last bytes that were read, enough to tell an empty line. Empty only before the first.
         self._tail = b""
         self._is_interim = False
         #: Whether an older server would find the same end of the body.
@@ -93,13 +93,14 @@ class ResponseReader:
                 self.pieces.clear()  # what follows the head belongs to no response
             elif self.can_keep and data.endswith((b"\r", b"\n")):
                 self.can_keep = self._is_last(data, had_head=had_head)
+            data = data[-5:]  # nothing long is kept while the connection waits
         elif self.pieces:
             self._bytes_beside = 0
         else:
             self._bytes_beside += len(data)
             if self._bytes_beside > MAX_HEAD_BYTES:
                 raise HeadTooLong
-        self._tail = data[-5:] if len(data) > 4 else (self._tail + data)[-5:]  # noqa: PLR2004  (as below)
+        self._tail = data if len(data) > 4 else (self._tail + data)[-5:]  # noqa: PLR2004  (as below)
 
     def _is_last(self, data: bytes, *, had_head: bool) -> bool:
         """Tell whether the response ends where `data` does. The parser skips line breaks after it without a word."""

@@ -103,10 +103,21 @@ class Transfer:
         self._received += len(data)
         if self._received > self._most:
             self.fail(BodyTooLarge(f"{self._origin} sent more than {self._most} bytes", self._origin, self._most))
-        elif self._waiting is not None:
+            return
+        if self._waiting is not None:
             self._held.append(data)
+            return
+        try:
+            answer = self._sink.data(data)
+        except Exception as error:  # noqa: BLE001  (as for the head)
+            self.fail(error)
+            return
+        if answer is False:
+            self._heard_at = self._clock.seconds()
+        elif isinstance(answer, Deferred):
+            self._pause(answer)
         else:
-            self._give(data)
+            self._took(satisfied=answer)
 
     def ended(self) -> None:
         """Take note that the response is complete. `done` fires once the sink has taken all of it."""
@@ -136,19 +147,6 @@ class Transfer:
             waiting.cancel()
         self._hang_up()
 
-    def _give(self, data: bytes) -> None:
-        try:
-            answer = self._sink.data(data)
-        except Exception as error:  # noqa: BLE001  (as for the head)
-            self.fail(error)
-            return
-        if answer is False:
-            self._heard_at = self._clock.seconds()
-        elif isinstance(answer, Deferred):
-            self._pause(answer)
-        else:
-            self._took(satisfied=answer)
-
     def _took(self, *, satisfied: bool) -> None:
         self._satisfied = satisfied
         if self._timer is not None:
@@ -171,7 +169,8 @@ class Transfer:
         self._took(satisfied=satisfied)
         if self._held and not satisfied:
             held, self._held = self._held, []
-            self._give(b"".join(held))
+            self._received -= sum(map(len, held))  # they were counted when they came
+            self.data(b"".join(held))
         if self._has_ended and self._waiting is None:
             self._settle()
 

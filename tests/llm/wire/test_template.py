@@ -55,6 +55,29 @@ def test_a_record_that_differs_in_anything_else_is_left() -> None:
     assert template.string(record("")) == "", "an empty string is not told from another record"
 
 
+def test_an_event_is_read_as_its_record_is() -> None:
+    template = template_of(record("one"), "one", read)
+    assert template is not None
+    event = b"data: %b\n\n"
+    assert template.string_of_event(event % record('two\n"é\\')) == 'two\n"é\\'
+    assert template.has_matched
+    others = [
+        record("two"),
+        b"data: " + record("two"),
+        b"data: " + record("two") + b"\n",
+        b"data:" + record("two") + b"\n\n",
+        b"data: " + record("two") + b"\r\n\r\n",
+        event % record("two") + event % record("three"),
+        b"event: x\n" + event % record("two"),
+        event % record("two").replace(b"two", b"t\nwo"),
+        event % record("two").replace(b"two", b'two"}\n\ndata: {"said":"x'),
+        event % record("two", error="it broke"),
+        event % record(2),
+        b"",
+    ]
+    assert [template.string_of_event(other) for other in others] == [""] * len(others)
+
+
 def test_there_is_no_template_where_the_place_is_not_sure() -> None:
     assert template_of(b'{"id":"\\u0041","said":"\\u0041"}', "A", read) is None, "in other bytes than ours"
     assert template_of(b'{"said":"x","id":"x"}', "x", read) is None, "the last of the two is another"
