@@ -20,7 +20,7 @@ from assistant.page.views.shared import failure, html
 from assistant.page.views.svg.bars import day_bars, ranked_bars
 from assistant.page.views.svg.frame import LimitLine
 from assistant.page.views.svg.meter import limit_meter
-from assistant.page.views.svg.usage import bars_of_usage, ranks_of_usage
+from assistant.page.views.svg.usage import UsageSums, add_up_usage, bars_of_usage, ranks_of_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,11 @@ def routes(desk: Desk) -> list[Route]:
 
     async def show(call: PageCall) -> Reply | StreamReply:
         choice = _choice(call)
-        present = await desk.usage(call.visitor, choice.by, "", "")
+        present = await desk.usage(call.visitor, "day", "", "")
         since, until = choice.period.days(present.until)
         try:
-            answer = present if not since else await desk.usage(call.visitor, choice.by, since, until)
+            is_present = not since and choice.by == "day"
+            answer = present if is_present else await desk.usage(call.visitor, choice.by, since, until)
         except PageError as error:
             return html(money_page(call, choice, present, error), error)
         return html(money_page(call, choice, answer))
@@ -81,6 +82,7 @@ def _choice(call: PageCall) -> MoneyChoice:
 def money_page(call: PageCall, choice: MoneyChoice, answer: UsageAnswer, error: PageError | None = None) -> bytes:
     """Return the page of an answer on usage."""
     measure = choice.measure(answer.total)
+    sums = add_up_usage(answer, measure.of)
     asked = {"by": answer.by, "from": answer.since, "to": answer.until}
     return page(
         call,
@@ -89,9 +91,9 @@ def money_page(call: PageCall, choice: MoneyChoice, answer: UsageAnswer, error: 
         [notice(sentence, tone="warn") for sentence in choice.period.wrong],
         _figures(answer),
         _filters(call, choice),
-        card(f"{measure.name} by {'day' if answer.by == 'day' else f'day and {answer.by}'}", _bars(answer, measure)),
-        None if answer.by == "day" else card(f"{measure.name} by {answer.by}", _ranks(answer, measure)),
-        card(f"By {answer.by}, with the total", h("div", usage_table(call, answer), class_="folding")),
+        card(f"{measure.name} by {'day' if answer.by == 'day' else f'day and {answer.by}'}", _bars(sums, measure)),
+        None if answer.by == "day" else card(f"{measure.name} by {answer.by}", _ranks(sums, measure)),
+        card(f"By {answer.by}, with the total", h("div", usage_table(call, sums), class_="folding")),
         _limits(call, answer),
         current="money",
         lead=(
@@ -162,8 +164,9 @@ def _figures(answer: UsageAnswer) -> Element:
     )
 
 
-def _bars(answer: UsageAnswer, measure: Measure) -> Element:
-    names, bars = bars_of_usage(answer, measure=measure.of)
+def _bars(sums: UsageSums, measure: Measure) -> Element:
+    answer = sums.answer
+    names, bars = bars_of_usage(sums, measure=measure.of)
     limit = measure.limit(answer.ceiling)
     sentence = f"{measure.write(measure.of(answer.total))} from {answer.since} to {answer.until}."
     if any(bar.is_expected for bar in bars):
@@ -172,8 +175,9 @@ def _bars(answer: UsageAnswer, measure: Measure) -> Element:
     return day_bars(f"{measure.name} by day", sentence, names, bars, limit=line, write=measure.write)
 
 
-def _ranks(answer: UsageAnswer, measure: Measure) -> Element:
-    ranks = ranks_of_usage(answer, measure=measure.of)
+def _ranks(sums: UsageSums, measure: Measure) -> Element:
+    answer = sums.answer
+    ranks = ranks_of_usage(sums)
     sentence = f"Who or what used most, from {answer.since} to {answer.until}."
     return ranked_bars(f"{measure.name} by {answer.by}", sentence, ranks, what=BY[answer.by], write=measure.write)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from datetime import date
 
 from assistant.page.http.call import PageCall
 from assistant.page.values.common import Used
-from assistant.page.values.money import UsageAnswer, UsageRowView
+from assistant.page.values.money import UsageAnswer
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import money, number, percent
 from assistant.page.views.parts import TableColumn, TableRow, link, table
+from assistant.page.views.svg.usage import UsageSums
 
 #: What usage can be grouped by, and what one of each is called.
 BY = {"day": "Day", "assistant": "Assistant", "player": "Player", "model": "Model", "key": "Key"}
@@ -19,8 +18,9 @@ BY = {"day": "Day", "assistant": "Assistant", "player": "Player", "model": "Mode
 _MOST = 200
 
 
-def usage_table(call: PageCall, answer: UsageAnswer) -> Element:
+def usage_table(call: PageCall, sums: UsageSums) -> Element:
     """Return the table of an answer with its total as the last row."""
+    answer = sums.answer
     columns = (
         TableColumn(BY[answer.by]),
         TableColumn("Calls", is_number=True),
@@ -28,7 +28,7 @@ def usage_table(call: PageCall, answer: UsageAnswer) -> Element:
         TableColumn("Money", is_number=True),
         TableColumn("Part", is_number=True),
     )
-    used = _by_day(answer) if answer.by == "day" else _by_account(answer)
+    used = _by_day(answer) if answer.by == "day" else _by_account(sums)
     rows = [TableRow(_cells(_head(call, answer.by, key, name), each, answer.total)) for key, name, each in used[:_MOST]]
     if not rows:
         return table("What was used", columns, [])
@@ -44,22 +44,10 @@ def _by_day(answer: UsageAnswer) -> list[tuple[str, str, Used]]:
     return sorted(((row.day, row.day, row.used) for row in answer.rows), key=lambda each: each[0], reverse=True)
 
 
-def _by_account(answer: UsageAnswer) -> list[tuple[str, str, Used]]:
+def _by_account(sums: UsageSums) -> list[tuple[str, str, Used]]:
     """Return what each account used, the most expensive first."""
-    names = {row.key: row.name or row.key for row in answer.rows}
-    found = [(key, names[key], used) for key, used in _added(answer.rows)]
-    return sorted(found, key=lambda each: (-each[2].money, -each[2].tokens, each[1]))
-
-
-def _added(rows: Iterable[UsageRowView]) -> list[tuple[str, Used]]:
-    """Return the sum of the rows of each key. There may be tens of thousands, so each costs only three additions."""
-    sums: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
-    for row in rows:
-        sum_, used = sums[row.key], row.used
-        sum_[0] += used.calls
-        sum_[1] += used.tokens
-        sum_[2] += used.money
-    return [(key, Used(calls=int(sum_[0]), tokens=int(sum_[1]), money=sum_[2])) for key, sum_ in sums.items()]
+    found = sorted(sums.accounts.items(), key=lambda each: (-each[1].money, -each[1].tokens, each[1].name))
+    return [(key, one.name, Used(calls=one.calls, tokens=one.tokens, money=one.money)) for key, one in found]
 
 
 def _head(call: PageCall, by: str, key: str, name: str) -> object:

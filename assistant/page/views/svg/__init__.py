@@ -7,12 +7,13 @@ from assistant.page.views.svg.bars import RankedBar, StackedBar, day_bars, ranke
 from assistant.page.views.svg.frame import LimitLine
 from assistant.page.views.svg.meter import context_meter, limit_meter, meter
 from assistant.page.views.svg.over_time import circuit_strip, timing_lines
-from assistant.page.views.svg.usage import bars_of_usage, ranks_of_usage
+from assistant.page.views.svg.usage import add_up_usage, bars_of_usage, ranks_of_usage
 
 __all__ = [
     "LimitLine",
     "RankedBar",
     "StackedBar",
+    "add_up_usage",
     "bars_of_usage",
     "circuit_strip",
     "context_meter",

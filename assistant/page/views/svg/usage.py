@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from assistant.page.values.common import Used
@@ -20,31 +20,67 @@ def _spent(used: Used) -> float:
     return used.money
 
 
+@dataclass(slots=True)
+class AccountSum:
+    """What one account used on all days of an answer: `measured` as the bars show it."""
+
+    name: str
+    measured: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+
+
+@dataclass(slots=True)
+class UsageSums:
+    """An answer on usage added up, by account and by day and account, for all that is drawn and written of it."""
+
+    answer: UsageAnswer
+    #: By the key of the account; all in one where the answer is by day.
+    accounts: dict[str, AccountSum] = field(default_factory=dict)
+    #: What was measured, by day and by the key of the account.
+    days: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def add_up_usage(answer: UsageAnswer, measure: Callable[[Used], float] = _spent) -> UsageSums:
+    """Add up an answer in one pass: it may have tens of thousands of rows."""
+    sums = UsageSums(answer)
+    accounts, days, is_by_day = sums.accounts, sums.days, answer.by == "day"
+    for row in answer.rows:
+        key, used = "" if is_by_day else row.key, row.used
+        account = accounts.get(key)
+        if account is None:
+            account = accounts[key] = AccountSum("All" if is_by_day else row.name or row.key)
+        measured = measure(used)
+        account.measured += measured
+        account.calls += used.calls
+        account.tokens += used.tokens
+        account.money += used.money
+        day = days.get(row.day)
+        if day is None:
+            day = days[row.day] = {}
+        day[key] = day.get(key, 0.0) + measured
+    return sums
+
+
 def bars_of_usage(
-    answer: UsageAnswer, *, measure: Callable[[Used], float] = _spent, with_pace: bool = True
+    sums: UsageSums, *, measure: Callable[[Used], float] = _spent, with_pace: bool = True
 ) -> tuple[list[str], list[StackedBar]]:
     """Return the names of the series and a bar for each day from `since` to `until`, for `day_bars`.
 
     The six accounts that used most have a series each, the rest is "others". `with_pace` adds the days left of the
-    present month at its pace, when the answer ends in that month.
+    present month at its pace, by the same `measure`, when the answer ends in that month.
     """
+    answer, accounts = sums.answer, sums.accounts
     first, last = date.fromisoformat(answer.since), date.fromisoformat(answer.until)
     first = max(first, last - timedelta(days=_MOST_DAYS - 1))
-    names: dict[str, str] = {}
-    sums: defaultdict[str, float] = defaultdict(float)
-    by_day: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for row in answer.rows:
-        key = "" if answer.by == "day" else row.key
-        names[key] = "All" if answer.by == "day" else row.name or row.key
-        sums[key] += measure(row.used)
-        by_day[row.day][key] += measure(row.used)
-    keys = sorted(sums, key=lambda key: -sums[key])
+    keys = sorted(accounts, key=lambda key: -accounts[key].measured)
     apart = keys if len(keys) <= SERIES else keys[: SERIES - 1]
-    series = [names[key] for key in apart] + (["others"] if len(apart) < len(keys) else [])
+    series = [accounts[key].name for key in apart] + (["others"] if len(apart) < len(keys) else [])
     bars = []
     for offset in range((last - first).days + 1):
         day = first + timedelta(days=offset)
-        used = by_day[day.isoformat()]
+        used = sums.days.get(day.isoformat(), {})
         drawn = [used.get(key, 0.0) for key in apart]
         rest = [max(0.0, sum(used.values()) - sum(drawn))] if len(apart) < len(keys) else []
         bars.append(StackedBar(_short(day), _long(day), (*drawn, *rest)))
@@ -61,26 +97,15 @@ def _expected(answer: UsageAnswer, last: date, measure: Callable[[Used], float],
     return [StackedBar(_short(day), _long(day), (each, *[0.0] * (series - 1)), is_expected=True) for day in days]
 
 
-def ranks_of_usage(
-    answer: UsageAnswer, *, measure: Callable[[Used], float] = _spent, most: int = 12
-) -> list[RankedBar]:
+def ranks_of_usage(sums: UsageSums, *, most: int = 12) -> list[RankedBar]:
     """Return the accounts that used most, the first first, for `ranked_bars`; the rest joined into one."""
-    names: dict[str, str] = {}
-    sums: defaultdict[str, float] = defaultdict(float)
-    calls: defaultdict[str, int] = defaultdict(int)
-    tokens: defaultdict[str, int] = defaultdict(int)
-    for row in answer.rows:
-        names[row.key] = row.name or row.key
-        sums[row.key] += measure(row.used)
-        calls[row.key] += row.used.calls
-        tokens[row.key] += row.used.tokens
-    keys = sorted(sums, key=lambda key: (-sums[key], names[key]))
+    ranked = sorted(sums.accounts.values(), key=lambda one: (-one.measured, one.name))
     bars = [
-        RankedBar(names[key], sums[key], f"{short_number(calls[key])} calls, {short_number(tokens[key])} tokens")
-        for key in keys[:most]
+        RankedBar(one.name, one.measured, f"{short_number(one.calls)} calls, {short_number(one.tokens)} tokens")
+        for one in ranked[:most]
     ]
-    rest = keys[most:]
-    return [*bars, RankedBar(f"{len(rest)} others", sum(sums[key] for key in rest))] if rest else bars
+    rest = ranked[most:]
+    return [*bars, RankedBar(f"{len(rest)} others", sum(one.measured for one in rest))] if rest else bars
 
 
 def _short(day: date) -> str:
