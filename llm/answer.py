@@ -42,7 +42,6 @@ class AnswerSink:
         on_progress: Callable[[], None] | None = None,
     ) -> None:
         """Prepare to read one response. `on_progress` is called whenever a part of the answer arrives."""
-        self._clock = clock
         self._progress_seconds = progress_seconds
         self._progress_at = clock.seconds()
         self._on_progress = on_progress
@@ -56,8 +55,8 @@ class AnswerSink:
         #: Whether anything but blanks has arrived. Some gateways send blanks to keep the connection alive.
         self._has_begun = False
         self._decoded = False
-        #: Called whenever the server sent something.
-        self.heard: Callable[[], None] | None = None
+        #: Called whenever the server sent something. It returns the time, in clock seconds.
+        self.heard: Callable[[], float] = clock.seconds
         self.status = 0
         self.headers = NO_HEADERS
         self.accumulator = Accumulator(known, new_id)
@@ -71,8 +70,7 @@ class AnswerSink:
 
     def head(self, status: int, headers: Headers) -> None:
         """Take the response head. Raises ProtocolError for a compressed body, since none was requested."""
-        if self.heard is not None:
-            self.heard()
+        self.heard()
         self.status, self.headers = status, headers
         self._kind = _header(headers, "content-type").lower()
         encoding = _header(headers, "content-encoding").lower()
@@ -88,14 +86,13 @@ class AnswerSink:
 
         What arrives is judged by its first byte more than by its Content-Type.
         """
-        if self.heard is not None:
-            self.heard()
+        now = self.heard()
         parser = self._parser
         if parser is None:
             if not self._has_begun:
                 piece = self._without_blanks(piece)
                 if not piece:
-                    self._check_progress()
+                    self._check_progress(now)
                     return False
                 if self._whole is None and self._provider.is_whole(self._kind, piece[:1]):
                     self._whole = []
@@ -106,11 +103,11 @@ class AnswerSink:
             parser = self._parser = self._provider.answer_parser(self._builder)
         if parser.feed(piece):
             self._decoded = True
-            self._progress_at = self._clock.seconds()
+            self._progress_at = now
             if self._on_progress is not None:
                 self._on_progress()
         else:
-            self._check_progress()
+            self._check_progress(now)
         if self._recorder is None or (waits := self._tell_at_once(self._recorder.take())) is None:
             return parser.complete
         told = Deferred.fromCoroutine(waits)
@@ -182,12 +179,12 @@ class AnswerSink:
             if self._listener is not None and (busy := self._listener(event)) is not None:
                 await busy
 
-    def _check_progress(self) -> None:
+    def _check_progress(self, now: float) -> None:
         """Raise when only comments and pings have arrived for too long.
 
         They keep a connection alive, but must not do so for ever.
         """
-        if self._clock.seconds() - self._progress_at > self._progress_seconds:
+        if now - self._progress_at > self._progress_seconds:
             raise self.broken(f"nothing but signs of life for {self._progress_seconds:g} s")
 
     def _protocol_error(self, why: str) -> ProtocolError:

@@ -175,7 +175,8 @@ class UnifiedLLMClient:
             messages, tools, choice, options, tools_as_text=mode.as_text, overrides=mode.overrides
         )
         if self._reports is None or not self._reports.listeners:
-            read = await self._send(request, deadline, body, mode, record, on_progress=deadline.renew)
+            progress = deadline.renew if deadline.moves else None
+            read = await self._send(request, deadline, body, mode, record, on_progress=progress)
         else:
             who = (request.caller.name, provider.name, provider.model)
             send = partial(self._send, request, deadline, body, mode, record)
@@ -203,7 +204,7 @@ class UnifiedLLMClient:
         mode: RequestMode,
         record: ModelRecord,
         *,
-        on_progress: Callable[[], None],
+        on_progress: Callable[[], None] | None,
     ) -> AttemptResult:
         """Send this body through the pipeline and return the answer."""
         provider = self.provider

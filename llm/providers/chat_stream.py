@@ -45,6 +45,9 @@ class ChatStream(SSEParser):
         #: For the chunks that continue the text, and those that continue the arguments of the call `_continued`.
         self._text: Template | None = None
         self._arguments: Template | None = None
+        #: The same for a read that is such a chunk and nothing else.
+        self._text_event: Template | None = None
+        self._arguments_event: Template | None = None
         self._continued: tuple[int | None, str | None, str | None] = (None, None, None)
 
     def whole(self, body: bytes) -> None:
@@ -60,10 +63,10 @@ class ChatStream(SSEParser):
     def feed(self, data: bytes) -> bool:
         """Read bytes as any parser does. One chunk like an earlier one is taken at once: most reads are of one."""
         if self._is_between and not self._held and not self.complete and data.find(b"\n") == len(data) - 2:
-            if (template := self._text) is not None and (text := template.string_of_event(data)):
+            if (event := self._text_event) is not None and (text := event.string(data)):
                 self._answer.add_text(text)
                 return True
-            if (template := self._arguments) is not None and (text := template.string_of_event(data)):
+            if (event := self._arguments_event) is not None and (text := event.string(data)):
                 self._answer.add_call(*self._continued, text)
                 return True
         return super().feed(data)
@@ -115,15 +118,17 @@ class ChatStream(SSEParser):
     def _expect_alike(self, record: bytes, delta: Mapping[str, Any]) -> None:
         """Make a template of a chunk that only continues a text or a call. The last one stays if it was of no use."""
         if type(text := delta.get("content")) is str:
-            if text and (self._text is None or self._text.has_matched):
+            if text and _is_spent(self._text, self._text_event):
                 self._text = template_of(record, text, _text_of)
+                self._text_event = self._text.in_event() if self._text is not None else None
             return
         calls = delta.get("tool_calls")
         if type(calls) is list and len(calls) == 1 and type(calls[0]) is dict:
             index, call_id, name, text = _parts_of(calls[0])
-            if type(text) is str and text and (self._arguments is None or self._arguments.has_matched):
+            if type(text) is str and text and _is_spent(self._arguments, self._arguments_event):
                 self._continued = (index, call_id, name)
                 self._arguments = template_of(record, text, _arguments_of)
+                self._arguments_event = self._arguments.in_event() if self._arguments is not None else None
 
     def _take(self, part: ServerSentEvent) -> None:
         if not part.data:
@@ -155,6 +160,7 @@ class ChatStream(SSEParser):
         if isinstance(model := chunk.get("model"), str) and model and model != self._named:
             self._named = model
             self._text = self._arguments = None  # their chunks name the model before
+            self._text_event = self._arguments_event = None
             self._has_grown = True
             self._answer.set_model(model)
         if (chunk.get("usage") is not None or "x_groq" in chunk) and (usage := read_usage(chunk)) is not None:
@@ -260,6 +266,11 @@ def _unwrap(chunk: dict[str, Any]) -> dict[str, Any]:
     """Return the completion that some gateways nest under `provider`."""
     inner = chunk.get("provider")
     return inner if isinstance(inner, dict) and "choices" in inner else chunk
+
+
+def _is_spent(*templates: Template | None) -> bool:
+    """Tell whether there may be a new template in place of these: there is none, or it was of use."""
+    return None in templates or any(template is not None and template.has_matched for template in templates)
 
 
 def _loads(data: bytes) -> object:

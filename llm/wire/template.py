@@ -11,8 +11,6 @@ from typing import Any
 
 import orjson
 
-#: What stands round a record in a server-sent event.
-_BEGIN, _END = b"data: ", b"\n\n"
 #: Put in the place of the string to find out whether it is the right one. The second is for a string like the first.
 _PROBES = ("?", "!")
 
@@ -20,20 +18,13 @@ _PROBES = ("?", "!")
 class Template:
     """A record with a place for one string. Make it with `template_of`."""
 
-    __slots__ = (
-        "_after", "_before", "_end", "_event_after", "_event_before", "_event_end", "_event_start", "_start",
-        "has_matched",
-    )  # fmt: skip
+    __slots__ = ("_after", "_before", "_end", "_start", "has_matched")
 
     def __init__(self, before: bytes, after: bytes) -> None:
         self._before = before
         self._after = after
         self._start = len(before)
         self._end = -len(after)
-        self._event_before = _BEGIN + before
-        self._event_after = after + _END
-        self._event_start = len(self._event_before)
-        self._event_end = -len(self._event_after)
         #: Whether another record was recognized by it.
         self.has_matched = False
 
@@ -41,23 +32,18 @@ class Template:
         """Return the string of a record that is the same in all else; an empty one for any other record."""
         if not (record.startswith(self._before) and record.endswith(self._after)):
             return ""
-        return self._loaded(record[self._start : self._end])
-
-    def string_of_event(self, data: bytes) -> str:
-        """Return the string of a server-sent event that is such a record and nothing else, else an empty one."""
-        if not (data.startswith(self._event_before) and data.endswith(self._event_after)):
-            return ""
-        return self._loaded(data[self._event_start : self._event_end])
-
-    def _loaded(self, string: bytes) -> str:
         try:
-            value = orjson.loads(string)
+            value = orjson.loads(record[self._start : self._end])
         except orjson.JSONDecodeError:  # more than a string, or one that is malformed
             return ""
         if type(value) is not str:
             return ""
         self.has_matched = True
         return value
+
+    def in_event(self) -> Template:
+        """Return the template of a server-sent event that is such a record and nothing else."""
+        return Template(b"data: " + self._before, self._after + b"\n\n")
 
 
 def template_of(record: bytes, value: str, read: Callable[[Any], object]) -> Template | None:

@@ -95,8 +95,8 @@ class Permit:
         self.is_repeat = is_repeat
         self.ended = False
 
-    def heard(self) -> None:
-        """Note that the server sent something: this call does not hang."""
+    def heard(self) -> float:
+        """Note that the server sent something: this call does not hang. Return the time, in clock seconds."""
         breaker = self._breaker
         now = breaker.now()
         if self.heard_at + breaker.hang_seconds <= now:
@@ -104,6 +104,7 @@ class Permit:
         self.heard_at = now
         if breaker.hung:
             breaker.hung.discard(self)
+        return now
 
     def success(self) -> None:
         """End the permit: the attempt came back with a good answer."""

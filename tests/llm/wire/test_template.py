@@ -56,10 +56,11 @@ def test_a_record_that_differs_in_anything_else_is_left() -> None:
 
 
 def test_an_event_is_read_as_its_record_is() -> None:
-    template = template_of(record("one"), "one", read)
-    assert template is not None
+    record_template = template_of(record("one"), "one", read)
+    assert record_template is not None
+    template = record_template.in_event()
     event = b"data: %b\n\n"
-    assert template.string_of_event(event % record('two\n"é\\')) == 'two\n"é\\'
+    assert template.string(event % record('two\n"é\\')) == 'two\n"é\\'
     assert template.has_matched
     others = [
         record("two"),
@@ -75,7 +76,7 @@ def test_an_event_is_read_as_its_record_is() -> None:
         event % record(2),
         b"",
     ]
-    assert [template.string_of_event(other) for other in others] == [""] * len(others)
+    assert [template.string(other) for other in others] == [""] * len(others)
 
 
 def test_there_is_no_template_where_the_place_is_not_sure() -> None:
