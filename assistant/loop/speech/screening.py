@@ -14,6 +14,8 @@ from enum import StrEnum
 from functools import lru_cache, partial
 from itertools import chain
 
+import orjson
+
 from assistant.keys.disguises import KeyPieces
 from assistant.language.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
 from assistant.language.things import known_words
@@ -106,7 +108,10 @@ def _told(value: JSON) -> list[str]:
 
 
 def _holds_key(raw: RawTurn, scrub: Scrub) -> bool:
-    text = json.dumps(list(raw.blocks), ensure_ascii=False, default=str)
+    try:
+        text = orjson.dumps(raw.blocks, default=str).decode()
+    except orjson.JSONEncodeError:  # a number of more than 64 bits, half a surrogate pair
+        text = json.dumps(raw.blocks, ensure_ascii=False, default=str)
     return scrub(text) != text
 
 
