@@ -30,6 +30,8 @@ PARALLEL ?= -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1))) --maxproc
 GAMES = $(subst --dist=worksteal,--dist=load --maxschedchunk=1,$(PARALLEL))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_PYTHON_VERSION_WARNING := 1
+# Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Tests of pure functions over text and bytes, of machines that take of Twisted only its Clock, of files on disk: once is
 # enough.
@@ -62,6 +64,7 @@ game: $(GAME)/.run
 test: check $(VENV)/.dev $(OLDEST)/.dev
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
 	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
+	@$(VENV)/bin/python -m compileall -q -j 0 assistant llm resilience tools tests
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live --ignore=tests/evennia $(PURE:%='--ignore-glob=%') $(ARGS)
