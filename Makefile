@@ -47,8 +47,10 @@ PURE += */assistant/page/test_approvals* */assistant/page/test_openapi*
 PURE += */assistant/characters/* */assistant/memory/recall/* */assistant/memory/sleep/* */assistant/test_front*
 PURE += */assistant/memory/test_compaction* */tools/policy/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
 PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tools/web/test_citations* */llm/testing/test_obedient*
-# Whole processes, and attacks on what has no Twisted in it: once is enough as well.
-PURE += */crash/test_kills* */crash/test_budget_kills* */crash/test_memory_kills* */tests/policy/*
+# Whole processes, attacks on what has no Twisted in it, and what is measured of models: once is enough as well. (A pattern
+# is taken below this folder, so one that begins with `*/tests` finds nothing.)
+PURE += */crash/test_kills* */crash/test_budget_kills* */crash/test_memory_kills* */crash/shared/test_shared_kills* tests/policy/*
+PURE += */assistant/events/test_tick_model* */benchmarks/test_talk* */benchmarks/test_recall* */benchmarks/test_invented*
 
 .PHONY: help trial game test test-evennia test-clients check bench bench-full lock clean
 
