@@ -102,8 +102,7 @@ class Permit:
         if self.heard_at + breaker.hang_seconds <= now:
             breaker.advance()
         self.heard_at = now
-        if breaker.hung:
-            breaker.hung.discard(self)
+        breaker.hung.discard(self)
         return now
 
     def success(self) -> None:
@@ -140,17 +139,14 @@ class CircuitBreaker:
         self._random = random
         self._state = CircuitState.CLOSED
         self._epoch = 0
-        self._failures_in_a_row = 0
-        self._trips = 0
+        self._failures_in_a_row = self._trips = 0
         self._open_until = 0.0
-        self._probes = 0
-        self._probe_successes = 0
+        self._probes = self._probe_successes = 0
         #: After how long a silence a call hangs.
         self.hang_seconds = inf if self.config.hang_seconds is None else self.config.hang_seconds
         #: Permits of this epoch that hang.
         self.hung: set[Permit] = set()
-        #: Permits of this epoch that may still begin to hang, in the order in which they were given. Each knows when it
-        #: last heard anything.
+        #: Permits of this epoch that may still begin to hang, in the order in which they were given.
         self._listening: dict[Permit, None] = {}
         #: None of them hangs before that.
         self._next_hang = inf
@@ -204,10 +200,7 @@ class CircuitBreaker:
         self.advance()
         if self._state is CircuitState.OPEN:
             return self._open_until
-        if not self._listening or self.hang_seconds == inf:
-            return None
-        self._next_hang = self._find_next_hang()
-        return self._next_hang
+        return self._find_next_hang() if self._listening and self.hang_seconds < inf else None
 
     @property
     def hanging(self) -> int:
@@ -231,10 +224,8 @@ class CircuitBreaker:
         now = self.now()
         self.recent.append(PermitEnd(now, how, cause))
         is_hung = permit not in self._listening
-        if is_hung:
-            self.hung.discard(permit)
-        else:
-            del self._listening[permit]
+        self._listening.pop(permit, None)
+        self.hung.discard(permit)
         if permit.epoch != self._epoch or self._state is CircuitState.OPEN:
             return
         if self._state is CircuitState.HALF_OPEN:
@@ -257,9 +248,8 @@ class CircuitBreaker:
     def _find_hung(self, now: float) -> None:
         """Count the calls that began to hang by now, the longest silent first, until one of them opens the circuit."""
         hang = self.hang_seconds
-        due = [permit for permit in self._listening if permit.heard_at + hang <= now]
-        for permit in sorted(due, key=lambda each: each.heard_at):
-            if permit in self._listening:
+        for permit in sorted(self._listening, key=lambda each: each.heard_at):
+            if permit.heard_at + hang <= now and permit in self._listening:
                 del self._listening[permit]
                 self.hung.add(permit)
                 self._failed(permit, permit.heard_at + hang, f"nothing heard for {hang:g} s")
