@@ -175,7 +175,7 @@ class UnifiedLLMClient:
             messages, tools, choice, options, tools_as_text=mode.as_text, overrides=mode.overrides
         )
         if self._reports is None or not self._reports.listeners:
-            progress = deadline.renew if deadline.moves else None
+            progress = None if deadline.latest is None and deadline.whole is None else deadline.renew
             read = await self._send(request, deadline, body, mode, record, on_progress=progress)
         else:
             who = (request.caller.name, provider.name, provider.model)

@@ -59,11 +59,6 @@ class Deadline:
         if self.latest is not None and self.whole is None:
             self.at, self._held = self.latest, True
 
-    @property
-    def moves(self) -> bool:
-        """Whether `renew` has any effect."""
-        return self.latest is not None or self.whole is not None
-
     def renew(self) -> None:
         """Restart the limit on silence: progress was made."""
         if self.whole is not None:

@@ -27,7 +27,7 @@ TIMERS = 2 + 2 * 2
 MOST_CALLS = 969
 #: The same of `llm` and `resilience`, for two streamed answers. Five of them lead the search in the memories from one
 #: thread to the next, where there are threads.
-MOST_CLIENT_CALLS = 1065
+MOST_CLIENT_CALLS = 1067
 
 
 @pytest.mark.parametrize("messages", [20, 400])
