@@ -18,7 +18,7 @@ from tools import Executed, Registry
 
 
 class Writes:
-    """The writes of one run. What one raises is kept, and raised by the next `check` or `done`."""
+    """The writes of one run. All who wait are told the first error of a write; `check` tells it when nobody waits."""
 
     __slots__ = ("_error", "_journal", "_left", "_run_id", "_waiting")
 
@@ -27,7 +27,7 @@ class Writes:
         self._run_id = run_id
         self._left = 0
         self._error: BaseException | None = None
-        self._waiting: Deferred[None] | None = None
+        self._waiting: list[Deferred[None]] = []
 
     def answer(self, step: int, response: LLMResponse) -> None:
         """Begin to write down an answer of the model."""
@@ -55,9 +55,10 @@ class Writes:
     async def done(self) -> None:
         """Wait until everything begun so far is safe. Raises what a write raised. Cancelling ends only the wait."""
         if self._left:
-            self._waiting = Deferred()
-            await self._waiting
-        if self._error is not None:
+            safe: Deferred[None] = Deferred()
+            self._waiting.append(safe)
+            await safe
+        elif self._error is not None:
             self.check()
 
     def check(self) -> None:
@@ -80,10 +81,16 @@ class Writes:
 
     def _ended(self, _: None) -> None:
         self._left -= 1
-        if not self._left and (waiting := self._waiting) is not None:
-            self._waiting = None
-            if not waiting.called:  # else the wait was cancelled
-                waiting.callback(None)
+        if self._left or not self._waiting:
+            return
+        waiting, self._waiting = [safe for safe in self._waiting if not safe.called], []  # the others were cancelled
+        if waiting and (error := self._error) is not None:
+            self._error = None
+            for safe in waiting:
+                safe.errback(error)
+        else:
+            for safe in waiting:
+                safe.callback(None)
 
 
 @dataclass(frozen=True, slots=True)

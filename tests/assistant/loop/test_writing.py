@@ -7,6 +7,7 @@ from collections import deque
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said
@@ -14,7 +15,8 @@ from assistant.events.outcome import Answered, Cancelled, Outcome
 from assistant.journal import JournalUnwritable, MemoryJournal
 from assistant.journal.protocol import Write
 from assistant.loop.react import react
-from llm import LLMResponse, ToolCall
+from assistant.loop.writing import Writes
+from llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
 from llm.testing import Call, Reply
 from tests.assistant.living import ANN, Life, living, reactor
 from tools import Executed
@@ -161,3 +163,18 @@ async def test_a_run_that_is_stopped_while_it_waits_is_suspended_and_loses_nothi
         left = await journal.interrupted()
         assert left is not None
         assert [step.number for step in left.steps] == [1]
+
+
+async def test_everybody_who_waits_is_told_of_the_error() -> None:
+    journal = SlowDisk()
+    run_id = await journal.open_run([])
+    writes = Writes(journal, run_id)
+    writes.answer(1, LLMResponse(assistant(), FinishReason.STOP, Usage(), "", ""))
+    ends: list[object] = []
+    for _ in range(2):
+        Deferred.fromCoroutine(writes.done()).addBoth(
+            lambda end: ends.append(type(end.value) if isinstance(end, Failure) else end)
+        )
+    journal.take("answer 1", JournalUnwritable("the disk is full"))
+    assert ends == [JournalUnwritable, JournalUnwritable]
+    await writes.done()
