@@ -63,7 +63,8 @@ trial: $(VENV)/.run
 game: $(GAME)/.run
 	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
-test: check $(VENV)/.dev $(OLDEST)/.dev
+test: $(VENV)/.dev
+	@$(MAKE) --no-print-directory -j2 check $(OLDEST)/.dev
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
 	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	@$(VENV)/bin/python -m compileall -q -j 0 assistant llm resilience tools tests

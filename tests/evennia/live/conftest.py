@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,9 +20,20 @@ collect_ignore_glob = [] if HAS_EVENNIA else ["test_*.py"]
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A stock game that was started once, so that its first account and room are there; with a witness in the room."""
-    folder = made(tmp_path_factory.mktemp("template") / "game")
-    pytest_twisted.blockon(Deferred.fromCoroutine(_started_once(folder)))
+    """A stock game that was started once, so that its first account and room are there; with a witness in the room.
+
+    The first worker of a run makes it, for half a minute of a processor, and the others wait for that.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder, ready = shared / "template" / "game", shared / "template-is-ready"
+    with (shared / "template.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists():
+            shutil.rmtree(folder.parent, ignore_errors=True)
+            folder.parent.mkdir()
+            pytest_twisted.blockon(Deferred.fromCoroutine(_started_once(made(folder))))
+            ready.touch()
     return folder
 
 
