@@ -37,7 +37,9 @@ def run(folder: Path) -> dict[str, Any]:
 
 def _stop_and_follow(folder: Path, server: PostgresServer) -> dict[str, Any]:
     url = server.url(server.new_schema())
-    first = Shift(1, "first", folder, url, ("assistant:1",), at="before act", count=3, signal=signal.SIGSTOP)
+    first = Shift(
+        1, "first", folder, url, ("assistant:1",), at="before act", count=3, signal=signal.SIGSTOP, begins_known=True
+    )
     stopped = _fork(first)
     _, status = os.waitpid(stopped, os.WUNTRACED)
     assert os.WIFSTOPPED(status), status

@@ -52,7 +52,8 @@ class Shift:
 
     It begins with those assistants whose number leaves `first` of `first_of`, and waits for the others. It sends itself
     `signal` when it passes the boundary `at` for the `count`th time; 0 is no signal. `is_last` deals with what is left
-    of every assistant, makes up nothing, and ends.
+    of every assistant, makes up nothing, and ends. One that `begins_known` does nothing before the others know that it
+    lives: until then it may not act.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Shift:
     count: int = 1
     signal: int = 0
     is_last: bool = False
+    begins_known: bool = False
 
 
 class MayNotAct(Exception):
@@ -86,6 +88,7 @@ class Staff:
         }
         self._left = shift.count
         self.is_last = shift.is_last
+        self.begins_known = shift.begins_known
 
     def write(self, log: str, *line: object) -> None:
         """Write a line that outlives this process: its number, the time, and what is told."""
@@ -148,6 +151,9 @@ class Hired:
         token = await self._journal.start()
         self._staff.write("taken", self._name, token)
         self._staff.passes("after start")
+        while self._staff.begins_known and not self._staff.shared.may_act(self._name):
+            await self._staff.pause(TROUBLE_SECONDS)
+        self._staff.begins_known = False
         while True:
             try:
                 if await self._one_turn() and self._staff.is_last:
