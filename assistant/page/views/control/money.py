@@ -166,7 +166,7 @@ def _figures(answer: UsageAnswer) -> Element:
 
 def _bars(sums: UsageSums, measure: Measure) -> Element:
     answer = sums.answer
-    names, bars = bars_of_usage(sums, measure=measure.of)
+    names, bars = bars_of_usage(sums)
     limit = measure.limit(answer.ceiling)
     sentence = f"{measure.write(measure.of(answer.total))} from {answer.since} to {answer.until}."
     if any(bar.is_expected for bar in bars):

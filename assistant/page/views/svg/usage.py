@@ -36,6 +36,8 @@ class UsageSums:
     """An answer on usage added up, by account and by day and account, for all that is drawn and written of it."""
 
     answer: UsageAnswer
+    #: What is taken of an amount, for `measured` and `days`.
+    measure: Callable[[Used], float]
     #: By the key of the account; all in one where the answer is by day.
     accounts: dict[str, AccountSum] = field(default_factory=dict)
     #: What was measured, by day and by the key of the account.
@@ -44,7 +46,7 @@ class UsageSums:
 
 def add_up_usage(answer: UsageAnswer, measure: Callable[[Used], float] = _spent) -> UsageSums:
     """Add up an answer in one pass: it may have tens of thousands of rows."""
-    sums = UsageSums(answer)
+    sums = UsageSums(answer, measure)
     accounts, days, is_by_day = sums.accounts, sums.days, answer.by == "day"
     for row in answer.rows:
         key, used = "" if is_by_day else row.key, row.used
@@ -56,20 +58,16 @@ def add_up_usage(answer: UsageAnswer, measure: Callable[[Used], float] = _spent)
         account.calls += used.calls
         account.tokens += used.tokens
         account.money += used.money
-        day = days.get(row.day)
-        if day is None:
-            day = days[row.day] = {}
+        day = days.setdefault(row.day, {})
         day[key] = day.get(key, 0.0) + measured
     return sums
 
 
-def bars_of_usage(
-    sums: UsageSums, *, measure: Callable[[Used], float] = _spent, with_pace: bool = True
-) -> tuple[list[str], list[StackedBar]]:
+def bars_of_usage(sums: UsageSums, *, with_pace: bool = True) -> tuple[list[str], list[StackedBar]]:
     """Return the names of the series and a bar for each day from `since` to `until`, for `day_bars`.
 
     The six accounts that used most have a series each, the rest is "others". `with_pace` adds the days left of the
-    present month at its pace, by the same `measure`, when the answer ends in that month.
+    present month at its pace, when the answer ends in that month.
     """
     answer, accounts = sums.answer, sums.accounts
     first, last = date.fromisoformat(answer.since), date.fromisoformat(answer.until)
@@ -84,7 +82,7 @@ def bars_of_usage(
         drawn = [used.get(key, 0.0) for key in apart]
         rest = [max(0.0, sum(used.values()) - sum(drawn))] if len(apart) < len(keys) else []
         bars.append(StackedBar(_short(day), _long(day), (*drawn, *rest)))
-    return series or ["All"], bars + (_expected(answer, last, measure, max(1, len(series))) if with_pace else [])
+    return series or ["All"], bars + (_expected(answer, last, sums.measure, max(1, len(series))) if with_pace else [])
 
 
 def _expected(answer: UsageAnswer, last: date, measure: Callable[[Used], float], series: int) -> list[StackedBar]:
