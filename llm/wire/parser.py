@@ -60,15 +60,6 @@ class RecordParser(ABC, Generic[T]):
         An error completes the stream too; `end` raises it. Raises ProtocolError for a record without an end in sight.
         """
         self._has_grown = False
-        if (
-            self._is_between
-            and not self._held
-            and data.endswith(self.separator)
-            and len(data) <= MAX_EVENT_BYTES
-            and (records := self._split(data)) is not None
-        ):  # whole records in the usual form and nothing else, as nearly all reads are
-            self._read_records(records)
-            return self._has_grown
         if self._held:
             if _is_inside(data) and self._held_bytes + len(data) <= MAX_EVENT_BYTES:
                 self._hold(data)
@@ -140,16 +131,13 @@ class RecordParser(ABC, Generic[T]):
         end = last + len(self.separator)
         if not 0 <= last <= MAX_EVENT_BYTES or (records := self._split(data[:end])) is None:
             return data
-        self._read_records(records)
-        return data[end:]
-
-    def _read_records(self, records: list[bytes]) -> None:
         self._has_begun = True
         if not self.complete:
             try:
                 self._read(records)
             except LLMError as error:
                 self._carry(error)
+        return data[end:]
 
     def _read_leniently(self, data: bytes, *, final: bool = False) -> None:
         decoder = self._decoder = self._decoder or self._new_decoder(has_begun=self._has_begun)
