@@ -78,7 +78,7 @@ class Staff:
     """The assistants of a process."""
 
     def __init__(self, shift: Shift, reactor: Any) -> None:
-        self._shift = shift
+        self.shift = shift
         self._reactor = reactor
         self.chance = Random(shift.number)  # noqa: S311
         self.shared = SharedJournal(JournalConfig(url=shift.url), shift.name, reactor, time)
@@ -88,18 +88,17 @@ class Staff:
         }
         self._left = shift.count
         self.is_last = shift.is_last
-        self.begins_known = shift.begins_known
 
     def write(self, log: str, *line: object) -> None:
         """Write a line that outlives this process: its number, the time, and what is told."""
-        os.write(self._logs[log], json.dumps([self._shift.number, monotonic(), *line]).encode() + b"\n")
+        os.write(self._logs[log], json.dumps([self.shift.number, monotonic(), *line]).encode() + b"\n")
 
     def passes(self, boundary: str) -> None:
         """Be killed or stopped here, if that is how this process ends."""
-        if self._shift.signal and boundary == self._shift.at:
+        if self.shift.signal and boundary == self.shift.at:
             self._left -= 1
             if not self._left:
-                os.kill(os.getpid(), self._shift.signal)
+                os.kill(os.getpid(), self.shift.signal)
 
     async def pause(self, seconds: float) -> None:
         """Do nothing for a while."""
@@ -115,7 +114,7 @@ class Staff:
 
     def _turns(self) -> list[tuple[str, bool]]:
         """Each assistant, and whether it is first left to others."""
-        shift = self._shift
+        shift = self.shift
         return [(name, at % shift.first_of != shift.first) for at, name in enumerate(shift.assistants)]
 
 
@@ -151,9 +150,8 @@ class Hired:
         token = await self._journal.start()
         self._staff.write("taken", self._name, token)
         self._staff.passes("after start")
-        while self._staff.begins_known and not self._staff.shared.may_act(self._name):
+        while self._staff.shift.begins_known and not self._staff.shared.may_act(self._name):
             await self._staff.pause(TROUBLE_SECONDS)
-        self._staff.begins_known = False
         while True:
             try:
                 if await self._one_turn() and self._staff.is_last:
