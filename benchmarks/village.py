@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from msgspec import structs
+
 from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import NobodyWatches, Observer
@@ -192,7 +194,7 @@ class Village:
             if self.file
             else await self._memory.storage_of(f"assistant-{number}", 5000)
         )
-        return replace(kept, stream=kept.stream or tenant.stream)
+        return structs.replace(kept, stream=kept.stream or tenant.stream)
 
     def _built(
         self, me: Principal, home: EmbeddedBody, storage: Storage, tenant: Tenant, observer: Observer | None

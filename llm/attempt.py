@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
 
@@ -48,8 +50,7 @@ from resilience import (
 )
 
 
-@dataclass(slots=True)
-class AttemptResult:
+class AttemptResult(Struct, frozen=True):
     """What an attempt returned."""
 
     answer: Accumulator

@@ -7,9 +7,9 @@ costs nothing. Each model but the last gets half of the time left, so that the n
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec import Struct, field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -53,8 +53,7 @@ _log = Logger()
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """One model and how to ask it. `options` are keyword arguments of `chat_completion`."""
 
     client: UnifiedLLMClient

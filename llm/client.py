@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 

@@ -64,14 +64,12 @@ class LLMError(Exception):
         return f"{where}: {self.message}{code}" if where else f"{self.message}{code}"
 
 
-@dataclass(eq=False)
 class Unavailable(LLMError):
     """The provider could not be reached or failed on its side."""
 
     retryable = True
 
 
-@dataclass(eq=False)
 class StreamBroken(Unavailable):
     """The answer began and did not end with its own end mark; its tool calls must not run."""
 
@@ -84,44 +82,36 @@ class CircuitOpenError(Unavailable):
     retry_after: float = field(default=0.0, kw_only=True)
 
 
-@dataclass(eq=False)
 class Busy(Unavailable):
     """The queue for this server is full; nothing was sent."""
 
 
-@dataclass(eq=False)
 class RateLimited(LLMError):
     """The provider asks to wait, until `retry_at` when it named a time."""
 
     retryable = True
 
 
-@dataclass(eq=False)
 class QuotaExhausted(LLMError):
     """The account has no credit; waiting does not help."""
 
 
-@dataclass(eq=False)
 class BadCredential(LLMError):
     """The key is missing, wrong, or not allowed to do this."""
 
 
-@dataclass(eq=False)
 class Blocked(LLMError):
     """The server refuses clients from here: a region, an address or a bot filter. It says nothing about the key."""
 
 
-@dataclass(eq=False)
 class ModelNotFound(LLMError):
     """The provider has no model of this name, or does not give it to this key."""
 
 
-@dataclass(eq=False)
 class ToolsUnsupported(LLMError):
     """The model takes no tools; the client remembers it and asks for JSON instead."""
 
 
-@dataclass(eq=False)
 class ThinkingUnsupported(LLMError):
     """The model has no thinking to turn on; the client remembers it and leaves the option out."""
 
@@ -151,22 +141,18 @@ class Rejected(LLMError):
     parameter: str = ""
 
 
-@dataclass(eq=False)
 class UnpairedServerTool(Rejected):
     """The history has a call of the provider's own tool without its result, and this time the provider refuses that."""
 
 
-@dataclass(eq=False)
 class UnreadableReasoning(Rejected):
     """The history has reasoning that this server cannot open: sealed with another key, or for another model."""
 
 
-@dataclass(eq=False)
 class WrongEndpoint(Rejected):
     """The model is not served at this endpoint, or not with tools. The server names the one to use."""
 
 
-@dataclass(eq=False)
 class ProtocolError(LLMError):
     """The answer violates this provider's protocol."""
 
@@ -180,12 +166,10 @@ class SchemaMismatch(ProtocolError):
     answer: str = field(default="", repr=False)
 
 
-@dataclass(eq=False)
 class BadVectors(LLMError):
     """The vectors that came cannot be used: NaN, infinity, zeros, another length or number than was asked for."""
 
 
-@dataclass(eq=False)
 class LLMDeadlineExceeded(LLMError):
     """The time given to the call ran out."""
 

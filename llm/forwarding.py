@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import orjson
+from msgspec import Struct, field
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 
@@ -40,8 +40,7 @@ class NotForwardable(Exception):
     """This model takes no tools itself: the request must be translated, so that calls can be asked for as text."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawRequest:
+class RawRequest(Struct, frozen=True):
     """A request as a client sent it. `parsed` is its body, read; `headers` have names in lower case.
 
     `more_headers` are the gateway's own.
@@ -53,8 +52,7 @@ class RawRequest:
     more_headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardedAnswer:
+class ForwardedAnswer(Struct, frozen=True):
     """An answer that was passed on. `body` is the whole of it, None when it was handed on as a stream."""
 
     body: bytes | None

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct
+
 #: Any JSON value. Values are treated as read-only everywhere.
 JSON = str | int | float | bool | None | Sequence["JSON"] | Mapping[str, "JSON"]
 JSONObject = Mapping[str, JSON]
@@ -25,15 +27,13 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Plain text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(Struct, frozen=True):
     """What a model thought before it answered. Never shown to a player.
 
     `signature` is its provider's seal, empty without one. The seal is only recorded here; what is sent back comes from
@@ -44,8 +44,7 @@ class Reasoning:
     signature: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A model's request to run one tool.
 
     `problem` is empty, or says why the arguments could not be read (cut off, not an object, not JSON), or that the call
@@ -58,8 +57,7 @@ class ToolCall:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """The result of a tool call, as the model reads it."""
 
     call_id: str
@@ -68,8 +66,7 @@ class ToolResult:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ServerToolCall:
+class ServerToolCall(Struct, frozen=True):
     """A tool call that the provider runs on its own side, such as a web search. It is not answered here."""
 
     id: str
@@ -77,8 +74,7 @@ class ServerToolCall:
     arguments: JSONObject
 
 
-@dataclass(frozen=True, slots=True)
-class ServerToolResult:
+class ServerToolResult(Struct, frozen=True):
     """The short result of a provider's own tool. With `failed`, `text` is the provider's word for why."""
 
     call_id: str
@@ -87,8 +83,7 @@ class ServerToolResult:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Struct, frozen=True):
     """The source of the text before it: the words quoted, and the address and title when it has them."""
 
     text: str
@@ -104,8 +99,7 @@ _CALL_IDS = {"tool_use": "id", "function_call": "call_id"}
 Block = Text | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Citation
 
 
-@dataclass(frozen=True, slots=True)
-class RawTurn:
+class RawTurn(Struct, frozen=True):
     """A turn as its provider sent it, to be replayed verbatim: the provider's name and its own blocks, in order."""
 
     provider: str

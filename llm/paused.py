@@ -7,7 +7,8 @@ What only its provider can read of a history, and now refuses, is left out once.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from llm.errors import LLMError, UnpairedServerTool, UnreadableReasoning
 from llm.messages import JSON, JSONObject, Message, RawTurn, ServerToolCall

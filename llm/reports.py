@@ -6,8 +6,9 @@ Nothing is measured while nobody listens.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from msgspec import Struct, field
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 
@@ -19,8 +20,7 @@ from llm.response import Prices, Usage
 ANSWERED, CANCELLED, CRASHED = "Answered", "Cancelled", "Crashed"
 
 
-@dataclass(frozen=True, slots=True)
-class CallReport:
+class CallReport(Struct, frozen=True):
     """One exchange with a model, with all its attempts. Times in seconds.
 
     `caller` is the name of the caller, empty for none. `outcome` is ANSWERED, CANCELLED, CRASHED, or the class name of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
 
+from msgspec import Struct, field
 from twisted.internet.defer import Deferred
 
 from llm.messages import JSON, JSONObject, Message, ToolSpec
@@ -30,8 +30,7 @@ Listener = Callable[[StreamEvent], Deferred[None] | None]
 OnRequest = Callable[[str, bytes], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CallOptions:
+class CallOptions(Struct, frozen=True):
     """Options of one call. None leaves the provider's default.
 
     `max_tokens` bounds the answer in tokens. `schema` is a JSON Schema, or a pydantic model, that the answer's text
@@ -74,9 +73,8 @@ NOBODY = Caller()
 _NAME = attrgetter("name")
 
 
-@dataclass(slots=True)
-class ChatRequest:
-    """One logical call. Never change it; it is not frozen because each call makes one, and pays for that."""
+class ChatRequest(Struct, frozen=True):
+    """One logical call."""
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llm.messages import JSON, Citation, JSONObject, Message, RawTurn, ServerToolCall, ServerToolResult, ToolCall
 
@@ -30,8 +32,7 @@ class FinishReason(StrEnum):
     PAUSED = "paused"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens as the provider counted them. None means the provider did not say, which is not 0.
 
     `input_tokens` is the whole prompt; `cached_tokens` were read from a cache and `cache_write_tokens` written to one,
@@ -70,8 +71,7 @@ class Usage:
 _Number = TypeVar("_Number", int, float)
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """Prices per million tokens, all in one currency, for a provider that does not report what a call costs.
 
     Cached input costs the same as other input unless set.
@@ -101,8 +101,7 @@ class Prices:
         return usage if usage.cost is not None else replace(usage, cost=self.cost(usage))
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitInfo:
+class RateLimitInfo(Struct, frozen=True):
     """What the provider's headers said of its limits. Times are clock seconds; None where it said nothing."""
 
     remaining_requests: int | None = None
@@ -113,8 +112,7 @@ class RateLimitInfo:
     limit_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LLMResponse:
+class LLMResponse(Struct, frozen=True):
     """One complete answer. `content` and `tool_calls` are views of the message's blocks."""
 
     message: Message
@@ -154,29 +152,22 @@ class LLMResponse:
         return bool(self.message.tool_calls)
 
 
-@dataclass(slots=True)
-class TextDelta:
-    """A piece of the answer's text.
-
-    Never change a piece, nor the other two kinds. They are not frozen because an answer has hundreds, and frozen ones
-    take three times as long to make.
-    """
+class TextDelta(Struct, frozen=True):
+    """A piece of the answer's text."""
 
     text: str
     #: Whether it is said on the way to the answer. With a text that is the answer itself, it is no part of that.
     is_commentary: bool = False
 
 
-@dataclass(slots=True)
-class ReasoningDelta:
+class ReasoningDelta(Struct, frozen=True):
     """A piece of the model's reasoning. A `signature` seals it; reasoning that follows is a new block."""
 
     text: str
     signature: str = ""
 
 
-@dataclass(slots=True)
-class CallDelta:
+class CallDelta(Struct, frozen=True):
     """A piece of a tool call. `index`, `id` and `name` are what this piece carried, None for what it did not."""
 
     index: int | None = None
@@ -187,36 +178,31 @@ class CallDelta:
     is_legacy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ServerBlockSeen:
+class ServerBlockSeen(Struct, frozen=True):
     """A whole step of the provider's own tools: a call, its result, or a source of the text before it."""
 
     block: ServerToolCall | ServerToolResult | Citation
 
 
-@dataclass(frozen=True, slots=True)
-class RawSeen:
+class RawSeen(Struct, frozen=True):
     """The turn as the provider sent it, for replay. The last one wins."""
 
     raw: RawTurn
 
 
-@dataclass(frozen=True, slots=True)
-class UsageSeen:
+class UsageSeen(Struct, frozen=True):
     """The provider's count so far. The last one wins."""
 
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class FinishSeen:
+class FinishSeen(Struct, frozen=True):
     """The provider's reason for stopping."""
 
     reason: FinishReason
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSeen:
+class ModelSeen(Struct, frozen=True):
     """The name by which the provider calls the answering model."""
 
     model: str

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from math import inf
 from sys import float_info
 
+from msgspec import Struct
+
 #: Sums of money are rounded to this many digits, finer than the comparison, so that an added amount can be taken off.
 _SUM_DIGITS = 12
 #: Money is compared to this many digits: ten times 0.1 fits 1.0.
 _COMPARED_DIGITS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """How much is used; `money` in the owner's currency. Raises ValueError for values below zero or not finite."""
 
     calls: int = 0
@@ -84,8 +85,7 @@ class Sum:
         return {"calls": calls, "tokens": tokens, "money": money} if calls or tokens or money else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """How much may be used in a day; None is unlimited. Raises ValueError for a limit below zero."""
 
     calls: int | None = None
@@ -113,8 +113,7 @@ class Allowance:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """A named account with an allowance of its own for each day, such as "all", "assistant:1" or "player:7"."""
 
     name: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -25,8 +25,7 @@ _log = Logger()
 _SPARE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStats:
+class CacheStats(Struct, frozen=True):
     """What a cache holds and did. `entries` and `bytes` include what expired and was not noticed yet.
 
     Each `get` is one of `hits` (a stored value), `misses` (it started work) and `shared` (it joined work). `evicted`
@@ -184,8 +183,7 @@ def _note_late(result: object) -> None:
         _log.debug("late failure of abandoned work: {kind}", kind=type(result.value).__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredValue(Generic[V]):
+class StoredValue(Struct, Generic[V], frozen=True):
     """A stored value. `size` in bytes, `expires_at` in seconds of the clock; `serial` is unique to this value."""
 
     value: V

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import random as random_module
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
+from msgspec import Struct, field
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
@@ -32,8 +32,7 @@ AttemptFunction = Callable[[Attempt], Coroutine[Deferred[Any], Any, T]]
 RETRYABLE = frozenset({408, 409, 429, *range(500, 600)})
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """On whose behalf a call is made: `name` takes turns with other names, and urgent callers go first.
 
     `accounts` pay for it. A call that `gives_way` is made only while no other call wants its server, and is ended by
@@ -54,8 +53,7 @@ class CallTarget(NamedTuple):
     lane: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryConfig:
+class RetryConfig(Struct, frozen=True):
     """How one call is tried again. Delays in seconds.
 
     The delay after attempt n is random, between 0 and `base_delay * exponential_base ** (n - 1)`, at most `max_delay`
@@ -71,9 +69,8 @@ class RetryConfig:
     max_retry_after: float = 60.0
 
 
-@dataclass(slots=True)
-class Call:
-    """One call. Never change it; it is not frozen because each call makes one, and pays for that.
+class Call(Struct, frozen=True):
+    """One call.
 
     `estimate` is the expected use of one attempt; its tokens also count against the server's limits.
 

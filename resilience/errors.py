@@ -79,7 +79,6 @@ class DeadlineExceeded(ResilienceError):
     seconds: float = 0.0
 
 
-@dataclass(eq=False)
 class NotAdmitted(ResilienceError):
     """The call was not made, to spare the server or the budget."""
 
@@ -100,12 +99,10 @@ class CoolingDown(NotAdmitted):
     why: str = ""
 
 
-@dataclass(eq=False)
 class QueueFull(NotAdmitted):
     """The queue for this server is full."""
 
 
-@dataclass(eq=False)
 class GaveWay(NotAdmitted):
     """Another call wanted the server, so this one, which gives way, was not made or was ended. It may be made later."""
 
@@ -137,7 +134,6 @@ class BudgetSpent(NotAdmitted):
     resets_at: float = 0.0
 
 
-@dataclass(eq=False)
 class BudgetUnkept(NotAdmitted):
     """What the call may cost could not be written down, so after a kill the money would be given twice.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
+
+from msgspec import Struct
 
 from resilience.admission.breaker import CircuitState, PermitEnd
 from resilience.admission.quota import Quota
@@ -11,8 +12,7 @@ from resilience.admission.upstream import Upstream
 from resilience.budget.ledger import AccountState
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamState:
+class UpstreamState(Struct, frozen=True):
     """One server. `recent` are its last outcomes with their causes, the newest last; all calls share `retries_left`.
 
     `open_for` is how many more seconds its circuit stays open, 0 when it is not open.
@@ -32,8 +32,7 @@ class UpstreamState:
     retries: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaState:
+class QuotaState(Struct, frozen=True):
     """One credential and model. `cools_for` is in seconds, 0 when it does not; what is left is None when unknown."""
 
     origin: str
@@ -50,8 +49,7 @@ class QuotaState:
     revoked_for: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The state of everything, at clock second `at`."""
 
     at: float

@@ -8,8 +8,9 @@ ToolError
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class ToolError(Exception):
@@ -49,8 +50,7 @@ class Status(StrEnum):
     UNKNOWN = "unknown"  # the process died while it ran: it may have happened, and is never done again
 
 
-@dataclass(frozen=True, slots=True)
-class NoAnswer:
+class NoAnswer(Struct, frozen=True):
     """The result of a tool without an answer: how it ended and what the model reads; `authority` as in ToolFailed."""
 
     status: Status

@@ -8,10 +8,11 @@ gets the lowest authority, all sources, and the audience that its parts have in 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from tools.text.clean import clean_heard, one_line
 from tools.trust import Audience
@@ -34,8 +35,7 @@ class MemoryKind(StrEnum):
     LORE = "lore"  # what the owner wrote about the world
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """One thing remembered. `at` is in seconds since 1970; `importance` is from 1 to 10.
 
     `who` is the id of the principal whose words or deed it is, or for whom it was noted; `name` is the name they had
@@ -73,8 +73,7 @@ class Memory:
         return principal_id == self.who or principal_id in self.sources
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """What fits a query, best first. `before` holds, for the id of a newer memory, the older ones it corrects.
 
     `withheld` counts the memories that fit as well and that only the asker may hear. `profile` is what the character
@@ -89,8 +88,7 @@ class Recalled:
     unsure: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class KeptMemory:
+class KeptMemory(Struct, frozen=True):
     """A memory that was written down: as a `new` one, or as one that was known. `dropped` made room for it."""
 
     memory: Memory

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tools.memories import Memories, Memory, MemoryKind, memory_id
 from tools.trust import Audience, Principal
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A memory with the fields that a note had."""
 
     text: str

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from llm.messages import ToolCall, ToolResult
 from tools.errors import Status
 from tools.tool import Category
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """A call that was about to run when its process died: it is not known whether it happened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Executed:
+class Executed(Struct, frozen=True):
     """One answered call. `category` is None when no such tool exists; `seconds` is how long it ran.
 
     `authority` is the level of the result's text (`tools/trust.py`); 0, the lowest, for records without a level.

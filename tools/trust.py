@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
+from msgspec import Struct
+
 #: The level of the operator and of our own words: the top of the ladder.
 TOP = 5
 #: The names of the steps of the ladder.
@@ -31,8 +33,7 @@ class Kind(StrEnum):
     OPERATOR = "operator"
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(Struct, frozen=True):
     """The cause of something: a player, an assistant, the world or the operator.
 
     `id` is stable within the game; `permission` is the game's own ladder as a number: 0 guest, 1 player, 2 helper,
@@ -67,8 +68,7 @@ _SOURCE_OF = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """The source of a text, its level and its audience; `who` is a principal's id, empty for nobody."""
 
     source: Source

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from assistant.characters.character import Lorebook, LoreEntry, estimate_tokens
 
@@ -37,8 +38,7 @@ class _Key(NamedTuple):
     anywhere: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Activated:
+class Activated(Struct, frozen=True):
     """The entries to show, in order. `why` has the key that matched by the entry's id; `left_out` did not fit."""
 
     entries: tuple[LoreEntry, ...] = ()

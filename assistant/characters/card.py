@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from assistant.characters.book import is_lorebook, read_book
 from assistant.characters.character import (
@@ -49,8 +50,7 @@ _OLD_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CardPreview:
+class CardPreview(Struct, frozen=True):
     """What an import would bring; nothing is written or active yet.
 
     `kind` is "character" or "lorebook". `dropped` has a sentence for each thing that is left out or was changed.

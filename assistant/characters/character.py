@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from hashlib import blake2b
+
+from msgspec import Struct, field
 
 from assistant.errors import AssistantError
 
@@ -31,8 +32,7 @@ class CardRefused(CharacterError):
     """A card or lorebook that somebody else made cannot be used; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoreEntry:
+class LoreEntry(Struct, frozen=True):
     """One thing a character knows, shown to the model when one of its keys is heard.
 
     `constant` is always shown. `secondary` keys, where there are any, are judged by `logic`: "any" or "all" of them
@@ -59,8 +59,7 @@ class LoreEntry:
         return blake2b(f"{self.title}\0{self.text}".encode(errors="replace"), digest_size=8).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Lorebook:
+class Lorebook(Struct, frozen=True):
     """What a character knows. `scan_depth` is in lines, `token_budget` in tokens; None: a share of the window.
 
     With `recursive`, the texts of entries that were found may find others.
@@ -72,8 +71,7 @@ class Lorebook:
     recursive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Character:
+class Character(Struct, frozen=True):
     """A part that an assistant plays.
 
     `examples` are lines heard, each with what the character says to it. Texts may hold `{{char}}`, and greetings

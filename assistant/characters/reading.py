@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assistant.characters.card import preview_card
 from assistant.characters.character import MAX_ENTRIES, CardRefused, Character, CharacterError, LoreEntry, unique_titles

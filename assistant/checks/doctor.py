@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from msgspec import Struct, field
 
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import FindingState, Show
@@ -30,8 +31,7 @@ JOURNAL_SECONDS = 60.0
 SOMETHING_WRONG = 1
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorRequest:
+class DoctorRequest(Struct, frozen=True):
     """The settings and files to examine. `wall` returns seconds since 1970; `waiting` is called with what is slow."""
 
     config: Config

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class FindingState(StrEnum):
@@ -22,8 +23,7 @@ class FindingState(StrEnum):
 _WIDTH = max(map(len, FindingState))
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The result of one check: `sentence` says what was found, and what to do when it is wrong."""
 
     check: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec import Struct
 
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Problem, Unclear
@@ -21,8 +22,7 @@ VECTOR_SECONDS = 180.0
 _TEXTS = ("the cat sat on the mat", "a kitten was sitting on the rug", "the council raises the taxes at noon")
 
 
-@dataclass(frozen=True, slots=True)
-class VectorChecks:
+class VectorChecks(Struct, frozen=True):
     """The check of the sentence vectors. `models` is the folder of the embedded models."""
 
     config: MemoryConfig

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Problem, Unclear
@@ -32,8 +33,7 @@ _LATE = "see the host in journal.url, and what else keeps the server busy"
 _MAJOR = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresChecks:
+class PostgresChecks(Struct, frozen=True):
     """The checks of `journal.url`."""
 
     # Any: the reactor as clock, and for calls from other threads.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from msgspec import Struct
 from twisted.web.http_headers import Headers
 
 from assistant.checks.check_runner import CheckRunner
@@ -23,8 +23,7 @@ COLLECTOR_SECONDS = 10.0
 _TAKEN, _REFUSED = frozenset({200, 202, 204}), frozenset({401, 403})
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetryChecks:
+class TelemetryChecks(Struct, frozen=True):
     """The check of what `[telemetry]` switches on. A relative path of a key file starts from `folder`."""
 
     config: TelemetryConfig

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
+from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.checks.check_runner import CheckRunner
@@ -34,8 +34,7 @@ _NOT_SET = 'the web is not set up: set web.search_provider, for example to ["duc
 MakeProviders = Callable[[WebConfig, Mapping[str, str]], "WebProviders"]
 
 
-@dataclass(frozen=True, slots=True)
-class WebChecks:
+class WebChecks(Struct, frozen=True):
     """The checks of all providers of [web]. Each is checked on its own, because a fallback must work too."""
 
     config: WebConfig

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 #: An example for owners.
 EXAMPLE = "postgresql://mud@db.example/mud"
@@ -27,8 +28,7 @@ _REMEDY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresUrl:
+class PostgresUrl(Struct, frozen=True):
     """The address of a database, without any secret. `text` may be shown; libpq is given `for_libpq`."""
 
     text: str

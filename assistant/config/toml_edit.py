@@ -12,8 +12,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Value = str | bool | float | Sequence[str] | Mapping[str, object]
 Path = tuple[str, ...]
@@ -28,8 +29,7 @@ class CannotEdit(Exception):
     """The file is written in a style that cannot be changed line by line."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """The lines from `first` to before `last`: a table's header, or one setting, whose path is then `name`."""
 
     table: tuple[str | int, ...]

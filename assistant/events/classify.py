@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+
+from msgspec import Struct
 
 from assistant.events.events import (
     Arrived,
@@ -52,8 +53,7 @@ class Classification(StrEnum):
     IGNORE = "ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(Struct, frozen=True):
     """The verdict on one event, its importance from 1 to 10, and whether it was meant for the assistant."""
 
     verdict: Classification
@@ -61,8 +61,7 @@ class Attention:
     addressed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Manners:
+class Manners(Struct, frozen=True):
     """The identity and the habits of the assistant: the settings that classification needs."""
 
     id: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from tools.context import Pending
 from tools.text.clean import clean_heard, one_line
@@ -18,8 +19,7 @@ _MARKS = '"\u201c\u201d\u201e\u00ab\u00bb'
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]*[^{_MARKS}\W][^{_MARKS}]*)[{_MARKS}]")
 
 
-@dataclass(frozen=True, slots=True)
-class ByRule:
+class ByRule(Struct, frozen=True):
     """A call that follows from an event without asking a model.
 
     `requester` is the person on whose behalf it is judged.
@@ -30,8 +30,7 @@ class ByRule:
     requester: Principal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Perceived:
+class Perceived(Struct, frozen=True, kw_only=True):
     """The fields of every event: an id that is never used twice, the time in clock seconds, and who caused it.
 
     `by_rule` is the call that is made because of it, in a run of its own.
@@ -43,8 +42,7 @@ class Perceived:
     by_rule: ByRule | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said(Perceived):
+class Said(Perceived, frozen=True, kw_only=True):
     """Speech aloud.
 
     `alone` when nobody else was there to be meant, `to_other` when the line names somebody else who is there.
@@ -56,22 +54,19 @@ class Said(Perceived):
     to_other: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whispered(Perceived):
+class Whispered(Perceived, frozen=True, kw_only=True):
     """A whisper to the assistant."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paged(Perceived):
+class Paged(Perceived, frozen=True, kw_only=True):
     """A page to the assistant, from anywhere."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelSaid(Perceived):
+class ChannelSaid(Perceived, frozen=True, kw_only=True):
     """Speech on a channel. `is_open` when everybody in the game may listen to it."""
 
     channel: str
@@ -79,8 +74,7 @@ class ChannelSaid(Perceived):
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Emoted(Perceived):
+class Emoted(Perceived, frozen=True, kw_only=True):
     """A visible act; `text` follows the actor's name.
 
     `alone` when nobody else was there to see it, `to_other` when it names somebody else who is there.
@@ -91,8 +85,7 @@ class Emoted(Perceived):
     to_other: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gave(Perceived):
+class Gave(Perceived, frozen=True, kw_only=True):
     """The gift of a thing to the assistant.
 
     `authority` is the level of the person who named the thing, None for a thing that is trusted as much as the giver.
@@ -102,22 +95,19 @@ class Gave(Perceived):
     authority: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived(Perceived):
+class Arrived(Perceived, frozen=True, kw_only=True):
     """An arrival; `origin` is where the person came from, empty when unknown."""
 
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left(Perceived):
+class Left(Perceived, frozen=True, kw_only=True):
     """A departure; `direction` is where the person went, empty when unknown."""
 
     direction: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noticed(Perceived):
+class Noticed(Perceived, frozen=True, kw_only=True):
     """Anything else the game told the character.
 
     `granted` is set when the event tells of an approval. It is the approved call, which is made once, in a run of its

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Limit(StrEnum):
@@ -18,20 +19,17 @@ class Limit(StrEnum):
     RATE = "rate"
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The assistant spoke or acted. `acts` are the names of the tools that ended the run."""
 
     acts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NothingToDo:
+class NothingToDo(Struct, frozen=True):
     """The run ended without an act: none was required, or the model chose none."""
 
 
-@dataclass(frozen=True, slots=True)
-class LimitReached:
+class LimitReached(Struct, frozen=True):
     """The run reached a limit. `cause` adds details where there are any.
 
     `account` names the account whose budget is used up; it is empty for any other limit.
@@ -42,8 +40,7 @@ class LimitReached:
     account: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The model could not be asked. The events stay pending; `retry_at` is in clock seconds when the provider named it.
 
     `lasting` is True when waiting alone will not help: a key, a model name or a setting must change. `bug` is True
@@ -56,8 +53,7 @@ class Failed:
     bug: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True):
     """The run was stopped from outside. The events stay pending."""
 
 

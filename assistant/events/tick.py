@@ -15,10 +15,10 @@ The timer only wakes. A flag of `Tick` makes sure that only one run goes at a ti
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -37,8 +37,7 @@ STAYS_AWAKE = 300.0
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class TickPace:
+class TickPace(Struct, frozen=True):
     """The intervals of the tick, in seconds."""
 
     join_seconds: float = 0.25

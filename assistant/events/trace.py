@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from assistant.events.outcome import Outcome
 from llm import CallRecord, LLMResponse
 from tools import Executed
 
 
-@dataclass(frozen=True, slots=True)
-class StepTrace:
+class StepTrace(Struct, frozen=True):
     """One step: what was sent, what came back, and the result of each call. `seconds` is the time of the whole step."""
 
     run_id: str

@@ -9,9 +9,9 @@ Each model of a chain is asked in the way that fits it, and the next one only wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
@@ -37,8 +37,7 @@ _JSON = b"application/json"
 _USUAL = CallOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """A request for an answer of a model. `hops` are the gateways it has passed, this one included."""
 
     id: str
@@ -239,7 +238,7 @@ def _check_turns(messages: Sequence[Message], provider: LLMProvider) -> None:
 
 def _options(link: Mapping[str, Any], asked: CallOptions, hops: int) -> dict[str, Any]:
     """Return the options of a call: those of the model's settings, where the client says nothing else."""
-    given = {name: getattr(asked, name) for name in CallOptions.__dataclass_fields__}
+    given = {name: getattr(asked, name) for name in CallOptions.__struct_fields__}
     said = {name: value for name, value in given.items() if value != getattr(_USUAL, name)}
     options = {**link, **said}
     options["extra_params"] = merge(link.get("extra_params", {}), asked.extra_params)

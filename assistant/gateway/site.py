@@ -12,13 +12,13 @@ Each path works without /v1 as well. A request passes the guards of `http/`, the
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
 
 import orjson
+from msgspec import Struct
 from twisted.internet.defer import DeferredSemaphore
 from twisted.logger import Logger
 
@@ -61,8 +61,7 @@ _GREETING = b"Ollama is running"
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayParts:
+class GatewayParts(Struct, frozen=True):
     """What the gateway works with."""
 
     models: GatewayModels

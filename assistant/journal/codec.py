@@ -10,10 +10,10 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import orjson
+from msgspec import Struct
 from pydantic import BaseModel
 
 from assistant.journal.errors import BrokenRecord, JournalError, NewerRecord
@@ -28,8 +28,7 @@ T = TypeVar("T")
 Plain = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Codec(Generic[T]):
+class Codec(Struct, Generic[T], frozen=True):
     """Writes and reads one kind of value, by way of a JSON object."""
 
     pack: Callable[[T], Plain]

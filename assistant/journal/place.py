@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from assistant.journal.database import Database
 
 
@@ -35,8 +37,7 @@ class PostgresPlace:
 JournalPlace = Path | PostgresPlace
 
 
-@dataclass(frozen=True, slots=True)
-class Sound:
+class Sound(Struct, frozen=True):
     """The file is whole, or `new`."""
 
     path: Path | str
@@ -48,8 +49,7 @@ class Sound:
         return f"A new journal was made at {self.path}." if self.new else f"The journal {self.path} is sound."
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """The file was damaged. `saved` rows were carried over; what was found is kept at `aside`."""
 
     path: Path | str
@@ -69,8 +69,7 @@ class Recovered:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Incomplete:
+class Incomplete(Struct, frozen=True):
     """The file is sound but lacks promised writes: its log was lost. What was found of the log is at `aside`."""
 
     path: Path | str
@@ -91,8 +90,7 @@ class Incomplete:
         return f"The journal {self.path} is not complete: {self.damage}. It goes on from what is there.{kept}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOnly:
+class ReadOnly(Struct, frozen=True):
     """The file cannot be written now. The store tries again by itself."""
 
     path: Path | str
@@ -104,8 +102,7 @@ class ReadOnly:
         return f"The journal {self.path} cannot be written: {self.cause}. Nothing is accepted until it can."
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningRefused:
+class OpeningRefused(Struct, frozen=True):
     """The file is not ours, or of a newer version than this program. It was not touched."""
 
     path: Path | str
@@ -117,8 +114,7 @@ class OpeningRefused:
         return f"{self.path} is not used as the journal: {self.cause}. It was left as it is."
 
 
-@dataclass(frozen=True, slots=True)
-class ReadableJournal:
+class ReadableJournal(Struct, frozen=True):
     """A connection that only reads, and what is damaged: empty when nothing is."""
 
     db: Database

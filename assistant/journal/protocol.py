@@ -8,9 +8,9 @@ acknowledged with its outcome. What an interrupted run left comes back as its st
 from __future__ import annotations
 
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 
 from assistant.events.classify import Attention
@@ -22,16 +22,14 @@ from tools.result import Executed
 from tools.trust import Audience
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """An event in the inbox, with the attention it got."""
 
     event: Event
     attention: Attention
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class Parked(Struct, frozen=True):
     """An event that is no longer tried, and why. `accepted` is None when it cannot be read."""
 
     event_id: str
@@ -40,8 +38,7 @@ class Parked:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEntry:
+class StreamEntry(Struct, frozen=True):
     """Something perceived, or one whole step, with the ids of the events in it. `seq` is 0 until it is written.
 
     `authority` is the lowest of what the entry holds. `sources` are the ids of the principals whose words are in it.
@@ -59,8 +56,7 @@ class StreamEntry:
     others_see: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamChange:
+class StreamChange(Struct, frozen=True):
     """A change of the stream: entries to append, in this order, and the numbers of those trimmed since the last one."""
 
     new: tuple[StreamEntry, ...] = ()
@@ -71,8 +67,7 @@ class StreamChange:
 NO_CHANGE = StreamChange()
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True):
     """How much was removed of a player, and how many of their events are `waiting` and must be dealt with first.
 
     `erased` is True when no byte of the removed data is left in the file and its log. Otherwise the next start erases
@@ -91,8 +86,7 @@ class Forgotten:
 At = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedCall:
+class InterruptedCall(Struct, frozen=True):
     """One call of a step. When it was `intended` but has no `executed`, its outcome is unknown.
 
     `call` is None only when damage destroyed both the answer and the intent.
@@ -104,8 +98,7 @@ class InterruptedCall:
     executed: Executed | None
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedStep:
+class InterruptedStep(Struct, frozen=True):
     """One step: the model's answer (None when damage destroyed it) and its calls in order."""
 
     number: int
@@ -113,8 +106,7 @@ class InterruptedStep:
     calls: tuple[InterruptedCall, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedRun:
+class InterruptedRun(Struct, frozen=True):
     """An open run that is not in progress: its process died, or could not write its end.
 
     `opened_at` is in seconds since 1970, 0 in memory. `poisoned` is True when any of its events is parked by now.
@@ -127,8 +119,7 @@ class InterruptedRun:
     poisoned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownEffect:
+class UnknownEffect(Struct, frozen=True):
     """An effect that was begun and has no result, in a run that is over. `at` is in seconds since 1970."""
 
     run_id: str

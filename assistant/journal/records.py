@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from msgspec import Struct
+
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import (
     Arrived,
@@ -82,11 +84,12 @@ EVENT_KINDS: Mapping[type[Event], str] = {cls: kind for kind, cls in _EVENTS.ite
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-def _names(cls: type) -> tuple[str, ...]:
+def _names(cls: Any) -> tuple[str, ...]:
     """Return the names of the fields that the class is constructed from."""
     names = _FIELDS.get(cls)
     if names is None:
-        names = _FIELDS[cls] = tuple(field.name for field in fields(cls) if field.init)
+        is_struct = issubclass(cls, Struct)
+        names = _FIELDS[cls] = cls.__struct_fields__ if is_struct else tuple(each.name for each in fields(cls))
     return names
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 #: "MudA": distinguishes our files from others (PRAGMA application_id).
 APPLICATION_ID = 0x4D756441
@@ -163,8 +164,7 @@ _VERSION_4 = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """The steps from an empty file to a version, one step for each version."""
 
     steps: tuple[tuple[str, ...], ...]

@@ -6,8 +6,8 @@ Values never change, so the writer's thread makes the records of them, and the r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
 from assistant.events.classify import Attention

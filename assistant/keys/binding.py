@@ -7,13 +7,13 @@ the key.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from resilience import origin_of
 
 
-@dataclass(frozen=True, slots=True)
-class KeyBinding:
+class KeyBinding(Struct, frozen=True):
     """The fact that the key of this reference goes to this origin."""
 
     reference: str
@@ -25,20 +25,17 @@ class KeyBinding:
         return cls(reference, origin_of(url))
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """The key may go there: this binding is remembered, or there is no key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unbound:
+class Unbound(Struct, frozen=True):
     """A reference that is new: none is remembered. Once `binding` is remembered the key may go there."""
 
     binding: KeyBinding
 
 
-@dataclass(frozen=True, slots=True)
-class Voided:
+class Voided(Struct, frozen=True):
     """The key was given for other origins, so it goes nowhere until it is entered again."""
 
     binding: KeyBinding

@@ -15,6 +15,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 #: What a game or a terminal takes for an instruction and does not show: escape sequences, Evennia's colours and links.
 _MARKUP = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P^_X][^\x07\x1b\n\r\v\f\x85\u2028\u2029]*(?:\x07|\x1b\\)"
@@ -191,8 +193,7 @@ class KeyPieces:
         return replace_spans(text, (folded.place(*span) for span in spans), self.shown)
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """The letters and digits of a key, the borders of its words in them, and the places of each run of six."""
 
     signs: str

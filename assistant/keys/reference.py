@@ -11,11 +11,12 @@ import re
 import shlex
 import stat
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
+
+from msgspec import Struct, field
 
 from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
@@ -66,8 +67,7 @@ def import_keyring() -> Keyring:
     return cast("Keyring", import_module("keyring"))
 
 
-@dataclass(frozen=True, slots=True)
-class KeySources:
+class KeySources(Struct, frozen=True):
     """Where keys may be, and who must know them to keep them out of sight."""
 
     environment: Mapping[str, str]

@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from assistant.language.attend import View
 from assistant.language.words import names_in, sentences_of, words_of
 
 
-@dataclass(frozen=True, slots=True)
-class Deed:
+class Deed(Struct, frozen=True):
     """One call of a tool, by name and arguments."""
 
     tool: str
     arguments: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
+class _Clause(Struct, frozen=True):
     """One part of a line that may be an order. `thing` is what it names, or what "it" means; empty for none."""
 
     text: str

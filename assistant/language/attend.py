@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from assistant.language.check import COPIED_WORDS
 from assistant.language.languages import language_of
@@ -36,8 +37,7 @@ DEED = "Yes."
 _SEEN = "Here you see"
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """The character and what lies round it. `details` describes things and people by name."""
 
     name: str
@@ -71,8 +71,7 @@ class View:
         return known_words(self.name, self.persona, self.room, self.description, *texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One earlier line to the character, and what the character said or did, empty for nothing."""
 
     who: str
@@ -80,8 +79,7 @@ class Turn:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToldNotes:
+class ToldNotes(Struct, frozen=True):
     """What the model is told beside a line. `facts` go before the line; each is a sentence or two."""
 
     facts: tuple[str, ...] = ()

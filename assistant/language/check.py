@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from assistant.language.words import likeness, runs, sentences_of, words_of
 
@@ -58,8 +59,7 @@ class Fault(StrEnum):
     THIRD_PERSON = "speaks of itself as of another"
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """What an answer is compared with. Lines are oldest first, words only, without who said them."""
 
     now: Sequence[str] = ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome

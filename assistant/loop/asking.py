@@ -7,8 +7,9 @@ this module as it is recorded and acted on: without keys, and not a repetition.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.logger import Logger
 
 from assistant.events.outcome import Limit, LimitReached
@@ -39,8 +40,7 @@ MIN_KEPT_CHARS, CHARS_A_TOKEN = 2000, 8
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """One answer, with the prompt it answers and the prompt's estimated tokens."""
 
     prompt: Sequence[Message]

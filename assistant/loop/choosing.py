@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.conversation import Conversations

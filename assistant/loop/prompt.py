@@ -7,8 +7,9 @@ What changes is appended at the end. Players' words stand in the stream as quote
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from llm.messages import Message, ToolCall, ToolResult, assistant, system, tool_results, user
 from tools.game import Person, Scene, Thing
@@ -31,8 +32,7 @@ ELSEWHERE = "To answer a page, call page. To answer what was said on a channel, 
 SILENCE = "If nobody needs an answer, call noop."
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(Struct, frozen=True):
     """One call of an example, with its result."""
 
     tool: str
@@ -40,8 +40,7 @@ class Act:
     result: str
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A perceived line, and the calls with which a good character answers it."""
 
     heard: str

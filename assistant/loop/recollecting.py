@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 

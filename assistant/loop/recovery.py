@@ -6,9 +6,11 @@ Every answer that was paid for is used, and nothing is said or done twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.logger import Logger
 
 from assistant.journal import InterruptedStep
@@ -25,8 +27,7 @@ MAYBE_HEARD = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.U
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveredAnswer:
+class RecoveredAnswer(Struct, frozen=True):
     """A model's answer to act on: its calls in order, and what was done of them already."""
 
     response: LLMResponse
@@ -34,8 +35,7 @@ class RecoveredAnswer:
     past: Past
 
 
-@dataclass(frozen=True, slots=True)
-class BegunSpeech:
+class BegunSpeech(Struct, frozen=True):
     """The first sentence of an answer, spoken before the rest was there: as it was written, and what came of it."""
 
     sentence: str
@@ -45,8 +45,7 @@ class BegunSpeech:
     at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Struct, frozen=True):
     """The part of an answer that is still to be done after its beginning was said early.
 
     `calls` and `past` are for the dispatcher. `index` is the index of the call that was begun, None when what was said

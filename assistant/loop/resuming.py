@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from twisted.logger import Logger
 
 from assistant.events.outcome import Failed, Outcome

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
+import msgspec
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.characters import Lorebook, LoreScanner
@@ -58,8 +59,7 @@ NO_LORE = LoreScanner(Lorebook())
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
-@dataclass(frozen=True, slots=True)
-class RunContext:
+class RunContext(msgspec.Struct, frozen=True):
     """The dependencies with which a run thinks and acts. The composition root makes it once."""
 
     me: Principal
@@ -105,11 +105,11 @@ class RunContext:
     #: The player it follows.
     following: Following
     #: Those whose words and names it met, to tell whose words lower what it may do.
-    voices: Voices = field(default_factory=Voices)
+    voices: Voices = msgspec.field(default_factory=Voices)
     #: The conversations it is in.
-    talk: Conversations = field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
+    talk: Conversations = msgspec.field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
     #: Keeps it from repeating what it heard, what it said, or an example of the prompt.
-    repeats: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = msgspec.field(default_factory=Repeats)
     #: Shared with the other assistants of the process: says which of them speaks when.
     floor: Floor | None = None
     #: The identity of the room it is in, empty when that is not known.
@@ -117,7 +117,7 @@ class RunContext:
     #: Finds what its character knows of the world by the words it hears.
     lore: LoreScanner = NO_LORE
     #: Shared with the other assistants of the process: those who watch what it hears, thinks and says.
-    watchers: Watchers = field(default_factory=Watchers)
+    watchers: Watchers = msgspec.field(default_factory=Watchers)
     #: Makes the HTTP client of a tool (`ToolContext.http`).
     http_client: Callable[[], HTTPClient] = no_http
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from assistant.config.schema import AllowanceConfig, BudgetConfig
 from assistant.events.outcome import Limit
@@ -57,8 +58,7 @@ def kind_of_account(name: str) -> AccountKind:
     return AccountKind.ASSISTANT if name.startswith(_ASSISTANT) else AccountKind.PLAYER
 
 
-@dataclass(frozen=True, slots=True)
-class RunLimits:
+class RunLimits(Struct, frozen=True):
     """The limits of one run. Tokens are input and output of all its steps together.
 
     `seconds` is how long the model may be silent.

@@ -12,8 +12,8 @@ the fact. `[model] search_first` says whether this is done; the embedded model h
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure

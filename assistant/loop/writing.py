@@ -7,8 +7,7 @@ that nothing more is paid for while the journal cannot be written; and at its en
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.python.failure import Failure
 
@@ -93,8 +92,7 @@ class Writes:
                 safe.callback(None)
 
 
-@dataclass(frozen=True, slots=True)
-class CallLog:
+class CallLog(Struct, frozen=True):
     """Writes down the calls of one step: an intent before each effect, and the result of each call."""
 
     writes: Writes

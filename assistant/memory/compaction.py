@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from msgspec import Struct
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
@@ -68,8 +68,7 @@ class Due(Enum):
     HARD = "hard"
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(Struct, frozen=True):
     """A summary that replaced this many entries, with the tokens of the whole stream before and after it."""
 
     entries: int
@@ -77,15 +76,13 @@ class Compacted:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class NoSummary:
+class NoSummary(Struct, frozen=True):
     """The model gave no usable summary; the stream is unchanged."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """The model was not asked, or its answer was no longer wanted; the stream is unchanged."""
 
     why: str

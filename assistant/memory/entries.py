@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.journal import StreamEntry
 from assistant.journal.tables.repeats import has_any, own_words
@@ -56,8 +59,7 @@ class Entry:
         return (user(self.others_see),) if self.others_see else ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OldPart:
+class OldPart(Struct, frozen=True, eq=False):
     """The oldest entries of one audience as they were when a summary was begun. The summary will replace `keys`.
 
     The sources of a summary are never cut: otherwise somebody could not be forgotten any more. Where there would be

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assistant.memory.entries import Entry
 from assistant.memory.history import History

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.journal import Forgotten, Muted
 from assistant.memory.history import History
@@ -13,8 +15,7 @@ from tools import Memories, Memory, Principal
 from tools.trust import may_hear
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """An assistant's memory of a player: what came from them or is about them, newest first.
 
     `entries` is how many entries of its stream name them.

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from assistant.memory.entries import Entry, mask_outputs
 from llm.messages import Message, Role, ToolResult, tool_results, user

@@ -7,9 +7,9 @@ an assistant can do without. What a server says about its window overrides the s
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from twisted.logger import Logger
 
 from assistant.memory.history import History
@@ -30,8 +30,7 @@ TOO_SMALL = (
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
+class Front(Struct, frozen=True):
     """The messages before the stream, and the size in bytes of a request with nothing else in it: mostly tools.
 
     `tools` holds the names of the tools that the model is offered.

@@ -6,9 +6,10 @@ The choice is explained in one line, and so is the reason when there is no model
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.config import known_providers
@@ -60,8 +61,7 @@ def _forget(_: str) -> None:
     """Ignore the message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chooser:
+class Chooser(Struct, frozen=True):
     """Chooses models with the given network, clock and keys.
 
     `make_embedded` is given the path of a model file, or None for the default one, and a function to call with the

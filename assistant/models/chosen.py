@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -117,8 +117,7 @@ class Served(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenModel:
+class ChosenModel(Struct, frozen=True):
     """The model in use, and in one line why it was chosen."""
 
     provider: LLMProvider

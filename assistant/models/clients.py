@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.models.chosen import ChosenModel
@@ -13,8 +13,7 @@ from llm.response import Prices
 from resilience import HttpExchange, Pipeline, RetryConfig
 
 
-@dataclass(frozen=True, slots=True)
-class ClientParts:
+class ClientParts(Struct, frozen=True):
     """What all clients of a process share. `wall` gives seconds since 1970, None when it must not be read."""
 
     exchange: HttpExchange

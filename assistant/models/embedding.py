@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
 from twisted.logger import Logger
 
 from assistant.config.schema import ModelConfig
@@ -34,8 +34,7 @@ _log = Logger()
 MakeVectorServer = Callable[[Callable[[Endpoint], None], Callable[[EmbeddedUnavailable], None]], ServerProcess]
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderParts:
+class EmbedderParts(Struct, frozen=True):
     """What embedders are made of: the network of all model calls, the keys, and the process of the embedded model."""
 
     exchange: HttpExchange

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from assistant.page.values.actions import (
     ActionDone,
@@ -74,8 +75,7 @@ class Unavailable(PageError):
     status, title = 503, "Not available"
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """Who visits the page. `principal` decides on approvals; `session` is an opaque id of their session."""
 
     principal: Principal
@@ -88,8 +88,7 @@ class Visitor:
         return self.principal.name
 
 
-@dataclass(frozen=True, slots=True)
-class KnownAssistant:
+class KnownAssistant(Struct, frozen=True):
     """An assistant of the world, running or not. `place` names the room it is in."""
 
     id: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -43,8 +43,7 @@ _SECRET_BYTES = 32
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class SiteOptions:
+class SiteOptions(Struct, frozen=True):
     """What a world may want otherwise.
 
     `routes` and `public` are paths of its own, such as those of its log-in. `host_of` and `address_of` read the host

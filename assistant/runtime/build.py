@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.characters import Lorebook, LoreScanner
@@ -61,8 +61,7 @@ def usual_memory() -> MemoryConfig:
     return MemoryConfig()
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True):
     """The dependencies of an assistant: its world, its storage, and what all assistants of the process share."""
 
     me: Principal

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from assistant.config.schema import JournalConfig
 from assistant.runtime.in_memory import MemoryFile
 from assistant.runtime.storage import JournalFile, KeptJournal
 
 
-@dataclass(frozen=True, slots=True)
-class WantedJournal:
+class WantedJournal(Struct, frozen=True):
     """Where a journal is: in the database of the settings, else in `file`, else in memory.
 
     `process` is what other processes that share the database call this one, `language` that of the words by which

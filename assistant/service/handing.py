@@ -5,9 +5,9 @@ Imported only where the journal is in PostgreSQL.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 

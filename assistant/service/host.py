@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from twisted.logger import Logger
 
 from assistant.characters import FOLDER
@@ -27,8 +27,7 @@ IN_THE_GAME = "name it again with the command that sets keys: {reference}"
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceConfig:
+class ServiceConfig(Struct, frozen=True):
     """The inputs of a service.
 
     `settings` are those of the whole game: budget, journal and web, and what each assistant begins with. A
@@ -75,8 +74,7 @@ def _log_left_out(why: str) -> None:
     _log.warn("a model is left out: {why}", why=why)
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceHooks:
+class ServiceHooks(Struct, frozen=True):
     """What a surface does itself. The defaults are those of a game, where everything is reported to the log."""
 
     #: Makes the server of an embedded model; None for the real one, which reports to the log.
@@ -89,8 +87,7 @@ class ServiceHooks:
     key_again: str = IN_THE_GAME
 
 
-@dataclass(frozen=True, slots=True)
-class Embodiment:
+class Embodiment(Struct, frozen=True):
     """The identity of an assistant in its world, and how it acts there.
 
     The id of `me` never changes: the assistant's memory is kept under it.

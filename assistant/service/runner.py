@@ -9,9 +9,9 @@ LOST               another process runs this assistant
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger

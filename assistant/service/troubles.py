@@ -7,10 +7,10 @@ once, however often it is noticed, and ends once.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -46,8 +46,7 @@ class TroubleKind(StrEnum):
     JOURNAL = "journal"
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Something a person must see to. `subject` is the id of an assistant, the origin of a server, or EVERYBODY.
 
     `name` is the name of the assistant that met it, empty for none. `sentence` says what is wrong, and holds no key.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Protocol
 
+from msgspec import Struct
 from twisted.logger import Logger
 
 from assistant.journal import BrokenRecord, JournalError, JournalUnreadable, StoredUsage
@@ -18,8 +18,7 @@ _EPOCH = date(1970, 1, 1)
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRow:
+class UsageRow(Struct, frozen=True):
     """The spending of one account on one day."""
 
     day: date

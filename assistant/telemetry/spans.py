@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 from opentelemetry.util.types import AttributeValue
@@ -30,8 +31,7 @@ _WELL = frozenset({ToolStatus.DONE, ToolStatus.UNHEARD})
 _MAX_CHARS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tracing:
+class Tracing(Struct, frozen=True):
     """What the spans of all assistants are made with. `scrub` takes keys out.
 
     A run begins by `wall`, in seconds since 1970, and goes on by `clock`, in seconds, which is never set back.

@@ -10,6 +10,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from msgspec import structs
+
 from assistant.config.sections import WebConfig, WebProviderConfig
 from assistant.config.settings import SettingsError
 from assistant.web.tools import policy_of, web_tools
@@ -215,11 +217,11 @@ class WebProviders:
                 return DirectReadProvider(fetcher, self._extractor)
             case "jina":
                 jina = JinaSettings(**options_of(name, JinaOptions, settings).model_dump())
-                jina = replace(jina, base_url=settings.url or jina.base_url)
+                jina = structs.replace(jina, base_url=settings.url or jina.base_url)
                 return JinaReadProvider(self._shared, self._judge, settings.key, jina)
             case "crawl4ai":
                 crawl4ai = Crawl4AISettings(**options_of(name, Crawl4AIOptions, settings).model_dump())
-                crawl4ai = replace(crawl4ai, base_url=settings.url or crawl4ai.base_url)
+                crawl4ai = structs.replace(crawl4ai, base_url=settings.url or crawl4ai.base_url)
                 return Crawl4AIReadProvider(self._shared, self._judge, settings.key, crawl4ai)
             case _:
                 return JudgedReader(self._registered.read(name), self._judge)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from llm.dialects.failures import Failure
 from llm.dialects.rendering import AnswerRenderer
@@ -17,8 +18,7 @@ from llm.messages import JSONObject, Message, ToolSpec
 from llm.request import CallOptions, ToolChoice
 
 
-@dataclass(frozen=True, slots=True)
-class AskedCall:
+class AskedCall(Struct, frozen=True):
     """What a client asks of a model, in neutral values. `model` is the name by which the client knows the model.
 
     `body` is the request as it was sent, for what an answer repeats of it. `dropped` are the fields that are only hints
@@ -39,8 +39,7 @@ class AskedCall:
     namespaces: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerHead:
+class AnswerHead(Struct, frozen=True):
     """What is known before an answer begins: its id without a prefix, when it was created in seconds since 1970.
 
     `input_tokens` is the estimated size of the prompt.
@@ -51,8 +50,7 @@ class AnswerHead:
     input_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedModelName:
+class OfferedModelName(Struct, frozen=True):
     """A model as the gateway offers it. `context_tokens` is None when it is not known; `created` as in AnswerHead."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from llm.errors import (
     BadCredential,
@@ -69,8 +70,7 @@ class FailureKind(Enum):
         return self.value[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Why a request was not answered, in a sentence that holds no key.
 
     `parameter` is the field of the request that is to blame, empty for none. `retry_after` is in seconds, None when

@@ -12,10 +12,11 @@ import mmap
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct, pack
 from typing import Any, BinaryIO
+
+import msgspec
 
 from llm.embedded.errors import BadModelFile
 from llm.embedded.gguf import MAGIC
@@ -54,8 +55,7 @@ _LAYER_NAMES = {
 _NEVER_PACKED = ("token_types", "position_embd")
 
 
-@dataclass(frozen=True, slots=True)
-class BertShape:
+class BertShape(msgspec.Struct, frozen=True):
     """What the weights do not say of themselves."""
 
     name: str
@@ -64,8 +64,7 @@ class BertShape:
     norm_epsilon: float = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class _Weight:
+class _Weight(msgspec.Struct, frozen=True):
     """One tensor: its name in GGUF, its shape with the rows first, and where its numbers are."""
 
     name: str

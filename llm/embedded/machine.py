@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 MEMINFO = Path("/proc/meminfo")
 #: The better model is offered with this much free memory, and this many processors, or fewer fast ones.
@@ -17,8 +18,7 @@ FAST_SECONDS = 0.06
 _STEPS, _ROUNDS = 300_000, 5
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What was measured. `free_bytes` is None where the system does not say; `seconds` is the calculation's time."""
 
     free_bytes: int | None

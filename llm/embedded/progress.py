@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TextIO
 
+from msgspec import Struct
+
 from llm.messages import JSONObject
 
 #: Seconds between two progress lines.
@@ -30,8 +32,7 @@ class Phase(StrEnum):
     START = "start"
 
 
-@dataclass(frozen=True, slots=True)
-class FetchProgress:
+class FetchProgress(Struct, frozen=True):
     """How far the embedded model is. Sizes are bytes, 0 where they mean nothing."""
 
     phase: Phase

@@ -12,9 +12,9 @@ import secrets
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
 from twisted.internet.interfaces import IReactorProcess, IReactorTime
 from twisted.internet.task import deferLater
@@ -36,8 +36,7 @@ DELAYS_SECONDS = (1.0, 4.0, 16.0)
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(Struct, frozen=True):
     """How the two child processes are started."""
 
     fetch: tuple[str, ...]

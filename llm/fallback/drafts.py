@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from msgspec import Struct
 
 from llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
 from llm.loose_json.tokens import WorkBudget
@@ -40,8 +41,7 @@ class Absent(Enum):
 ABSENT = Absent.ABSENT
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A call as it was found. `known` is False for a tool that was not offered."""
 
     name: str
@@ -51,8 +51,7 @@ class Draft:
     known: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A value in the text from `start` to `end`, and the calls in it. JSON that is not a call has none."""
 
     start: int
@@ -61,8 +60,7 @@ class Candidate:
     repaired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What one reader found, in order. `cut` is where a value begins that the text breaks off, or None."""
 
     candidates: tuple[Candidate, ...] = ()

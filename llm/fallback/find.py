@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llm.fallback.drafts import Candidate, Offer, Reader, Reading, merge_readings
 from llm.fallback.formats.headed import read_gemma, read_headed, read_react
@@ -56,8 +57,7 @@ _STOP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What was found in a text. Without any calls, `text` is the answer in plain text; with some it is empty.
 
     `reasoning` is what stood in think tags and around the calls. `repaired`: a call was JSON only after a repair.

@@ -10,8 +10,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from llm.loose_json.rewrite import rewrite
 from llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, UnreadableJSON, WorkBudget, scan_value
@@ -39,8 +40,7 @@ _NOT_BLANK = re.compile(r"\S")
 _NOTHING = re.compile(r"(?:\s|\{\s*\}|\[\s*\]|\"\"|null)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """A value, the offset after it, and whether it was JSON only after a repair."""
 
     value: JSON
@@ -48,8 +48,7 @@ class Parsed:
     repaired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedArguments:
+class ParsedArguments(Struct, frozen=True):
     """The arguments of a native tool call. `rest` is what followed the first value and was left out."""
 
     value: dict[str, JSON] = field(default_factory=dict)
@@ -57,8 +56,7 @@ class ParsedArguments:
     rest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A value and the offset after it. `cut`: the text breaks it off, so it must not be used."""
 
     value: JSON

@@ -10,8 +10,11 @@ with a pure update. The choice is made over the answers since it last changed:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llm.modes.mode import FieldOverride, RequestMode
 from llm.request import ChatRequest
@@ -45,8 +48,7 @@ class CallOutcome(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(Struct, frozen=True):
     """The last answers of one model, oldest first, and how to ask it next.
 
     `misses`: answers in a row without a readable call though one was required. `tried`: answers since the style was

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llm.errors import (
     ContextOverflow,
@@ -40,8 +42,7 @@ _ABOUT_SCHEMA = re.compile(
 _BAD_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldOverride:
+class FieldOverride(Struct, frozen=True):
     """A change to the fields of a request: `field` is left out, renamed to `rename`, or set to `value`.
 
     With `with_tools` the change is made only in requests that offer tools.
@@ -69,12 +70,8 @@ def apply_overrides(head: JSONObject, overrides: Sequence[FieldOverride]) -> JSO
     return head
 
 
-@dataclass(slots=True)
-class RequestMode:
-    """How to ask: tools natively or as text, the schema natively or in words, with the thinking option or without.
-
-    Never change one. It is not frozen because each call makes one, and pays for that.
-    """
+class RequestMode(Struct, frozen=True):
+    """How to ask: tools natively or as text, the schema natively or in words, with the thinking option or without."""
 
     native: bool
     as_text: bool
@@ -99,7 +96,8 @@ def apply_mode(request: ChatRequest, mode: RequestMode) -> tuple[Sequence[Messag
         tools = ()
     if options.structured == "json" and (schema := options.json_schema) is not None:
         messages = with_schema(messages, schema)
-        options = _in_json_mode(options) if schema.get("type", "object") == "object" else replace(options, schema=None)
+        is_object = schema.get("type", "object") == "object"
+        options = _in_json_mode(options) if is_object else replace(options, schema=None)
     return messages, tools, options
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec.structs import replace
 
 from llm.errors import SchemaMismatch
 from llm.loose_json.repair import UnreadableJSON, parse_value

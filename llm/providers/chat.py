@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import cast
 from urllib.parse import urlsplit
 
 import orjson
+from msgspec.structs import replace
 from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, Rejected, WrongEndpoint

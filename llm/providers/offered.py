@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class OfferedModel:
+
+class OfferedModel(Struct, frozen=True):
     """One model a server has. `context_tokens` is None and `capabilities` is empty when the server does not say."""
 
     name: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 
 from llm.testing.anthropic import FakeAnthropic

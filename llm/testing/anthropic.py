@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, RecordedRequest, Reply
@@ -29,8 +29,7 @@ _LISTED: JSONObject = {"type": "model", "id": "sage", "display_name": "Sage", "c
 _REQUIRED = ("model", "max_tokens", "messages")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """A web search that the server itself makes before the text of the reply.
 
     `found` are pairs of title and address. With `error` the search fails with that word. Unless `answered`, its result
@@ -43,8 +42,7 @@ class Search:
     answered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class AnthropicReply(Reply):
+class AnthropicReply(Reply, frozen=True):
     """A good answer with what only Anthropic has. `resumes` is the id of an open search, answered first of all.
 
     Each of `sources` (title and address) is cited for the text. Reasoning is sealed with `signature`; without one it

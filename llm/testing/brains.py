@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from llm.testing.goals import Turn, turns_of
 from llm.testing.script import Call, RecordedRequest, Reply
@@ -75,8 +75,7 @@ def _tool_name(tool: Mapping[str, Any]) -> str:
     return str(named.get("name") or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What a player asked for, and how they spoke: 'says', 'whispers to you', 'pages you', 'says on CHANNEL'."""
 
     who: str

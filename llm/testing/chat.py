@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
 from llm.messages import JSON, JSONObject
@@ -18,8 +18,7 @@ _MISSING = "missing_required_parameter"
 _ERROR_TYPES = {429: "rate_limit_error", 500: "server_error", 502: "server_error", 503: "server_error"}
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """What all records of one answer repeat. `created` is in clock seconds."""
 
     id: str

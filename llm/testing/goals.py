@@ -20,11 +20,11 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote
 
 import orjson
+from msgspec import Struct
 
 from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, RecordedRequest
@@ -50,8 +50,7 @@ _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _WRITTEN_RESULT = re.compile(r"\[(?:result|failed) of (\w+)\] ?")
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """A call that a text demands. `arguments` is its JSON text, so that equal goals are equal; `times` is how often."""
 
     tool: str
@@ -131,8 +130,7 @@ def _decode(text: str) -> Iterator[str]:
             continue
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One piece of the conversation. `tool` is the tool that a result comes from, where the protocol says so."""
 
     kind: Literal["told", "heard", "said", "called", "result"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 
 from llm.messages import JSON, JSONObject
@@ -34,8 +35,7 @@ _TOO_LONG = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OllamaModel:
+class OllamaModel(Struct, frozen=True):
     """A model that a fake Ollama has. `context_length` is in tokens, `size` in bytes."""
 
     capabilities: tuple[str, ...] = ("completion", "tools")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -14,8 +13,7 @@ from llm.testing.script import Call, Reply
 MIN_OUTPUT_TOKENS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesReply(Reply):
+class ResponsesReply(Reply, frozen=True):
     """A good answer with what only the Responses API has.
 
     `commentary` is said on the way to the text, which is then marked as the final answer. Each of `searches` is a web

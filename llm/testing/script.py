@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+from msgspec import Struct
+
 from llm.messages import JSONObject
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A tool call of a scripted reply.
 
     Text as `arguments` is sent as it stands, even when it is not JSON. Without an `id` Ollama sends none (as its older
@@ -23,12 +25,11 @@ class Call:
     """
 
     name: str
-    arguments: JSONObject | str = field(default_factory=dict)
+    arguments: JSONObject | str = msgspec.field(default_factory=dict)
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A good answer.
 
     `finish` is the wire's own word, by default the one a real server would send. `usage` is (input, output) tokens, by
@@ -49,31 +50,27 @@ class Reply:
 SMALL_TALK = Reply("The well lies north of the mill, past the old oak.")
 
 
-@dataclass(frozen=True, slots=True)
-class RefuseTools:
+class RefuseTools(Struct, frozen=True):
     """A 400 "does not support tools" if the request has tools, else `reply`."""
 
     reply: Reply = SMALL_TALK
 
 
-@dataclass(frozen=True, slots=True)
-class DieMidStream:
+class DieMidStream(Struct, frozen=True):
     """A connection that is reset after some chunks of the body."""
 
     after_chunks: int = 1
     reply: Reply = SMALL_TALK
 
 
-@dataclass(frozen=True, slots=True)
-class EndEarly:
+class EndEarly(Struct, frozen=True):
     """A response that ends cleanly, as HTTP sees it, after some chunks and without the protocol's end mark."""
 
     after: int = 1
     reply: Reply = SMALL_TALK
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(Struct, frozen=True):
     """Endless silence: before the head, between head and body, or after some chunks of the body."""
 
     where: Literal["headers", "body", "mid"] = "headers"
@@ -81,17 +78,15 @@ class Hang:
     reply: Reply = SMALL_TALK
 
 
-@dataclass(frozen=True, slots=True)
-class HttpError:
+class HttpError(msgspec.Struct, frozen=True):
     """An error status. Text as `body` becomes an error in the server's own shape; bytes are sent as they are."""
 
     status: int = 500
     body: str | bytes = "the model fell over"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorInStream:
+class ErrorInStream(Struct, frozen=True):
     """A 200 whose stream turns into an error after some chunks, or a 500 when no stream was requested."""
 
     message: str = "the model fell over"
@@ -99,8 +94,7 @@ class ErrorInStream:
     reply: Reply = SMALL_TALK
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """Exactly these bytes, written chunk by chunk; with `abort` the connection is reset after the last one."""
 
     status: int
@@ -109,8 +103,7 @@ class Raw:
     abort: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Garbage:
+class Garbage(Struct, frozen=True):
     """A 200 that has nothing to do with the protocol, as a captive portal or a proxy sends it."""
 
     body: bytes = b"<html><body><h1>It works!</h1></body></html>\n"

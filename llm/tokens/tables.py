@@ -11,13 +11,14 @@ import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha1, sha256
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -39,8 +40,7 @@ class TableUnusable(Exception):
     """There is no table to count with. The message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A public table: its name, its SHA-256, and the pattern by which a text is split before the look-up."""
 
     name: str

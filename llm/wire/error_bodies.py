@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
 import orjson
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from llm.errors import ContextOverflow, LLMError, OutputUnreadable, Rejected
 from llm.wire.error_kinds import kind_of, limit_in
@@ -49,8 +50,7 @@ _UNIT = re.compile(r" ?(ms|h|m|s)[a-z]* ?", re.IGNORECASE)
 _GENERIC = "provider returned error"
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorBody:
+class ErrorBody(Struct, frozen=True):
     """What an error body says.
 
     `message` is a sentence for people, `code` the provider's code words joined, `status` the status the body names,

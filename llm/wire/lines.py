@@ -8,7 +8,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llm.errors import ProtocolError
 
@@ -77,13 +78,8 @@ class LineDecoder:
             self._held += len(text) - start
 
 
-@dataclass(slots=True)
-class ServerSentEvent:
-    """One event. `field` is "data", or the non-standard field that carried it ("error").
-
-    Not frozen, unlike the other values: hundreds are made for one answer, and frozen ones take three times as long to
-    make.
-    """
+class ServerSentEvent(Struct, frozen=True):
+    """One event. `field` is "data", or the non-standard field that carried it ("error")."""
 
     event: str
     data: str

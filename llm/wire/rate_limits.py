@@ -12,8 +12,9 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from msgspec import Struct
 from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError
@@ -31,7 +32,7 @@ _MAX_CHARS = 64
 _EXACT_DIGITS = 15
 
 
-class Moment(NamedTuple):
+class Moment(Struct, frozen=True):
     """When a response came: `now` in clock seconds and, when known, `wall` in seconds since 1970.
 
     The response's own Date header is preferred to `wall`, so a wrong clock on this side does no harm.

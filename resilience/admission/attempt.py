@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
 from resilience.admission.breaker import Permit
@@ -15,8 +16,7 @@ from resilience.amounts import NOTHING, Amount
 from resilience.errors import NotAdmitted
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionRequest:
+class AdmissionRequest(Struct, frozen=True):
     """What one attempt needs for admission: whose turn it takes, on which quota, for how many tokens.
 
     `patience_until` is the latest start worth waiting for, `deadline_at` when the caller stops waiting; both are in
@@ -32,8 +32,7 @@ class AdmissionRequest:
     is_repeat: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What one failure means.
 
     `is_failure`: it counts against the server's health. `may_retry`: the same request may succeed later; at most

@@ -16,10 +16,10 @@ from __future__ import annotations
 import random as random_module
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from resilience.errors import CircuitOpen
 
@@ -32,8 +32,7 @@ class CircuitState(StrEnum):
     HALF_OPEN = "half_open"
 
 
-@dataclass(frozen=True, slots=True)
-class BreakerConfig:
+class BreakerConfig(Struct, frozen=True):
     """When a circuit opens and closes. Times in seconds.
 
     It opens at `failure_threshold` failures without a success between them; a call that hears nothing for
@@ -53,7 +52,7 @@ class BreakerConfig:
     reset_jitter: float = 0.2
 
 
-class PermitEnd(NamedTuple):
+class PermitEnd(Struct, frozen=True):
     """How one permit ended ("success", "failure" or "given back"), when in clock seconds, and why."""
 
     at: float
@@ -61,8 +60,7 @@ class PermitEnd(NamedTuple):
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change of state of the circuit `name`. `for_seconds` is how long it stays open."""
 
     name: str

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class InFlightConfig:
+
+class InFlightConfig(Struct, frozen=True):
     """The cap begins at `first`, and stays between `least` and `most` requests."""
 
     most: int = 32
@@ -68,8 +68,7 @@ class InFlight:
             self._limit = max(float(self._config.least), self._limit / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class RetryBudgetConfig:
+class RetryBudgetConfig(Struct, frozen=True):
     """Each call earns `share` of a retry and each second `per_second`; up to `most` are saved for later."""
 
     share: float = 0.1

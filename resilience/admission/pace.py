@@ -16,7 +16,8 @@ A server that does not say teaches its pace by how many requests it took before 
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+
+from msgspec import Struct
 
 #: Above this share of the limit nothing is paced.
 FREE_SHARE = 0.5
@@ -32,7 +33,7 @@ MEMORY_SECONDS = 600.0
 _QUICKER = 0.998
 
 
-class RateLimitSnapshot(NamedTuple):
+class RateLimitSnapshot(Struct, frozen=True):
     """What one response said of one limit: how much is left, of how much, and when it is renewed (clock seconds)."""
 
     remaining: int

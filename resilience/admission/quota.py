@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from resilience.admission.pace import LearnedPace, RateLimitSnapshot, RateLimitWindow
 from resilience.errors import CoolingDown, NotAdmitted, NotThere, Revoked
 
 
-@dataclass(frozen=True, slots=True)
-class RevocationConfig:
+class RevocationConfig(Struct, frozen=True):
     """How long a refusal holds, in seconds."""
 
     first_seconds: float = 300.0
@@ -81,7 +81,7 @@ class Credential(Revocation):
     name: str
 
 
-class Reserved(NamedTuple):
+class Reserved(Struct, frozen=True):
     """What a request took from a quota, to match it with the response.
 
     `probed` are the refusals for which the request is the probe.

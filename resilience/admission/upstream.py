@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random as random_module
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import inf
 
+from msgspec import Struct, field
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -25,8 +25,7 @@ from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamConfig:
+class UpstreamConfig(Struct, frozen=True):
     """The settings of one server. `queue` is how many calls may wait.
 
     Starts are spaced by `start_seconds` while more than `start_burst` requests are in flight, and as many as there were

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from resilience.amounts import NOTHING, Account, Allowance, Amount, Sum, amount_from
 from resilience.budget.shared import AccountUse, NoRoom
 from resilience.errors import BudgetSpent
@@ -77,8 +79,7 @@ class _AccountDay:
         return self.exported
 
 
-@dataclass(frozen=True, slots=True)
-class AccountState:
+class AccountState(Struct, frozen=True):
     """An account today. `allowance` is the one last used, None since a restart; `resets_at` is in seconds of `now`."""
 
     name: str

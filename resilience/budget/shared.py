@@ -7,14 +7,14 @@ write whose answer was lost is simply made again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from resilience.amounts import NOTHING, Account, Amount
 
 
-@dataclass(frozen=True, slots=True)
-class AccountUse:
+class AccountUse(Struct, frozen=True):
     """What an account spent on one day, counted from 1970, and what calls in flight may still use."""
 
     day: int
@@ -32,8 +32,7 @@ class AccountUse:
         return AccountUse(self.day, self.account, self.spent, self.reserved + estimate)
 
 
-@dataclass(frozen=True, slots=True)
-class ReservationRequest:
+class ReservationRequest(Struct, frozen=True):
     """An estimate that is wanted from each of these accounts, on this day, or from none."""
 
     day: int

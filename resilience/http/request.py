@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of one exchange. Times in seconds, sizes in bytes.
 
     `idle_seconds` is how long nothing at all may come; `progress_seconds` how long only signs of life may come.

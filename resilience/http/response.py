@@ -5,9 +5,8 @@ What it refuses, and why, is in docs/decisions/0019-our-own-http.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from msgspec import Struct
 
 from resilience.http.headers import ReceivedHeaders
 
@@ -27,8 +26,7 @@ class HeadTooLong(Exception):
     """The head, the trailers or the line before a chunk have more than MAX_HEAD_BYTES."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseHead:
+class ResponseHead(Struct, frozen=True):
     """The status and the headers of a response."""
 
     status: int

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 #: The most bytes a head may have; no HTTP that we know has more.
 MAX_HEAD_BYTES = 256 * 1024
@@ -23,22 +24,19 @@ class FramingError(ValueError):
     """The bytes are not HTTP/1.1 that could be followed; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The whole head of a message, with its blank line."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Some bytes of a body as they are on the wire, including the sizes and trailers of a chunked body."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """The message is complete."""
 
 

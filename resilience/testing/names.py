@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
+
+from msgspec import Struct
 
 from resilience.testing.answers import (
     Answer,
@@ -36,8 +38,7 @@ from resilience.testing.faults import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A fault that can be asked for by name. `defaults` are its values, integers where only whole numbers are valid."""
 
     make: Callable[..., ConnectionFault | Answer]

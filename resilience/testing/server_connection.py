@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.interfaces import IReactorTime
@@ -19,8 +19,7 @@ from resilience.http.failures import connect_error
 CONNECT_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(Struct, frozen=True):
     """The callbacks for what the real server does: its bytes, its end, and why it cannot be reached."""
 
     received: Callable[[bytes], None]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.interfaces import IReactorTime
 

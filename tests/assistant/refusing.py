@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 

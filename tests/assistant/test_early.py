@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from twisted.internet.task import Clock, deferLater
 
 from assistant.events.outcome import Answered
@@ -46,7 +47,7 @@ async def test_the_first_sentence_is_heard_while_the_server_holds_back_the_rest(
     in_text = provider in {"text", "ollama"}
     provider = "local" if provider == "text" else provider
     clock = Clock()
-    script = [HELLO] * in_text + [replace(TEXT if in_text else EARLY, piece_seconds=1.0)]
+    script = [HELLO] * in_text + [structs.replace(TEXT if in_text else EARLY, piece_seconds=1.0)]
     async with living(script, provider=provider, server_clock=clock) as life:
         if in_text:
             await whole(life, "Sage, hello")
@@ -173,7 +174,7 @@ async def test_a_call_that_comes_whole_is_made_whole() -> None:
 
 @pytest.mark.parametrize("reply", [EARLY, TEXT], ids=["call", "text"])
 async def test_an_answer_that_comes_in_one_piece_is_spoken_in_one(reply: Reply) -> None:
-    async with living([HELLO, replace(reply, chunk_size=10_000)], provider="local") as life:
+    async with living([HELLO, structs.replace(reply, chunk_size=10_000)], provider="local") as life:
         await whole(life, "Sage, hello")
         await whole(life)
         assert life.witness.heard == ["Sage: Hello.", f"Sage: {WHOLE}"]

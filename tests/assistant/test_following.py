@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 from twisted.internet.task import Clock
 
 from assistant.events.classify import Attention, Classification
@@ -115,7 +116,7 @@ async def test_after_the_minutes_it_follows_no_more() -> None:
         [ann] = (await life.home.look()).people
         following.begin(ann, ANN)
         clock.advance(1799.0)
-        object.__setattr__(life.assistant.context, "following", following)
+        force_setattr(life.assistant.context, "following", following)
         await walk(life, ways_out(life)[0])
         assert life.home.room is (there := life.ann.room)
         clock.advance(1.0)
@@ -186,7 +187,7 @@ async def left_alone(life: Life, seconds: float) -> None:
     homing = Homing(context)
     await homing.look()
     later = Later(context.clock)
-    object.__setattr__(context, "clock", later)
+    force_setattr(context, "clock", later)
     later.ahead = seconds
     await homing.look()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from assistant.events.events import Noticed, Said
 from assistant.loop.react import react
@@ -274,8 +275,8 @@ async def test_what_was_approved_and_waited_too_long_is_not_done(tmp_path: Path)
             assert accepted.event.granted is not None
             late = replace(accepted.event.granted, expires_at=0.0)
             told: list[str] = []
-            context = replace(assistant.context, notify=lambda _, sentence: told.append(sentence))
-            await context.journal.accept(replace(accepted.event, id="late", granted=late), accepted.attention)
+            context = structs.replace(assistant.context, notify=lambda _, sentence: told.append(sentence))
+            await context.journal.accept(structs.replace(accepted.event, id="late", granted=late), accepted.attention)
             await react(context)
             await react(context)
         assert "was not used within five minutes" in told[0]

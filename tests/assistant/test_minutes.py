@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from twisted.internet.task import Clock
 
 from assistant.config.schema import BudgetConfig

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pydantic import Field
 
 from assistant.events.events import Event, Said, Whispered

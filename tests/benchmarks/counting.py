@@ -12,6 +12,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from msgspec import structs
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.interfaces import IDelayedCall
 from zope.interface import alsoProvides, providedBy
@@ -152,9 +153,11 @@ class OwnCalls:
 
     def saw(self, frame: FrameType, event: str, function: Any) -> None:
         """What the interpreter tells of every call."""
-        if event != "call":
+        if event == "c_call":
+            self.replaced += function is structs.replace and self._is_own(frame)
+        elif event != "call":
             return
-        if self._is_own(frame):
+        elif self._is_own(frame):
             self.count += 1
         elif frame.f_code is dataclasses.replace.__code__ and frame.f_back is not None:
             self.replaced += self._is_own(frame.f_back)

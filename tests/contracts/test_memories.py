@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 import pytest_twisted
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
 from assistant.journal import Store, StoredJournal

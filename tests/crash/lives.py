@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+
+from msgspec.structs import replace
 
 from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
 from assistant.journal import StoredJournal

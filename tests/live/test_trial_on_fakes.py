@@ -8,11 +8,11 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from twisted.internet.task import Clock, LoopingCall, deferLater
 from twisted.internet.utils import getProcessOutputAndValue
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import capturedLogs
 from twisted.protocols.policies import WrappingFactory

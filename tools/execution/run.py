@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.deadline import Deadline
@@ -18,8 +18,7 @@ from tools.tool import Registry, Tool
 LAST_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
+class RunState(Struct, frozen=True):
     """The state of one run while its calls are answered.
 
     `clock` measures time-outs. No tool goes on for longer than `LAST_SECONDS` after `deadline`, the run's own; None is

@@ -13,8 +13,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
+
+from msgspec import Struct
 
 from llm.messages import ToolCall
 from tools.context import Pending, Requirement
@@ -35,15 +37,13 @@ ENDS = "A request ends after five minutes, when what it was for has changed, and
 TOO_LATE = "it was not used within five minutes"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """The request was approved: the call may be made once, in a run for the requester or the approver."""
 
     pending: Pending
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """Permission for exactly one call, however often, for one requester, until `expires_at` in clock seconds."""
 
     number: int
@@ -54,15 +54,13 @@ class Standing:
     expires_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Declined:
+class Declined(Struct, frozen=True):
     """The request was declined and is gone."""
 
     pending: Pending
 
 
-@dataclass(frozen=True, slots=True)
-class Denied:
+class Denied(Struct, frozen=True):
     """The decision changed nothing; `reason` is a sentence for the person who tried."""
 
     reason: str

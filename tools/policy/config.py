@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tools.context import Pending
 from tools.policy.approvals import Approvals
 from tools.policy.repetition import Repetition
 
 
-@dataclass(frozen=True, slots=True)
-class EffectLimits:
+class EffectLimits(Struct, frozen=True):
     """How much one run, and one step of it, may do; `same` is how often it may do exactly the same thing."""
 
     calls: int = 20
@@ -26,8 +26,7 @@ class EffectLimits:
 USUAL_LIMITS = EffectLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyConfig:
+class PolicyConfig(Struct, frozen=True):
     """The policy for one assistant; `docs/policy.md` explains each.
 
     `grant` is the names of the tools it may use. `denied` are commands that nobody can allow, in addition to those in

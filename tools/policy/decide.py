@@ -8,9 +8,9 @@ needs an approval and how to lift that is told to the model, to the requester an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from llm.messages import ToolCall
 from tools.context import Requirement
@@ -41,7 +41,7 @@ GAME_TEXTS = "the game's own texts"
 _SOMETHING = "something that is trusted less"
 
 
-class Authority(NamedTuple):
+class Authority(Struct, frozen=True):
     """The levels a call may draw on: the assistant's own permission, its requester's, and the lowest level in view."""
 
     actor: int
@@ -54,7 +54,7 @@ class Authority(NamedTuple):
         return min(self.actor, self.requester, self.trust)
 
 
-class SoFar(NamedTuple):
+class SoFar(Struct, frozen=True):
     """What came before the call: `place` in its step, counts of its run; `same` and `echo` are about this very act.
 
     `echo` says that another assistant asks for what this one has just done.
@@ -88,23 +88,20 @@ class PolicyRule(StrEnum):
 NOT_RUN = frozenset(PolicyRule) - {PolicyRule.GRANTED, PolicyRule.APPROVED}
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True):
     """The call may happen, by this rule."""
 
     rule: PolicyRule = PolicyRule.GRANTED
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """The call may not happen; `reason` is a sentence for the model."""
 
     reason: str
     rule: PolicyRule
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsApproval:
+class NeedsApproval(Struct, frozen=True):
     """The call may happen once a person of the needed rank has approved it; `reason` says which rank."""
 
     reason: str
@@ -114,8 +111,7 @@ _NOTHING_BEFORE, _GRANTED = SoFar(), Allowed()
 Decision = Allowed | Refused | NeedsApproval
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """Why a call may not happen by itself: `for_model` is one sentence, `for_people` also says how to lift it."""
 
     for_model: str = ""

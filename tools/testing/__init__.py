@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from msgspec import Struct, structs
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -44,8 +45,7 @@ def now(awaitable: Awaitable[T]) -> T:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(Struct, frozen=True):
     """One thing a character did. `target` is the name of a person, a channel or a command, or a direction."""
 
     verb: str
@@ -280,4 +280,4 @@ class RecordingLog:
 
 def numbered(calls: Sequence[ToolCall]) -> list[ToolCall]:
     """Return `calls` with ids that tell equal ones apart."""
-    return [replace(call, id=f"call_{at}") for at, call in enumerate(calls)]
+    return [structs.replace(call, id=f"call_{at}") for at, call in enumerate(calls)]

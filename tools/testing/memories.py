@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tools.memories import RECALLED, KeptMemory, Memory, Recalled
 from tools.trust import TOP, Audience, may_hear

@@ -8,8 +8,8 @@ line are those of the scene, so none of the model's words reach the game.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import BaseModel, Field
 
 from tools.context import Requirement, ToolContext
@@ -39,8 +39,7 @@ class Belongings(BaseModel):
     you_carry: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Handling:
+class _Handling(Struct, frozen=True):
     """The commands that a call becomes, in order, and the thing they are about."""
 
     thing: Thing

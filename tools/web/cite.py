@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tools.context import ToolContext
 from tools.text.clean import one_line
@@ -42,8 +43,7 @@ _BLANKS = " \t"
 _CODE_AFTER = re.compile(r"\(|:[ \t]*\S*//|\]|\[(?!\d)|\.\w|\w|[ \t]*(?:[+*/<>]|[-=][ \t>=\w\[])")
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedSource:
+class NumberedSource(Struct, frozen=True):
     """One source and its number."""
 
     number: int
@@ -86,8 +86,7 @@ class Citations:
         return tuple(known[number - 1] for number in numbers if 0 < number <= len(known))
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedText:
+class CheckedText(Struct, frozen=True):
     """A text without marks of unknown sources, and the numbers it uses in the order of first use."""
 
     text: str
@@ -146,8 +145,7 @@ def footer(
     return "\n".join(["Sources:", *lines])
 
 
-@dataclass(frozen=True, slots=True)
-class WebTurn:
+class WebTurn(Struct, frozen=True):
     """The state of one turn of one assistant; `seen` outlives it.
 
     In a `focused` turn only the hits that fit the question best are shown, for models too small to choose among many.

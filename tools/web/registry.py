@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from tools.web.search import brave, perplexity, tavily
@@ -31,8 +32,7 @@ class MakeProvider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSpec:
+class ProviderSpec(Struct, frozen=True):
     """How to make a provider: its class, its options, what it needs, and its usual address.
 
     A key is bound to the address, so a provider that takes a key and has a usual address names it here.

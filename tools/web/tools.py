@@ -7,8 +7,8 @@ domains on which nothing is found are dropped. A note says so. Of a long page a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from pydantic import Field, field_validator
 
 from tools.context import ToolContext

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import connectionDone
@@ -94,8 +94,7 @@ class ReceivedRequest(Request):
         self._pieces.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(Struct, frozen=True):
     """What the connections of one listener share.
 
     `render_refusal` returns the bytes of a whole answer. `on_request` is called with each request that has arrived, and

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from msgspec import Struct
 
 from assistant.gateway.keys.virtual_key import VirtualKey
 from assistant.loop.spending import KEY_ACCOUNT
@@ -28,8 +29,7 @@ _SMALLEST = Amount(calls=1, tokens=1)
 ReadUsage = Callable[[int], Awaitable[Sequence[UsageRow]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """A budget that is used up: of a day or a month, and the seconds until the next one begins."""
 
     what: str
@@ -37,8 +37,7 @@ class Spent:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class LimitLeft:
+class LimitLeft(Struct, frozen=True):
     """One limit: how much it allows, how much is left of it, the seconds until it begins anew."""
 
     limit: int

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.config.gateway import GatewayConfig
@@ -44,8 +45,7 @@ def key_store(config: GatewayConfig, folder: Path) -> KeyStore:
     return KeyStore(folder / Path(config.keys).expanduser())
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKeys:
+class StoredKeys(Struct, frozen=True):
     """The keys of a file, those that were revoked too, and the state of the file in which they were read."""
 
     keys: tuple[VirtualKey, ...] = ()

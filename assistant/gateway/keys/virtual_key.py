@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime
 from hashlib import blake2b
 from hmac import compare_digest
 
+import msgspec
+
 from assistant.errors import AssistantError
 from resilience import Allowance
 
@@ -28,13 +30,12 @@ class GatewayKeyError(AssistantError):
     """A virtual key cannot be made, changed or read; the message says why and holds no secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyLimits:
+class KeyLimits(msgspec.Struct, frozen=True):
     """What a key may do. Without `models` it may use all; `expires` is the last day, in UTC, on which it is taken."""
 
     models: tuple[str, ...] = ()
-    day: Allowance = field(default_factory=Allowance)
-    month: Allowance = field(default_factory=Allowance)
+    day: Allowance = msgspec.field(default_factory=Allowance)
+    month: Allowance = msgspec.field(default_factory=Allowance)
     in_flight: int = IN_FLIGHT
     per_second: int = PER_SECOND
     expires: date | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextlib import closing
-from dataclasses import dataclass
 from statistics import median
 
 import psycopg
+from msgspec import Struct
 
 from assistant.journal.postgres.connection import PostgresDatabase, connect
 from assistant.journal.postgres.opening import CannotUse
@@ -32,8 +32,7 @@ _VECTOR = """SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname 
 _MAY_CREATE = "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)"
 
 
-@dataclass(frozen=True, slots=True)
-class VectorFacts:
+class VectorFacts(Struct, frozen=True):
     """What is known of pgvector. All are empty where the server does not have it."""
 
     #: Its version in the database, empty when it was not created there.
@@ -44,8 +43,7 @@ class VectorFacts:
     closed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
+class ServerFacts(Struct, frozen=True):
     """What is known of a server and of our place there."""
 
     #: As the server counts: 150018 is 15.18.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from assistant.journal.repair.sqlite_format import Pages, Value
 
@@ -17,8 +18,7 @@ _ALL = 2**62
 _TYPES: Mapping[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """A table of the new file. `number` is the index of the column that is the row's number, None without one.
 
     `defaults` are the defaults of the last columns: a row written before these were added has fewer values in its page.

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from assistant.journal.files import PAGE_BYTES
 
@@ -39,8 +40,7 @@ _MAX_PAGES = 4_194_304
 Sums = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRow:
+class FoundRow(Struct, frozen=True):
     """A row as it stands in its page. A column that is the row's number holds None."""
 
     rowid: int
@@ -172,8 +172,7 @@ def _exactly(data: bytes, size: int) -> bytes:
     return data
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     """One frame: its bytes without checksum, and whether its checksum continues that of the frame before."""
 
     head: bytes

@@ -7,8 +7,9 @@ least goes first. The index that finds memories is a file of its own, made from 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
 from assistant.journal.database import Database, holds, insert, is_sqlite

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assistant.journal.database import Database
 from assistant.journal.tables.lease import Lease
@@ -10,8 +10,7 @@ from assistant.journal.tables.memory_row import storable
 from tools.trust import Principal
 
 
-@dataclass(frozen=True, slots=True)
-class Muted:
+class Muted(Struct, frozen=True):
     """A muted player, with the name they had when they were muted; `at` is in seconds since 1970."""
 
     principal_id: str

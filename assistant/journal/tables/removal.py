@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.events.events import Event, spoken_text
 from assistant.journal.database import Database, delete_all, is_sqlite, owe
@@ -36,8 +37,7 @@ _SOON_SECONDS = 600.0
 _DAY_SECONDS = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """How many finished runs and events were removed."""
 
     runs: int = 0

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.journal.codec import exact_json, parse_json, seal, unseal
 from assistant.journal.database import Database, delete_all, insert_all
@@ -39,8 +41,7 @@ Row = tuple[int, bytes, bytes, int, bytes, bytes]
 _EVERYBODY = seal(b"[]")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedStream:
+class LoadedStream(Struct, frozen=True):
     """The readable entries, oldest first, and how many others could not be read."""
 
     entries: tuple[StreamEntry, ...]

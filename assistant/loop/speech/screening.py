@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache, partial
 from itertools import chain
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.keys.disguises import KeyPieces
 from assistant.language.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
@@ -193,8 +194,7 @@ class Repeat(StrEnum):
     EXAMPLE = "an example"
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     heard: str
     words: tuple[str, ...]
 

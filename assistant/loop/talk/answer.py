@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.language.attend import MY_NAME, ToldNotes, Turn, View, answer_from
 from assistant.language.check import COPIED_WORDS, Heard, fault_of
@@ -59,8 +61,7 @@ _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
 _ACKNOWLEDGED = ("I see.", "Is that so?", "I will think about that.")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """The line that is answered, with all that its answer is judged by."""
 
     who: str

@@ -6,7 +6,8 @@ A run goes on as with any model: each step is recorded, judged by policy and mad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assistant.events.events import Left, Noticed
 from assistant.language.acts import Deed, asked_deeds, wants_words

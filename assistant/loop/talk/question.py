@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from zlib import crc32
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived
@@ -48,8 +50,7 @@ _TALK = (
 MAX_DETAIL = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """The line or the deed to answer. `text` is what was heard, written out; `deed` is what was done without speech."""
 
     who: str

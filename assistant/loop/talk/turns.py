@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
@@ -65,16 +66,14 @@ MAX_PARTS = 40
 _LINE = re.compile(r'^(?P<who>.+?) (?P<how>says(?: to you)?|whispers to you|pages you|says on [^:]+): "(?P<text>.*)"$')
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One result of a search: the number to cite it by, and what it says."""
 
     number: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(Struct, frozen=True):
     """One line that may be answered; `who` is empty for a line without speech."""
 
     who: str

@@ -10,8 +10,11 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.journal.database import Database
 from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine
@@ -34,8 +37,7 @@ MOST_NAMESAKES = 20
 _MOST_HEARERS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Which lines a query may see at all. `audiences` are the keys of those allowed, None for all.
 
     `without` is a principal whose lines are left out, as SQL.

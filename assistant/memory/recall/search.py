@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+
+from msgspec import Struct, field
 
 from assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
 from assistant.memory.recall.later import find_later
@@ -36,8 +38,7 @@ LEAST_ALIKE = 0.35
 _FLOOD = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class RecallQuery:
+class RecallQuery(Struct, frozen=True):
     """What to search for, and for whom. `now` is in seconds as `Memory.at`.
 
     Everybody of `hearers` must be allowed to hear what is found: None is everybody, no hearers at all is the owner.
@@ -55,8 +56,7 @@ class RecallQuery:
     vector: Vector | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecallHits:
+class RecallHits(Struct, frozen=True):
     """The ids found, best first. `before` pairs a newer id with an older one about the same thing, both found.
 
     `withheld` counts those among the best that only the asker may hear. `unsure` shares no word with the query.
@@ -68,8 +68,7 @@ class RecallHits:
     unsure: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranking:
+class _Ranking(Struct, frozen=True):
     """Lines best first, pairs of ids (newer, older), and the ids that share no word with the query."""
 
     lines: tuple[RankedLine, ...] = ()

@@ -11,9 +11,10 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from assistant.memory.recall.words import ENGLISH, split_words
 from tools.memories import Memory, MemoryKind
@@ -49,8 +50,7 @@ class LineColumns(NamedTuple):
     talk: int
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantTables:
+class AssistantTables(Struct, frozen=True):
     """The tables of the assistant with this number. Blocking; the caller begins and ends the transactions.
 
     `full_text` is False where SQLite has no FTS5: then only the lines are kept.

@@ -12,6 +12,8 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 #: How many of those nearest by sign are compared by their numbers.
 COMPARED = 120
 _FULL = 127
@@ -21,8 +23,7 @@ MAX_NUMBERS = 8192
 _ROW_BITS = 48
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(Struct, frozen=True):
     """What a text means to one model. `numbers` are signed bytes; `length` is the root of the sum of their squares."""
 
     model: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.memory.sleep.plan import SleepTask, TaskKind
 from llm import Message, assistant, system, user
@@ -78,8 +79,7 @@ Decide for each pair. "newer": both lines are about the same thing, and the newe
 Answer with a JSON object: {{"pairs": [{{"pair": number, "holds": "newer" or "both"}}]}}"""
 
 
-@dataclass(frozen=True, slots=True)
-class SleepPrompt:
+class SleepPrompt(Struct, frozen=True):
     """One model call: the messages, and the JSON Schema of the answer."""
 
     messages: tuple[Message, ...]

@@ -11,9 +11,9 @@ So a night may be cancelled or killed anywhere. What is written down is whole, a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
 from enum import StrEnum
 
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 

@@ -13,10 +13,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tools.memories import Memory, MemoryKind
 from tools.trust import Audience
@@ -47,8 +48,7 @@ _COMMON = frozenset(
 _K = TypeVar("_K")
 
 
-@dataclass(frozen=True, slots=True)
-class SleepPlan:
+class SleepPlan(Struct, frozen=True):
     """The owner's limits on sleep.
 
     `sleep_hour` is the hour of the day, 0 to 24 in local time, at which a night is due whoever is there; None for no
@@ -65,8 +65,7 @@ class SleepPlan:
     importance: int = 150
 
 
-@dataclass(frozen=True, slots=True)
-class QuietSigns:
+class QuietSigns(Struct, frozen=True):
     """What speaks for a night and against it at `now`.
 
     `empty_since` is when the last person left, None when somebody is there. `waiting`: an event waits for the
@@ -79,8 +78,7 @@ class QuietSigns:
     utc_offset: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class HeardSince:
+class HeardSince(Struct, frozen=True):
     """What was heard since the last night: the sum of importance, and the time of the oldest line.
 
     `lost`: a forgetting took something of others with it that is to be derived anew.
@@ -100,8 +98,7 @@ class TaskKind(StrEnum):
     CONTRADICTIONS = "contradictions"
 
 
-@dataclass(frozen=True, slots=True)
-class SleepWish:
+class SleepWish(Struct, frozen=True):
     """A task that a night may have: its kind, the audience of all its lines, and whose profile it is."""
 
     kind: TaskKind
@@ -114,8 +111,7 @@ class SleepWish:
         return f"{self.kind}:{self.who}:{audience_key(self.audience)}"
 
 
-@dataclass(frozen=True, slots=True)
-class SleepTask:
+class SleepTask(Struct, frozen=True):
     """One task with the lines that the model is shown, oldest first; all have the same audience.
 
     `old` is the profile that is renewed. `pairs` are the lines to judge, the older one first.

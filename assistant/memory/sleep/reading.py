@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
 from itertools import groupby
+
+from msgspec import Struct
 
 from assistant.memory.sleep.asking import (
     MAX_INSIGHTS,
@@ -54,8 +55,7 @@ _TEXT_KEYS = ("text", "insight", "conclusion", "statement", "sentence", "content
 _LINE_KEYS = ("lines", "line", "numbers", "sources", "evidence", "cited", "based_on", "refs")
 
 
-@dataclass(frozen=True, slots=True)
-class NightResult:
+class NightResult(Struct, frozen=True):
     """What came of one answer: memories to write down, and pairs of ids, of which the newer supersedes the older."""
 
     memories: tuple[Memory, ...] = ()

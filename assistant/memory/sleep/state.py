@@ -7,15 +7,15 @@ memories of the same answer, under the same ids, and nothing is written twice.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from tools.memories import Memory
 from tools.trust import Audience
 
 
-@dataclass(frozen=True, slots=True)
-class SleepAnswer:
+class SleepAnswer(Struct, frozen=True):
     """A model's answer from which nothing was made yet.
 
     `task` is the key of the task, `kind` and `who` are those of its wish. `shown` are the ids of the lines in the
@@ -31,8 +31,7 @@ class SleepAnswer:
     old: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SleepRecord:
+class SleepRecord(Struct, frozen=True):
     """How far sleep has come. Times are seconds since 1970.
 
     `last_night` is when the last night began. Lines up to `since` were slept over. `until` is the end of what the night

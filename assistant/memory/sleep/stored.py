@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from typing import Any
+
+from msgspec import to_builtins
 
 from assistant.journal.database import Database
 from assistant.journal.tables import memories as rows
@@ -59,7 +60,9 @@ class StoredSleep:
 
     async def save(self, record: SleepRecord) -> None:
         """Keep the record in the place of the one before."""
-        await self._rows.write(partial(_change, self._rows.assistant, lambda kept: {**kept, "record": asdict(record)}))
+        await self._rows.write(
+            partial(_change, self._rows.assistant, lambda kept: {**kept, "record": to_builtins(record)})
+        )
 
     async def queued(self) -> Sequence[_Parts]:
         """Return the lists of ids from which something is to be derived anew, the oldest first."""

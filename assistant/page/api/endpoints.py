@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from pydantic import BaseModel
 
 from assistant.page.http.call import PageCall
@@ -34,8 +34,7 @@ _MAX_DIGITS = 9
 Answer = Value | Sequence[Value]
 
 
-@dataclass(frozen=True, slots=True)
-class ApiEndpoint:
+class ApiEndpoint(Struct, frozen=True):
     """One path of the API. `answers` is the model of the answer, of each part of it when `is_list`.
 
     `takes` is the model of the body of a POST or PATCH, `query` says what each parameter of the query means.

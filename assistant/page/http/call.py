@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from assistant.page.ports import Visitor
 from assistant.page.values.common import VisitorRole
@@ -13,8 +14,7 @@ HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class PageCall:
+class PageCall(Struct, frozen=True):
     """A request that passed all checks. `prefix` is the path under which the page is served, without an end slash.
 
     `parts` are those of the path that the route names, such as {"id": "run-12"}. `form` holds the fields of a form,
@@ -35,8 +35,7 @@ class PageCall:
     accept: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """An answer. The safety headers are added to each by the server."""
 
     body: bytes = b""
@@ -50,8 +49,7 @@ def redirect(to: str) -> Reply:
     return Reply(status=303, headers=(("Location", to),))
 
 
-@dataclass(frozen=True, slots=True)
-class StreamReply:
+class StreamReply(Struct, frozen=True):
     """An answer that goes on: `begin` is given the request of twisted.web, after its headers were checked."""
 
     # Any: twisted.web's Request, which this module does not import.
@@ -61,8 +59,7 @@ class StreamReply:
 Handler = Callable[[PageCall], Awaitable[Reply | StreamReply]]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Which handler answers which requests. A pattern is like "/runs/{id}"; a part matches anything but a slash.
 
     `is_api` routes answer with JSON and problem documents, take JSON bodies and a bearer token.
@@ -75,8 +72,7 @@ class Route:
     is_api: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PublicCall:
+class PublicCall(Struct, frozen=True):
     """A request of somebody who may be nobody; its host, sender, size and rate were checked.
 
     `fields` are those of the query, or of a form or JSON object that was sent. `visitor` finds out who asks, and
@@ -91,8 +87,7 @@ class PublicCall:
     accept: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PublicRoute:
+class PublicRoute(Struct, frozen=True):
     """Which handler answers a path, such as "/login", for a stranger too. Its errors are pages unless `is_api`."""
 
     method: str

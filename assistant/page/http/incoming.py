@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
+from msgspec import Struct
 from twisted.web.http import Request
 
 from assistant.page.http.call import JSON
@@ -25,8 +25,7 @@ _BEARER = "bearer "
 ReadRequest = Callable[[Request], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(Struct, frozen=True):
     """A request before any check. A header that was sent twice has both values with a comma, which no check lets pass.
 
     `path` is as it was sent, `host` and `origin` in lower case. `bearer` is the token of an Authorization header.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from assistant.page.http.call import Reply
 
@@ -24,8 +25,7 @@ _HASH_CHARS = 16
 FOLDER = "static"
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFile:
+class StaticFile(Struct, frozen=True):
     """A file as it is served. `tag` is its ETag."""
 
     body: bytes

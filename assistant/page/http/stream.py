@@ -7,9 +7,9 @@ The browser then comes back, says which event it had last, and gets those after 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.interfaces import IDelayedCall, IPushProducer
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
@@ -37,8 +37,7 @@ _PROBLEM = "application/problem+json"
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What a stream carries: events of one assistant, or of all for an empty id, and of these kinds.
 
     Events that concern all assistants are carried in any case. `last_id` is the last event that the browser has.

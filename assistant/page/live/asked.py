@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from assistant.page.values.runs import AskedRequest
 from resilience.http.request import origin_of
@@ -21,8 +22,7 @@ HEAD_CHARS = TAIL_CHARS = 64 * 1024
 _MARGIN = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     assistant: str
     run: str
     step: int

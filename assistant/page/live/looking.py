@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct, structs
 
 from assistant.loop.spending import TOTAL
 from assistant.page.live.describing import approval_data
@@ -19,8 +21,7 @@ from tools import Pending
 Change = tuple[LiveKind, str, dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """What was seen at one moment. Money is by assistant, "" stands for all; requests by assistant and number."""
 
     states: Mapping[str, tuple[str, str]]
@@ -45,7 +46,7 @@ def without_words(seen: Sighting, me: str) -> Sighting:
         key: replace(one, shown="", because="", requester=None) if key[0] == me else one
         for key, one in seen.approvals.items()
     }
-    return replace(seen, approvals=approvals)
+    return structs.replace(seen, approvals=approvals)
 
 
 def state_of(runner: AssistantRunner) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from msgspec import Struct, field
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
@@ -42,8 +42,7 @@ _SECONDS = 10.0
 _log = Logger()
 
 
-@dataclass(frozen=True, slots=True)
-class RecentActivity:
+class RecentActivity(Struct, frozen=True):
     """How many events wait for an assistant, and when its last run ended, in seconds since 1970."""
 
     waiting: int = 0
@@ -86,8 +85,7 @@ class Records(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """The service, the world and the journal behind a page. `watchers` counts those who watch the live stream."""
 
     service: AssistantService

@@ -6,7 +6,8 @@ The index `events_who` lists them by assistant. Events that the first version wr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.journal.codec import parse_json, unseal
 from assistant.journal.database import Database
@@ -20,8 +21,7 @@ PAIRS, NAMES, COUNTED = 3000, 1500, 10_000
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerFacts:
+class PlayerFacts(Struct, frozen=True):
     """How much is kept of a player, and the name they had last; empty when the journal does not know it.
 
     `runs` ends at COUNTED.
@@ -33,8 +33,7 @@ class PlayerFacts:
     memories: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPlayers:
+class FoundPlayers(Struct, frozen=True):
     """Who was found. `is_partial` when there were too many to look at all."""
 
     pairs: frozenset[Pair]

@@ -6,9 +6,11 @@ What damage destroyed is None.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeVar
+
+from msgspec import Struct, structs
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.outcome import Outcome
@@ -30,8 +32,7 @@ _Row = tuple[int, str, float, float | None, bytes | None]
 _COLUMNS = "seq, assistant, opened_at, closed_at, outcome"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
+class RecordedCall(Struct, frozen=True):
     """One call of a step. When it was `begun` but has no `executed`, it is unknown whether it happened.
 
     When it has neither, it was refused, or its arguments did not fit. `at` is when it was begun, in seconds since 1970.
@@ -44,8 +45,7 @@ class RecordedCall:
     at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedStep:
+class RecordedStep(Struct, frozen=True):
     """One step: the model's answer, and its calls in order."""
 
     number: int
@@ -58,8 +58,7 @@ class RecordedStep:
         return self.response is not None and self.response.is_beginning
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
+class RecordedRun(Struct, frozen=True):
     """One run. Times are seconds since 1970. A run without `closed_at` is in progress, or its process died."""
 
     id: str
@@ -77,8 +76,7 @@ class RecordedRun:
     steps_left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ParkedEvent:
+class ParkedEvent(Struct, frozen=True):
     """An event that is no longer tried, and why."""
 
     assistant: str
@@ -89,8 +87,7 @@ class ParkedEvent:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownCall:
+class UnknownCall(Struct, frozen=True):
     """A call that was begun and has no result, in a run that is over. `at` is seconds since 1970."""
 
     assistant: str
@@ -262,7 +259,7 @@ def in_whole_answers(run: RecordedRun) -> RecordedRun:
             continue
         steps.append(_with_beginning(step, early) if early else step)
         early = None
-    return replace(run, steps=tuple(steps))
+    return structs.replace(run, steps=tuple(steps))
 
 
 def _with_beginning(step: RecordedStep, early: RecordedStep) -> RecordedStep:
@@ -279,11 +276,11 @@ def _with_beginning(step: RecordedStep, early: RecordedStep) -> RecordedStep:
         return step
     whole, response = meant[index], step.response
     if not words_of(whole).startswith(sentence):  # it was cut off: only the early sentence was said
-        whole = replace(whole, arguments={"text": sentence}, problem="")
+        whole = structs.replace(whole, arguments={"text": sentence}, problem="")
         blocks = tuple(whole if block is meant[index] else block for block in response.message.blocks)
-        response = replace(response, message=replace(response.message, blocks=blocks))
-    told = (replace(done, call=whole, begun=True) if done.index == index else done for done in step.calls)
-    return replace(step, response=response, calls=tuple(told))
+        response = structs.replace(response, message=replace(response.message, blocks=blocks))
+    told = (structs.replace(done, call=whole, begun=True) if done.index == index else done for done in step.calls)
+    return structs.replace(step, response=response, calls=tuple(told))
 
 
 def _may_be_heard(said: RecordedCall) -> bool:

@@ -6,8 +6,9 @@ The classes are those of static/page.css. Text given to them is escaped by the e
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from assistant.page.http.call import PageCall
 from assistant.page.views.element import Element, h
@@ -21,8 +22,7 @@ _TONES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(Struct, frozen=True):
     """A column of a table. Numbers stand to the right; a `wide` one takes the room that is left and breaks lines."""
 
     label: str
@@ -34,8 +34,7 @@ class TableColumn:
 Columns = Sequence[TableColumn | str]
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(Struct, frozen=True):
     """A row of a table: its cells, and an id by which the script and links find it."""
 
     cells: Sequence[object]

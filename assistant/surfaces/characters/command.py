@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from assistant.characters import (
     CharacterError,
@@ -26,8 +27,7 @@ DECLINED = 1
 _YES = {"y", "yes"}
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterOptions:
+class CharacterOptions(Struct, frozen=True):
     """The options of the command line. `folder` is that of the characters; None for the usual one of `config`."""
 
     action: str

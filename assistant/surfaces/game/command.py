@@ -11,9 +11,11 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.errors import GameError, complaint
@@ -34,8 +36,7 @@ _WORTH = re.compile(
 _FOLLOW_SECONDS = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options of the command line."""
 
     folder: Path

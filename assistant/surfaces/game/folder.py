@@ -9,8 +9,9 @@ import json
 import secrets
 import socket
 import string
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
 
 from assistant.errors import GameError
 
@@ -24,8 +25,7 @@ OWNER, FIRST_OWNER = "Owner", "Keeper"
 _PASSWORD_LENGTH = 14
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(Struct, frozen=True):
     """A group of ports, laid out from `first` as Evennia's own are from 4000."""
 
     first: int
@@ -64,8 +64,7 @@ class Ports:
         return [port for port in self.all() if not _is_free(port)]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What is remembered of a game between two starts.
 
     `first_port` is the first of its ports, `assistant` the character in the first room. `versions` are those that the
@@ -78,8 +77,7 @@ class Kept:
     owner: str = OWNER
 
 
-@dataclass(frozen=True, slots=True)
-class GameFolder:
+class GameFolder(Struct, frozen=True):
     """A game's folder, which need not exist yet. Its path is absolute."""
 
     path: Path
@@ -152,7 +150,7 @@ class GameFolder:
 
     def keep(self, kept: Kept) -> None:
         """Write down what is to be remembered."""
-        self.state.write_text(json.dumps(asdict(kept), indent=1) + "\n", encoding="utf-8")
+        self.state.write_text(json.dumps(to_builtins(kept), indent=1) + "\n", encoding="utf-8")
 
     def ports(self) -> Ports:
         """Return the game's ports. Raises GameError when there is no game."""

@@ -9,9 +9,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.config.known_providers import known_names, left_behind, no_such_provider, special_settings
 from assistant.config.settings import SettingsError, read_settings
@@ -55,8 +57,7 @@ _UNSET = {"provider": "auto", "model": "", "url": "", "key": ""}
 _OPTIONS = "# The settings of all assistants in this game; docs/settings.md says what else can stand here.\n"
 
 
-@dataclass(frozen=True, slots=True)
-class GameOptions:
+class GameOptions(Struct, frozen=True):
     """The options given: the model's settings by name, the assistant's name, and the first port."""
 
     model: Mapping[str, str]
@@ -69,8 +70,7 @@ class GameOptions:
         return bool(self.model or self.name or self.port)
 
 
-@dataclass(frozen=True, slots=True)
-class Maker:
+class Maker(Struct, frozen=True):
     """A maker of games. `say` is called with a sentence for each step."""
 
     environment: Mapping[str, str]

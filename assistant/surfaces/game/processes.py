@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from assistant.errors import GameError
 from assistant.surfaces.game.folder import GameFolder
 
@@ -26,8 +28,7 @@ _SHOWN_LINES = 12
 _PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True)
-class EvenniaLauncher:
+class EvenniaLauncher(Struct, frozen=True):
     """The launcher `evennia` for the game in `folder`. What it prints is appended to `log`."""
 
     folder: Path
@@ -92,8 +93,7 @@ def ending(printed: str) -> str:
     return "\n".join(printed.strip().splitlines()[-_SHOWN_LINES:])
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """A process of the game, known by its number and, where the system tells it, its start time."""
 
     pid: int
@@ -175,8 +175,7 @@ def _is_of(pid: int, folder: GameFolder) -> bool:
     return any(f"--pidfile={file}".encode() in words for file in folder.resolved().pid_files)
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """A clock and a way to sleep, both in seconds."""
 
     now: Callable[[], float]

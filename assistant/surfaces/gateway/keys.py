@@ -6,9 +6,10 @@ import argparse
 import secrets
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from assistant.config.schema import Config
 from assistant.config.settings import DEFAULT_FILE, read_settings
@@ -28,8 +29,7 @@ from resilience import Allowance, Amount
 _DAY_SECONDS, _HOUR_SECONDS = 86_400, 3600
 
 
-@dataclass(frozen=True, slots=True)
-class KeysOptions:
+class KeysOptions(Struct, frozen=True):
     """The options of the command line. `limits` are those of a key that is made."""
 
     action: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from assistant.config.schema import JournalConfig
 from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings
@@ -19,8 +20,7 @@ _PROGRESS_BYTES = 32 * 1024 * 1024
 _MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class JournalOptions:
+class JournalOptions(Struct, frozen=True):
     """The options of the command line."""
 
     action: str

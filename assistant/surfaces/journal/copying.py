@@ -12,9 +12,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
+
+from msgspec import Struct
 
 from assistant.journal.database import Database, is_sqlite
 from assistant.journal.errors import CannotCopy, CannotRead, cause_of
@@ -32,8 +33,7 @@ _NUL, _IN_PLACE_OF_NUL = "\0", "\ufffd"
 _DIGEST_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedTable:
+class CopiedTable(Struct, frozen=True):
     """A table of a copy: how many rows it has, and a checksum over all of them, in any order."""
 
     name: str
@@ -41,8 +41,7 @@ class CopiedTable:
     checksum: str
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedJournal:
+class CopiedJournal(Struct, frozen=True):
     """A copy that is complete. `changed` counts the texts in which a NUL was replaced."""
 
     tables: tuple[CopiedTable, ...]

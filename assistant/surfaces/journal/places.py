@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -21,8 +21,7 @@ class NoSuchPlace(AssistantError):
     """What was named is no place of a journal. The message is a sentence for the owner."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceFinder:
+class PlaceFinder(Struct, frozen=True):
     """Finds journals and their passwords, which `secrets` learns. Paths start from `folder`, that of the settings."""
 
     config: JournalConfig

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
@@ -35,8 +37,7 @@ WORLDLY: Sequence[Tool] = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)
 _MAX_WAITS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(Struct, frozen=True):
     """The result of a run that was run again."""
 
     steps: tuple[StepTrace, ...]

@@ -6,9 +6,10 @@ import json
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
 from assistant.characters import CharacterError
@@ -37,8 +38,7 @@ from assistant.surfaces.replay.transcript import parked_text, run_text, unknown_
 DIFFERS, UNREADABLE = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayOptions:
+class ReplayOptions(Struct, frozen=True):
     """The options of the command line."""
 
     file: Path | str
@@ -54,8 +54,7 @@ class ReplayOptions:
     password: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What was read from the file: finished lines, or runs; how many runs are left out, and what is damaged."""
 
     lines: Sequence[str]

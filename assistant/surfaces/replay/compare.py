@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers
@@ -18,8 +19,7 @@ _NOT_DONE = {Status.REFUSED, Status.FORMAT_ERROR}
 _FROM_OUTSIDE = {Limit.TIME, Limit.BUDGET}
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One run then and now: what differs, and remarks for the owner."""
 
     run: RecordedRun

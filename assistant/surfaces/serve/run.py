@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
 from assistant.config.schema import JournalConfig
@@ -31,8 +32,7 @@ OPEN_IT = "The operator's page is open. This address is good for one log-in:"
 _NO_JOURNAL = "there is no journal to look at: give it with --journal FILE"
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
+class ServeOptions(Struct, frozen=True):
     """The options of serve. `file` are the settings, `trial` says what is run in its place."""
 
     trial: TrialOptions

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
 from pydantic import ValidationError
 from twisted.internet.defer import CancelledError
 
@@ -38,8 +38,7 @@ _NO_JOURNAL = "none"
 _MORE = "more"
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(Struct, frozen=True):
     """The settings file to write, and its surroundings. `wall` returns seconds since 1970."""
 
     path: Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assistant.config.sections import WebProviderConfig
 from assistant.keys.redaction import Secrets
@@ -24,8 +24,7 @@ _READS = """Who reads pages? One, or several in order:
   crawl4ai    your own server, with a browser"""
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """What a provider needs. `url` is the proposed address of the owner's own server, None for a public service."""
 
     key: bool = False
@@ -52,8 +51,7 @@ def needs_of(name: str) -> Needs:
     return Needs(key=maker.needs_key, url="http://127.0.0.1" if maker.needs_url else None)
 
 
-@dataclass(frozen=True, slots=True)
-class WebQuestions:
+class WebQuestions(Struct, frozen=True):
     """Asks for the search providers and the page providers."""
 
     dialogue: Dialogue

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
+from msgspec import Struct
 from pydantic import ValidationError
 from twisted.internet.interfaces import IReactorTime
 
@@ -45,8 +45,7 @@ NONE = "none"
 _CLOSEST, _LIKENESS = 3, 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ModelQuestions:
+class ModelQuestions(Struct, frozen=True):
     """Asks for the model and its key."""
 
     dialogue: Dialogue

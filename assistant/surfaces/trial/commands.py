@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tools.text.clean import clean_heard
 
@@ -35,89 +36,77 @@ At a terminal Tab completes commands and the names in the room, and the arrows b
 Ctrl-C keeps a half-typed line and says so; pressed again it leaves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """The command to speak aloud."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Whisper:
+class Whisper(Struct, frozen=True):
     """The command to whisper; an empty target means the assistant."""
 
     target: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """The command to page somebody, wherever they are; an empty target means the assistant."""
 
     target: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """The command to speak on the public channel."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Emote:
+class Emote(Struct, frozen=True):
     """The command to do something visible."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """The command to look round, or at something when `target` is not empty."""
 
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
+class Handle(Struct, frozen=True):
     """The command to take, drop or give a thing with the game's own verb; `give` without a name means the assistant."""
 
     verb: str
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Go:
+class Go(Struct, frozen=True):
     """The command to leave by an exit."""
 
     direction: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decide:
+class Decide(Struct, frozen=True):
     """The command to allow or decline the assistant's request of this number."""
 
     number: int
     allow: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetOne:
+class ForgetOne(Struct, frozen=True):
     """The command to let the assistant forget one of the things that /memory lists."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
+class Simple(Struct, frozen=True):
     """A command without arguments."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A line that does nothing; `text` is a sentence for the player."""
 
     text: str

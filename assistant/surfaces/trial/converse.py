@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct, field
 from twisted.internet.defer import Deferred
 
 from assistant.config.schema import AssistantConfig, Config
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 SHOWN_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class TrialOptions:
+class TrialOptions(Struct, frozen=True):
     """The options of a trial from the command line."""
 
     config: Config

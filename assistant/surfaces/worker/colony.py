@@ -7,9 +7,10 @@ that the assistants can answer with a page, and see no stranger beside them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from assistant.config.schema import Config
 from assistant.journal import HeldElsewhere

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from assistant.characters import character_folder, known_characters, read_character
 from assistant.config.schema import Config
@@ -18,8 +19,7 @@ class TwoOfOneName(AssistantError):
     """Two assistants of a worker have the same name. The message is a sentence for the owner."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One assistant of a worker. `file` are its settings, with what its name in the list adds to them."""
 
     me: Principal

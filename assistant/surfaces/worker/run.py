@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -49,8 +49,7 @@ class NameTaken(AssistantError):
     """Another process has the name of this one. The message is a sentence for the owner."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerOptions:
+class WorkerOptions(Struct, frozen=True):
     """The options of a worker. `file` are the settings, `trial` says what is run in which place.
 
     `process` is what others call this process. A page that `must_have_page` asks for is not left out.

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from assistant.config.settings import DEFAULT_FILE, read_settings
 from assistant.errors import AssistantError
 from assistant.events.events import MAX_HEARD, Paged
@@ -44,8 +46,7 @@ class CannotTell(AssistantError):
     """The words cannot be left. The message is a sentence for the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class TellOptions:
+class TellOptions(Struct, frozen=True):
     """The options of the command line. `timeout` is in seconds."""
 
     name: str
@@ -55,8 +56,7 @@ class TellOptions:
     config: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TellScreen:
+class TellScreen(Struct, frozen=True):
     """Shows answers by `tell`, and by `note` what else there is to say."""
 
     tell: Callable[[str], None]

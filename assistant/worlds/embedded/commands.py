@@ -7,7 +7,8 @@ here, and the tests rely on the policy being the only check.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.worlds.embedded.game import EventListener, Occupant, level_of_body
 from tools.errors import ToolFailed
@@ -16,8 +17,7 @@ from tools.text.clean import one_line
 from tools.text.lenient import candidates, pick
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One command. `run(body, text, switches)` gets the text after the name and returns what the game prints.
 
     `finds(body, text)` returns what the command would act on just now.

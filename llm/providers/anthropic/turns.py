@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
 from llm.providers.anthropic.blocks import is_server_call, is_server_result
@@ -28,12 +28,8 @@ _MAX_MARKS = 4
 _OPEN = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
 
 
-@dataclass(slots=True)
-class WireTurn:
-    """Neighbouring messages of one wire role, as the blocks of one wire message, encoded and joined by commas.
-
-    Not frozen: each call makes one for nearly every message of a long history.
-    """
+class WireTurn(Struct, frozen=True):
+    """Neighbouring messages of one wire role, as the blocks of one wire message, encoded and joined by commas."""
 
     role: str
     content: bytes
@@ -192,10 +188,9 @@ def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
 
 def _wire_messages(said: Sequence[WireTurn], marks: _Marks) -> list[bytes]:
     """Return the turns as wire messages, with a cache mark on the user's last one."""
-    last = next(turn for turn in reversed(said) if turn.role == "user")
-    if marks.take():
-        last.content = mark_for_cache(last.content)
-    return [_OPEN[turn.role] + turn.content + b"]}" for turn in said]
+    last = next(turn for turn in reversed(said) if turn.role == "user") if marks.take() else None
+    contents = [mark_for_cache(turn.content) if turn is last else turn.content for turn in said]
+    return [_OPEN[turn.role] + content + b"]}" for turn, content in zip(said, contents, strict=True)]
 
 
 def _text(said: str) -> list[JSONObject]:

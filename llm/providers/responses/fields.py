@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import orjson
+from msgspec.structs import replace
 
 from llm.errors import Rejected
 from llm.messages import JSON, JSONObject, ToolSpec

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.doctor import DoctorRequest, examine

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from twisted.logger import capturedLogs
 
 from assistant.events.events import Event, Paged

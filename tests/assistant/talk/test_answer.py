@@ -1,8 +1,7 @@
 """What of a small model's words may be said, and what is said when nothing may."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from assistant.language.attend import ToldNotes, Turn, View, notes_on
 from assistant.language.check import Heard

@@ -8,9 +8,11 @@ import os
 import struct
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from llm.embedded.fetching.models import ModelFile, Part
 from llm.embedded.fetching.store import ModelStore

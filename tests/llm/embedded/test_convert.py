@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from llm.embedded.bert_gguf import BertShape, write_bert_gguf
 from llm.embedded.errors import SourceFailed

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from llm.embedded.errors import SourceFailed
 from llm.embedded.fetching.parts import fetch_parts

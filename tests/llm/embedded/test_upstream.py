@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
@@ -12,6 +12,7 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
+from msgspec.structs import replace
 
 from llm.embedded.errors import SourceFailed
 from llm.embedded.fetching.upstream import HttpAnswer, _HttpsRedirects, fetch_upstream, https_opener

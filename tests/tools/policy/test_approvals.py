@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
@@ -77,7 +78,7 @@ def test_what_was_asked_in_a_run_for_nobody_is_used_in_such_a_run_or_by_the_appr
     ("call", "need"),
     [
         (tool_call("execute_command", command="tp Anna to mill"), NEED),
-        (replace(CALL, name="other"), NEED),
+        (structs.replace(CALL, name="other"), NEED),
         (CALL, replace(NEED, permission=4)),
         (CALL, replace(NEED, commands=("teleport/quiet",))),
         (CALL, replace(NEED, commands=("ban",))),
@@ -94,7 +95,7 @@ def test_any_change_of_the_call_or_of_its_meaning_voids_the_approval(
 
 def test_the_id_of_the_call_is_no_part_of_it(office: Office) -> None:
     office.given()
-    assert office.use(replace(CALL, id="another step"))
+    assert office.use(structs.replace(CALL, id="another step"))
 
 
 @pytest.mark.parametrize(
@@ -102,10 +103,10 @@ def test_the_id_of_the_call_is_no_part_of_it(office: Office) -> None:
     [
         BEN,
         ANNA,
-        replace(BEA, permission=2),
-        replace(SAGE, permission=5),
-        replace(BEA, kind=Kind.ASSISTANT),
-        replace(BEA, kind=Kind.WORLD, permission=5),
+        structs.replace(BEA, permission=2),
+        structs.replace(SAGE, permission=5),
+        structs.replace(BEA, kind=Kind.ASSISTANT),
+        structs.replace(BEA, kind=Kind.WORLD, permission=5),
     ],
 )
 def test_who_could_not_do_it_themselves_cannot_allow_it(office: Office, who: Principal) -> None:
@@ -190,7 +191,7 @@ def test_a_standing_permission_is_for_one_call_one_requester_and_one_hour(office
     assert office.approvals.take(given.number) == given
     assert all(office.use() for _ in range(3))
     assert not office.use(who=BEN)
-    assert not office.use(replace(CALL, name="other"))
+    assert not office.use(structs.replace(CALL, name="other"))
     assert not office.use(need=replace(NEED, shown="teleport Ben to well"))
     office.clock.advance(3599)
     assert office.use()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from twisted.internet.task import Clock
 
 from llm.messages import ToolCall
@@ -161,7 +162,7 @@ def test_an_answer_may_have_a_level_of_its_own() -> None:
 
 
 def test_the_owner_may_trust_the_games_texts_more() -> None:
-    (executed,), _ = run([tool_call("tell")], [telling()], replace(rules([telling()]), world_text=4))
+    (executed,), _ = run([tool_call("tell")], [telling()], structs.replace(rules([telling()]), world_text=4))
     assert executed.authority == 4
 
 
@@ -189,7 +190,7 @@ def test_a_page_read_earlier_in_the_run_keeps_it_from_changing_the_game() -> Non
 def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_given() -> None:
     clock, world = Clock(), RecordingWorld(HALL)
     approvals = Approvals(clock.seconds)
-    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
+    its_rules = structs.replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
     north = tool_call("move", direction="north")
 
     def again(requester: Principal | None = ANNA) -> Executed:
@@ -208,18 +209,18 @@ def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_giv
 
 def test_an_approval_is_not_used_up_by_a_call_that_is_refused_anyway() -> None:
     approvals = Approvals(Clock().seconds)
-    its_rules = replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
+    its_rules = structs.replace(rules([MOVE], approvals=approvals), required_permission={"move": 3})
     north = tool_call("move", direction="north")
     run([north], [MOVE], its_rules)
     approvals.approve(1, BEA)
-    capped = replace(its_rules, limits=EffectLimits(calls=0))
+    capped = structs.replace(its_rules, limits=EffectLimits(calls=0))
     assert statuses(run([north], [MOVE], capped)[0]) == [REFUSED]
     assert statuses(run([north], [MOVE], its_rules)[0]) == [Status.FAILED]  # the bare room has no exit: it did run
 
 
 def test_a_call_that_was_refused_before_the_run_was_taken_up_again_is_judged_again() -> None:
     world, north = RecordingWorld(HALL), tool_call("move", direction="north")
-    strict = replace(rules([MOVE], approvals=Approvals(Clock().seconds)), required_permission={"move": 3})
+    strict = structs.replace(rules([MOVE], approvals=Approvals(Clock().seconds)), required_permission={"move": 3})
     (refused,), _ = run([north], [MOVE], strict, tool_context(world))
     assert (refused.rule, world.acts) == ("needs approval", [])
     dispatcher = Dispatcher(Registry([MOVE]), rules([MOVE]), Clock())
@@ -232,8 +233,8 @@ def test_a_call_answered_before_the_run_was_taken_up_again_counts() -> None:
     (before,), _ = run([tool_call("move", direction="north")], context=tool_context(world))
     dispatcher = Dispatcher(Registry(WORLD_TOOLS), rules(WORLD_TOOLS), Clock())
     dispatcher.run.count_past(before)
-    dispatcher.run.count_past(replace(before, call=replace(before.call, name="gone")))
-    dispatcher.run.count_past(replace(before, call=replace(before.call, arguments={"way": 1})))
+    dispatcher.run.count_past(structs.replace(before, call=structs.replace(before.call, name="gone")))
+    dispatcher.run.count_past(structs.replace(before, call=structs.replace(before.call, arguments={"way": 1})))
     assert dispatcher.session.trust.min_level == 1
     (more,) = now(dispatcher.answer_all([tool_call("move", direction="south")], tool_context(world)))
     assert more.status is REFUSED

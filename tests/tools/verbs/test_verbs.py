@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from twisted.internet.task import Clock
 
 from llm.messages import JSON
@@ -145,7 +146,7 @@ def test_speech_beyond_the_room_is_for_worlds_that_have_it() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.PLAYER, Kind.OPERATOR])
 def test_what_comes_too_late_is_not_said(world: RecordingWorld, kind: Kind) -> None:
-    executed = use("say", context=tool_context(world, requester=replace(ZOE, kind=kind)), text="Here I am.")
+    executed = use("say", context=tool_context(world, requester=structs.replace(ZOE, kind=kind)), text="Here I am.")
     assert (executed.status, executed.result.text) == (
         Status.UNHEARD,
         "Zoe is not here any more, so it was not said.",
@@ -162,7 +163,9 @@ def test_it_is_said_as_long_as_one_of_those_who_asked_is_there(
     assert use("say", context=context, text="Here I am.").status is Status.DONE
 
 
-@pytest.mark.parametrize("requester", [None, replace(ZOE, kind=Kind.WORLD), replace(ZOE, kind=Kind.ASSISTANT)])
+@pytest.mark.parametrize(
+    "requester", [None, structs.replace(ZOE, kind=Kind.WORLD), structs.replace(ZOE, kind=Kind.ASSISTANT)]
+)
 def test_only_people_can_be_too_far_away(world: RecordingWorld, requester: Principal | None) -> None:
     assert use("say", context=tool_context(world, requester=requester), text="Here I am.").status is Status.DONE
 

@@ -10,9 +10,10 @@ import io
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from html import unescape
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tools.text.clean import clean_heard, one_line
 from tools.web.extracting import prescan

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Flag(StrEnum):
@@ -35,8 +36,7 @@ class Unreadable(Exception):
     """Raised when a page cannot be read; the message is the end of "the page cannot be read: "."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(Struct, frozen=True):
     """A page as cleaned text, in Markdown where it had structure. All of it was written by strangers.
 
     `refresh` is where the page sends its readers by itself (`meta refresh`), as written there; empty when it does not.
@@ -48,8 +48,7 @@ class Extracted:
     refresh: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractLimits:
+class ExtractLimits(Struct, frozen=True):
     """What one page may cost, in seconds, bytes and characters.
 
     `seconds` is the time for one page, both by the clock and of processor time. `start_seconds` is for the worker's

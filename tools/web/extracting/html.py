@@ -11,9 +11,10 @@ A flag says when the text is a small part of the words on the page. A `meta refr
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tools.web.extracting import prescan
 from tools.web.extracting.extracted import Extracted, Flag, Unreadable

@@ -20,7 +20,6 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import fields
 from time import perf_counter
 from typing import BinaryIO
 
@@ -60,7 +59,7 @@ def main(arguments: list[str]) -> None:
 
 def limits_of(arguments: list[str]) -> ExtractLimits:
     """Return the limits from the command line."""
-    types = {field.name: float if "seconds" in field.name else int for field in fields(ExtractLimits)}
+    types = {name: float if "seconds" in name else int for name in ExtractLimits.__struct_fields__}
     given = {name: types[name](value) for name, value in zip(ARGUMENTS, arguments, strict=True)}
     return ExtractLimits(**given)  # type: ignore[arg-type]  # the types are looked up above
 

@@ -8,15 +8,15 @@ naming them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from msgspec import Struct
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Why an address is refused.
 
     `name` may be shown to the model. `network` is for the log; it is None when the text is no address.

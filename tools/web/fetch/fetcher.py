@@ -9,9 +9,10 @@ environment are not used. No connection is kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 
@@ -41,8 +42,7 @@ _ACCEPT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
+class FetchLimits(Struct, frozen=True):
     """What one page may cost: times in seconds; sizes in bytes, before and after unpacking."""
 
     connect_seconds: float = 5.0

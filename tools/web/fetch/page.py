@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from urllib.parse import quote
 
+from msgspec import Struct
 from twisted.web.http_headers import Headers
 
 from llm.wire.rate_limits import Moment, retry_wish
@@ -37,8 +38,7 @@ _LONG_AGO = 2000
 _PAIR = re.compile(r"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128})=(?P<value>[!-+\--:<-\[\]-~]*)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cookie:
+class _Cookie(Struct, frozen=True):
     """A cookie's value, and the path of its origin below which it is sent."""
 
     value: str

@@ -16,6 +16,7 @@ from ipaddress import IPv6Network, ip_network
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import hyperlink
+from msgspec import Struct
 
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.addresses import NAT64_LENGTHS, Address, Network, judge, parse_address
@@ -58,8 +59,7 @@ class UrlRefused(WebError):
         self.rule = rule
 
 
-@dataclass(frozen=True, slots=True)
-class SafeUrl:
+class SafeUrl(Struct, frozen=True):
     """A URL whose text may be asked for; `str` of it is what is sent.
 
     `host` is an ASCII name, an IPv4 address, or an IPv6 address without brackets; `target` is path and query.

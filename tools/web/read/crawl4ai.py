@@ -14,9 +14,9 @@ and may be on this machine.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from http import HTTPStatus
 
+from msgspec import Struct
 from pydantic import Field
 
 from llm.messages import JSON
@@ -31,8 +31,7 @@ _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*)$", re.MULTILINE)
 _OF_THE_PAGE = re.compile(r"net::ERR_|navigat|goto|Timeout \d+ ?ms", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Crawl4AISettings:
+class Crawl4AISettings(Struct, frozen=True):
     """The operator's settings. `main_content` asks for the filtered text first; `total_seconds` is for one answer."""
 
     base_url: str = "http://127.0.0.1:11235"

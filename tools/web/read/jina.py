@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from llm.messages import JSON
@@ -40,8 +40,7 @@ _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _CLOUDFLARE_TIMEOUT = 524
 
 
-@dataclass(frozen=True, slots=True)
-class JinaSettings:
+class JinaSettings(Struct, frozen=True):
     """The operator's settings: `base_url` may be the European `https://eu.r.jina.ai`; times in seconds."""
 
     base_url: str = "https://r.jina.ai"

@@ -11,6 +11,7 @@ from functools import cached_property
 from urllib.parse import urlencode, urlsplit
 
 import orjson
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -42,8 +43,7 @@ class ProviderOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """The parts that all providers of a process share: one exchange with its connections, and the reactor as clock."""
 
     exchange: Exchange

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct, structs
 
 from tools.text.clean import one_line
 from tools.web.errors import ErrorKind, WebError
@@ -27,8 +29,7 @@ _ASKING = frozenset(_WORD.findall("who whom whose what when where which how why 
 MOST_ASKED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Domains:
+class Domains(Struct, frozen=True):
     """The operator's lists of domains; each name includes its subdomains.
 
     When `allowed` is not empty, only those are searched. `blocked` ones are never shown.
@@ -59,7 +60,7 @@ class FilteredSearch:
         kept: tuple[SearchResult, ...] = ()
         for limit in dict.fromkeys(limits):
             try:
-                found = await self._source.ask(replace(asked, limit=limit))
+                found = await self._source.ask(structs.replace(asked, limit=limit))
             except WebError:
                 if not kept:
                     raise
@@ -93,7 +94,7 @@ def narrow(query: SearchQuery, domains: Domains) -> SearchQuery:
         hint = f"; allowed are {', '.join(allowed[:10])}" if allowed else ""
         told = "none of these domains may be searched"
         raise WebError(ErrorKind.POLICY, f"{told}{hint}", told=told)
-    return replace(query, allowed_domains=names)
+    return structs.replace(query, allowed_domains=names)
 
 
 def sift(found: Iterable[SearchResult], query: SearchQuery, blocked: Iterable[str] = ()) -> tuple[SearchResult, ...]:
@@ -121,7 +122,7 @@ def focus(found: Sequence[SearchResult], text: str) -> tuple[SearchResult, ...]:
     enough = max(shared, default=0) / 2
     order = sorted(range(len(found)), key=lambda place: -shared[place])
     chosen = [found[place] for place in order if shared[place] > enough or not enough][:MOST_FOCUSED]
-    return tuple(replace(hit, snippet=_best_first(hit.snippet, words - _words(hit.title))) for hit in chosen)
+    return tuple(structs.replace(hit, snippet=_best_first(hit.snippet, words - _words(hit.title))) for hit in chosen)
 
 
 def _best_first(snippet: str, words: set[str]) -> str:

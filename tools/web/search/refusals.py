@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from twisted.web.http_headers import Headers
 
 from llm.wire.error_bodies import read_error_body
@@ -75,8 +75,7 @@ class ApiAnswer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A refusal. `message` is the rest of a sentence that begins with the provider's name.
 
     `retry_at` is in clock seconds, None when the server did not say.

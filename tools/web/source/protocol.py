@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
+from msgspec import Struct
+
 Query_contra = TypeVar("Query_contra", contravariant=True)
 Found_co = TypeVar("Found_co", covariant=True)
 #: The seconds a provider may take that does not say how long it needs.
@@ -33,8 +35,7 @@ class TimeRange(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchQuery(Struct, frozen=True):
     """A query: at most `limit` results, and if there are `allowed_domains`, only from those and their subdomains."""
 
     text: str
@@ -43,8 +44,7 @@ class SearchQuery:
     time_range: TimeRange = TimeRange.ALL
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True):
     """One hit. All of it was written by strangers."""
 
     title: str

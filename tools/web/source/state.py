@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import random as random_module
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from resilience.admission.quota import Revocation
 from tools.web.errors import FALLS_THROUGH, ErrorKind
@@ -32,8 +33,7 @@ OF_A_READER = OF_A_SERVICE - {ErrorKind.BLOCKED_OR_EMPTY, ErrorKind.PARSE}
 CLIENTS = frozenset({"direct"})
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """`burst` calls at once, then one each `seconds`; at most `queue` wait, none longer than `patience_seconds`.
 
     `unsaid_seconds` is how long a provider is left alone that says "too fast" without saying until when.
@@ -97,16 +97,14 @@ def kinds_of_reader(name: str) -> frozenset[ErrorKind]:
     return frozenset() if name in CLIENTS else OF_A_READER
 
 
-@dataclass(frozen=True, slots=True)
-class CoolDown:
+class CoolDown(Struct, frozen=True):
     """How long a provider that failed is left alone, in seconds."""
 
     base_seconds: float = 5.0
     max_seconds: float = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Inquiry:
+class Inquiry(Struct, frozen=True):
     """The record of one question to a provider, with the version of its configuration."""
 
     at: int

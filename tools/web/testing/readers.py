@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
 import orjson
+from msgspec import Struct, field
 from twisted.web.http import Request
 from twisted.web.resource import Resource
 
 
-@dataclass(frozen=True, slots=True)
-class FakePage:
+class FakePage(Struct, frozen=True):
     """A page as the service sees it."""
 
     title: str
@@ -29,8 +28,7 @@ class FakePage:
     status: int = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Failing:
+class Failing(Struct, frozen=True):
     """A response that the service gives once instead of a page."""
 
     status: int
@@ -38,8 +36,7 @@ class Failing:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
+class ReadRequest(Struct, frozen=True):
     """One request: the page it is for, and what came with it."""
 
     url: str

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
+from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http import Request
 from twisted.web.resource import Resource
@@ -22,8 +23,7 @@ HTML = "text/html; charset=utf-8"
 HUGE_BYTES = 1_500_000
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A page that the fake finds."""
 
     title: str

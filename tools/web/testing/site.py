@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
+from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import SSL4ServerEndpoint, TCP4ServerEndpoint
 from twisted.internet.interfaces import IAddress, IPullProducer
@@ -25,16 +26,14 @@ HTML = "text/html; charset=utf-8"
 _CHUNK_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRequest:
+class SiteRequest(Struct, frozen=True):
     """One request: its path with the query, and its headers, names in lower case."""
 
     path: str
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class SiteAnswer:
+class SiteAnswer(Struct, frozen=True):
     """An answer: pieces, each `interval_seconds` after the one before it, then the end if it `closes`."""
 
     pieces: Callable[[], Iterator[bytes]]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class JournalProcess:
+class JournalProcess(Struct, frozen=True):
     """One process as the others see it. `name` is the same when it is started again, `id` is not."""
 
     name: str

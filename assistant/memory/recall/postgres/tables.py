@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
+
+from msgspec import Struct, field
 
 from assistant.journal.database import Database
 from assistant.memory.recall.postgres.tokens import find_tokens, write_vector
@@ -35,8 +36,7 @@ _NO_ROW = 2**62
 _LONGEST_NAME = 400
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresTables:
+class PostgresTables(Struct, frozen=True):
     """The lines of the assistant with this number. Blocking; the caller begins and ends the transactions.
 
     Who writes holds the lock of the assistant's own row, so that its lines are written one after the other.

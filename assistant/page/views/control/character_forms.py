@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.page.http.call import PageCall
 from assistant.page.values.actions import CharacterView, LoreLine, LorePreview
@@ -35,8 +36,7 @@ _ALWAYS = "always"
 _SHOWN_KEYS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterDraft:
+class CharacterDraft(Struct, frozen=True):
     """What was typed and is not kept yet. `play` is the name of a character, `number` that of a piece of lore."""
 
     play: str = ""
@@ -58,12 +58,12 @@ class CharacterDraft:
 
     def fields(self) -> dict[str, str]:
         """Return what is set as hidden fields of a form."""
-        return {name: text for name in self.__dataclass_fields__ if (text := getattr(self, name))}
+        return {name: text for name in self.__struct_fields__ if (text := getattr(self, name))}
 
 
 def draft_from(form: Mapping[str, str]) -> CharacterDraft:
     """Read what was typed from a form."""
-    return CharacterDraft(**{name: typed(form, name) for name in CharacterDraft.__dataclass_fields__})
+    return CharacterDraft(**{name: typed(form, name) for name in CharacterDraft.__struct_fields__})
 
 
 def _way(call: PageCall, character: CharacterView) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk, InvalidInput, PageError
@@ -26,8 +27,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class KeysShown:
+class KeysShown(Struct, frozen=True):
     """What is shown beside the keys: a key just made, or what was typed and why it was refused."""
 
     made: GatewayKeyMade | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk, PageError
@@ -23,8 +24,7 @@ from assistant.page.views.svg.meter import limit_meter
 from assistant.page.views.svg.usage import UsageSums, add_up_usage, bars_of_usage, ranks_of_usage
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """What the bars show: its name, how it is taken from what was used and from a limit, how it is written."""
 
     name: str
@@ -40,8 +40,7 @@ _MEASURES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MoneyChoice:
+class MoneyChoice(Struct, frozen=True):
     """What is looked at: grouped by what, in which period, shown as what ("" for what says most)."""
 
     by: str

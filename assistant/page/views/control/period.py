@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from msgspec import Struct
 
 #: The quick choices, and what each is called.
 PERIODS = {"month": "This month", "last_month": "Last month", "week": "7 days", "30_days": "30 days"}
 _LENGTHS = {"week": 7, "30_days": 30}
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """A quick choice by its key, or the days `since` to `until` as they were typed."""
 
     key: str = "month"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.page.http.call import PageCall
 from assistant.page.ports import PageError
@@ -23,8 +24,7 @@ _SET_BY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SettingAttempt:
+class SettingAttempt(Struct, frozen=True):
     """A change that failed: what was typed, to be shown again, and why."""
 
     option: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk, InvalidInput, PageError, Unavailable
@@ -21,8 +22,7 @@ _REFERENCES = ("env:", "file:", "keyring:")
 _NO_KEY = frozenset({"", "none", "(none)", "not set", "(not set)", "unset"})
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """Which settings are shown: whose (an assistant's id, "" for the game), those with a word, only those changed."""
 
     assistant: str = ""

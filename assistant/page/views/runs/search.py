@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.page.values.runs import RunQuery
 
@@ -21,8 +23,7 @@ OUTCOMES = {
 _MAX_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
+class RunFilter(Struct, frozen=True):
     """What a visitor looks for. Days are ISO dates in UTC, both included; a wrong one is kept to be shown again."""
 
     assistant: str = ""
@@ -76,7 +77,7 @@ class RunFilter:
 
 def filter_from(query: Mapping[str, str]) -> RunFilter:
     """Read the filters of an address. Spaces round a value are dropped, long values cut."""
-    names = RunFilter.__dataclass_fields__
+    names = RunFilter.__struct_fields__
     return RunFilter(**{name: query.get(name, "").strip()[:_MAX_CHARS] for name in names})
 
 

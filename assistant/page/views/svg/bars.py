@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import money, percent
@@ -30,8 +31,7 @@ _LONGEST_NAME = 44
 Writer = Callable[[float], str]
 
 
-@dataclass(frozen=True, slots=True)
-class StackedBar:
+class StackedBar(Struct, frozen=True):
     """One bar: what stands under it, its whole name, and a value for each series. An expected one is drawn hollow."""
 
     label: str
@@ -40,8 +40,7 @@ class StackedBar:
     is_expected: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RankedBar:
+class RankedBar(Struct, frozen=True):
     """One bar of a ranking, with a note in small letters, such as its calls."""
 
     name: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.page.views.element import Element, h
 from assistant.page.views.parts import Columns, more_of, table
@@ -16,8 +17,7 @@ SERIES = 7
 _INKS = ("", "M0 6L6 0", "M0 3H6", "M0 0L6 6", "M3 0V6", "M0 3H6M3 0V6", "M1 1h2")
 
 
-@dataclass(frozen=True, slots=True)
-class LimitLine:
+class LimitLine(Struct, frozen=True):
     """A line across a chart that should not be passed, and what is written at it."""
 
     value: float

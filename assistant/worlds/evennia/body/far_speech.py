@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.utils import create
+from msgspec import Struct
 
 from assistant.worlds.evennia.body.border import MAX_NAME, border, escape_for_game
 from assistant.worlds.evennia.body.identity import Writers
@@ -22,8 +22,7 @@ PAGE_TAG = ("page", "comms")
 _MAX_SAID = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class AccountChannel:
+class AccountChannel(Struct, frozen=True):
     """The way a body pages and speaks on channels: through the account of its assistant."""
 
     #: Any: Evennia has no types.

@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from assistant.worlds.evennia.body.border import visible_name
 from tools.trust import Kind, Principal
@@ -163,8 +164,7 @@ def _named_in_locks(subject: Any) -> set[tuple[str, int]]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Ladder:
+class Ladder(Struct, frozen=True):
     """The game's permissions, lowest first, each with its place among our steps (not always a whole one)."""
 
     names: tuple[str, ...]

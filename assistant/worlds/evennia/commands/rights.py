@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import fields, replace
 from typing import Any
 
 from evennia import Command
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
 from assistant.journal import Forgotten
@@ -236,7 +236,7 @@ async def _forgotten(typed: TypedCommand, assistants: Sequence[tuple[str, Assist
 
 def _added(one: Forgotten, other: Forgotten) -> Forgotten:
     """Add the counts of both."""
-    counts = {each.name: getattr(one, each.name) + getattr(other, each.name) for each in fields(Forgotten)}
+    counts = {name: getattr(one, name) + getattr(other, name) for name in Forgotten.__struct_fields__}
     return replace(one, **{**counts, "erased": one.erased and other.erased})
 
 

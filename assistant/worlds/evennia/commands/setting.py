@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from assistant.config.options import Option, find_renamed, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server

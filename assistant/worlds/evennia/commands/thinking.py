@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings, usual_key
 from assistant.config.schema import ModelConfig
@@ -40,8 +41,7 @@ class ModelRefused(CommandRefused):
         self.cause = cause
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChange:
+class ModelChange(Struct, frozen=True):
     """A change of the model's settings; None means no change. `key` is a reference."""
 
     provider: str | None = None

@@ -6,9 +6,9 @@ A name is found by its beginning; a text that fits no name is answered with thos
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
 
@@ -60,8 +60,7 @@ WORK = Work()
 Answer = str | Coroutine[Deferred[Any], Any, str]
 
 
-@dataclass(frozen=True, slots=True)
-class TypedCommand:
+class TypedCommand(Struct, frozen=True):
     """A command as it was typed: the `left` and the `right` of its "="; `right` is None without a "=".
 
     `account` typed the command. `character` is the one that the player plays now, None for none. `width` is how many

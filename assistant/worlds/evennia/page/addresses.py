@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
 
 _LOCAL = "localhost"
 _PORTS = {"http": 80, "https": 443}
@@ -18,8 +19,7 @@ _LONGEST = 300
 _ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnAddresses:
+class OwnAddresses(Struct, frozen=True):
     """The names and origins of one web site. A name that begins with a dot stands for all names below it as well."""
 
     names: frozenset[str] = frozenset({_LOCAL})

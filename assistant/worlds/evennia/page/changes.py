@@ -6,8 +6,9 @@ Each is changed by the function behind its command, so that the same is checked 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from assistant.characters import Character
 from assistant.config.options import Option, find_renamed, shown_options

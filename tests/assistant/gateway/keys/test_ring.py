@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from msgspec.structs import replace
 from twisted.logger import capturedLogs
 
 from assistant.gateway.keys import KeyLimits

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.journal import Recovered, Sound, StoredBindings, StoredMutes, StoredStream, StoredUsage
 from assistant.journal.files import PAGE_BYTES

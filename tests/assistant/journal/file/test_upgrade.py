@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.events.outcome import Answered
 from assistant.journal import (

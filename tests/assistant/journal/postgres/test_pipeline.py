@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from threading import Event as Gate
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 import pytest_twisted
+from msgspec.structs import replace
 from twisted.internet.defer import DeferredList, ensureDeferred
 from twisted.python.failure import Failure
 

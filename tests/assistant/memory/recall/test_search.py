@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from assistant.memory.recall import RecallIndex, RecallQuery
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
@@ -40,7 +41,7 @@ def line(number: int, who: str, text: str, audience: Audience = EVERYBODY, **fie
         sources=frozenset({who}),
         audience=audience,
     )
-    return replace(made, **fields)  # type: ignore[arg-type]
+    return replace(made, **fields)
 
 
 class Killed(BaseException):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.memory.sleep.night import FIRST_PAUSE, NightEnd

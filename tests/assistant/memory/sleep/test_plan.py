@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
 from assistant.memory.sleep.asking import build_prompt

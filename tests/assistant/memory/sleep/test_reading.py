@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assistant.memory.sleep.asking import PROFILE_WORDS, build_prompt
 from assistant.memory.sleep.plan import SleepTask, SleepWish, TaskKind

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as changed
 
 from assistant.events.events import Whispered
 from assistant.events.outcome import Answered, NothingToDo

@@ -34,7 +34,7 @@ def pages(word: Word) -> Iterator[bytes]:
     for role in (VisitorRole.OWNER, VisitorRole.VIEWER):
         asked = call("/", who=visitor(role, word("Ada")))
         named = [(one.id, one.name) for one in desk.overview_value.assistants]
-        found = search.filter_from({name: word("x") for name in search.RunFilter.__dataclass_fields__})
+        found = search.filter_from({name: word("x") for name in search.RunFilter.__struct_fields__})
         yield listing.runs_page(asked, found, desk.run_page, named)
         yield tree.run_page(asked, one_run(word), older=word("run-1"), newer=word("run-2"))
         error = Conflict(word("Gone."))

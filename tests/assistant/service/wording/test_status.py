@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import Said

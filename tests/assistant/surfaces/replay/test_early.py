@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as changed
 from twisted.internet.task import deferLater
 
 from assistant.journal.place import JournalPlace

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as changed
 
 from assistant.journal.place import JournalPlace
 from assistant.surfaces.replay.command import ReplayOptions, replay

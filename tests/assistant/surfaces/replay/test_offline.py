@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from assistant.config.schema import Config
 from assistant.events.classify import Attention, Classification
@@ -159,8 +160,8 @@ def test_words_of_which_cleaning_leaves_none() -> None:
 
 def test_an_answer_that_was_edited_no_longer_belongs_to_what_was_done() -> None:
     run = recorded(looks(), says("Books."))
-    edited = replace(run.steps[1], response=answer(call("say", text="Gold!")))
-    found = again(replace(run, steps=(run.steps[0], edited)))
+    edited = structs.replace(run.steps[1], response=answer(call("say", text="Gold!")))
+    found = again(structs.replace(run, steps=(run.steps[0], edited)))
     assert found.differences == (
         'step 2, say: now it is say {"text": "Gold!"}, and then it was say {"text": "Books."}',
     )
@@ -170,15 +171,15 @@ def test_an_answer_that_lost_a_call() -> None:
     run = recorded(
         (answer(call("look"), call("who")), [came_to(call("look"), "A"), came_to(call("who"), "B")]), says("x")
     )
-    edited = replace(run.steps[0], response=answer(call("look")))
-    found = again(replace(run, steps=(edited, run.steps[1])))
+    edited = structs.replace(run.steps[0], response=answer(call("look")))
+    found = again(structs.replace(run, steps=(edited, run.steps[1])))
     assert found.differences == ("step 1: who {} was called then, and would not be called now",)
 
 
 def test_an_answer_that_gained_a_call() -> None:
     run = recorded(looks(), says("x"))
-    edited = replace(run.steps[0], response=answer(call("look"), call("who")))
-    found = again(replace(run, steps=(edited, run.steps[1])))
+    edited = structs.replace(run.steps[0], response=answer(call("look"), call("who")))
+    found = again(structs.replace(run, steps=(edited, run.steps[1])))
     assert found.differences == ("step 1, who: is called now, and was not then",)
 
 
@@ -227,12 +228,12 @@ def test_a_call_that_would_be_refused_differs_even_in_a_run_that_was_cut_off() -
 
 def test_an_answer_that_damage_took_ends_the_run_there() -> None:
     run = recorded(looks(), says("Books."))
-    found = again(replace(run, steps=(run.steps[0], replace(run.steps[1], response=None))))
+    found = again(structs.replace(run, steps=(run.steps[0], structs.replace(run.steps[1], response=None))))
     assert found.again.ended_early == "the answer of step 2 cannot be read"
 
 
 def test_a_run_whose_events_are_lost_is_not_called_equal() -> None:
-    found = again(replace(recorded(looks()), events=()))
+    found = again(structs.replace(recorded(looks()), events=()))
     assert found.differences == ("what was heard is not in the journal any more: it cannot be run again",)
 
 
@@ -250,7 +251,8 @@ def test_a_tool_that_never_answers_does_not_hold_up_the_replay() -> None:
 
 def test_runs_of_one_assistant_see_what_the_earlier_ones_left() -> None:
     replayer = Replayer(Config(), "Sage")
-    first, second = recorded(says("Eins.")), replace(recorded(says("Zwei.")), events=(Accepted(said(2), TRIGGER),))
+    first = recorded(says("Eins."))
+    second = structs.replace(recorded(says("Zwei.")), events=(Accepted(said(2), TRIGGER),))
     one, two = replayer.again(first), replayer.again(second)
     assert two.steps[0].messages == one.steps[0].messages + 3  # its answer, the result, and what was heard next
 
@@ -278,10 +280,10 @@ async def test_the_command_says_what_differs_and_its_exit_status_too(
         "run-2  Sage  as it was, 1 step",
         "2 runs run again: 1 of 2 come out otherwise.",
     ]
-    assert replay(replace(wanted, json=True), lambda: NOON) == 1
+    assert replay(structs.replace(wanted, json=True), lambda: NOON) == 1
     first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert (first["run"], first["differs"], second["differs"]) == ("run-1", True, False)
-    assert replay(replace(wanted, run=["run-2"]), lambda: NOON) == 0
+    assert replay(structs.replace(wanted, run=["run-2"]), lambda: NOON) == 0
 
 
 async def test_a_file_whose_answer_was_edited_with_its_checksum_is_found_out(

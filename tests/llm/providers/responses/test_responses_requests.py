@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from assistant.config.known_providers import usual_key
 from assistant.config.schema import ModelConfig
