@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 from assistant.errors import complaint
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
+from assistant.starting import settle_heap
 
 
 def run_reactor(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:
@@ -44,6 +45,7 @@ def run_reactor(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets:
         if not leaving:
             reactor.stop()
 
+    settle_heap()
     reactor.callWhenRunning(begin)
     reactor.run()
     return status

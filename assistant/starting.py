@@ -4,7 +4,7 @@ This module imports nothing of this program.
 
 A full collection looks at every object there is. It takes 118 ms of CPU in one callback in a stock game of Evennia with
 50 assistants, and 60 to 90 ms with 200 in the embedded world (docs/performance.md). A game calls `settle_heap` at its
-start, and once more when all its assistants are awake.
+start, and once more when all its assistants are awake. A command calls it before its reactor runs.
 
 A run that goes well leaves nothing that only a collector can free. But what hundreds of runs hold while they wait for
 their models looks permanent to Python, and triggers full collections. So full collections are made rarer: one for every
@@ -28,7 +28,7 @@ OURS = ("tools", "llm", "resilience")
 #: The thresholds that Python begins with, up to 3.12 and from 3.13 on. Any others were set on purpose and are left
 #: alone.
 PYTHONS_OWN = frozenset({(700, 10, 10), (2000, 10, 10)})
-#: The thresholds of a game: new objects until the newest generation is collected, and how many of its collections come
+#: The thresholds of ours: new objects until the newest generation is collected, and how many of its collections come
 #: before one of the next generation.
 GENTLE = (200, 1, 1000)
 

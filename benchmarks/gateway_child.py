@@ -20,7 +20,7 @@ from twisted.internet.task import deferLater, react
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
-from assistant.starting import loading
+from assistant.starting import loading, settle_heap
 from benchmarks.blocks import Blocks
 from benchmarks.memory_child import resident
 from benchmarks.product import messages  # it brings the assistants
@@ -110,6 +110,7 @@ async def main(reactor: Any) -> None:
     before = resident()
     with loading():  # as the command does
         from benchmarks.gateway_stand import model, standing  # noqa: PLC0415  (it is what is measured)
+    settle_heap()
 
     async with standing(reactor, {"sage": model(url, max_in_flight=int(at_once))}) as stands:
         with Blocks(reactor) as blocks:

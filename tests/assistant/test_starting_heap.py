@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
 
 import pytest
 
 from assistant.starting import GENTLE, PYTHONS_OWN, settle_heap
+
+#: A command, and what becomes of its collector.
+_COMMAND = """
+import atexit, gc, sys
+from assistant.__main__ import main
+atexit.register(lambda: print(gc.get_threshold()))
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 class Knot:
@@ -46,6 +56,13 @@ def test_thresholds_that_the_game_chose_are_left_alone() -> None:
     gc.set_threshold(50_000, 20, 30)
     settle_heap()
     assert gc.get_threshold() == (50_000, 20, 30)
+
+
+def test_a_command_has_the_gentler_thresholds_as_well() -> None:
+    arguments = ["trial", "--provider", "ollama", "--url", "http://127.0.0.1:9", "--model", "sage"]
+    command = [sys.executable, "-c", _COMMAND, *arguments]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    assert ended.stdout.endswith(f"{GENTLE}\n")
 
 
 def test_a_full_collection_comes_once_for_400_000_objects_and_the_others_look_at_few() -> None:
