@@ -7,8 +7,10 @@ once for many. The Deferred of a write fires when the write is on disk, and not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Protocol, TypeVar
@@ -21,8 +23,10 @@ from assistant.journal.database import Database
 from assistant.journal.errors import Fenced, JournalClosed
 from assistant.journal.place import JournalPlace, Opened
 
-#: The most jobs in one transaction: all their callers continue in one turn of the reactor.
+#: The most jobs in one transaction.
 MAX_BATCH = 256
+#: The most callers who are told in one turn of the reactor. Each may go on with a run, which takes up to a millisecond.
+TOLD_AT_ONCE = 8
 
 Work = Callable[[Database], Any]
 
@@ -82,6 +86,33 @@ class Queue:
         return jobs
 
 
+class CallsInTurn:
+    """Calls in the reactor's thread, in the order in which they came, `TOLD_AT_ONCE` of them in one of its turns."""
+
+    def __init__(self, reactor: IReactorFromThreads) -> None:
+        self._reactor = reactor
+        #: For the reactor's thread only.
+        self._waiting: deque[Callable[[], object]] = deque()
+
+    def put(self, calls: Iterable[Callable[[], object]]) -> None:
+        """Have the calls made. It may be called on any thread."""
+        self._reactor.callFromThread(self._add, calls)
+
+    def _add(self, calls: Iterable[Callable[[], object]]) -> None:
+        is_idle = not self._waiting
+        self._waiting.extend(calls)
+        if is_idle:
+            self._make()
+
+    def _make(self) -> None:
+        try:
+            for _ in range(min(TOLD_AT_ONCE, len(self._waiting))):
+                self._waiting.popleft()()
+        finally:
+            if self._waiting:
+                self._reactor.callFromThread(self._make)
+
+
 T = TypeVar("T")
 
 #: After this many good commits in a row a trouble is over. One is not enough: on a nearly full disk some writes fit.
@@ -122,6 +153,7 @@ class JournalStore(ABC):
     ) -> None:
         self.wall = wall
         self._reactor = reactor
+        self._calls = CallsInTurn(reactor)
         self._queue = Queue()
         self._writer: JobWriter = self._make_writer()
         self._thread: Thread | None = None
@@ -223,7 +255,7 @@ class JournalStore(ABC):
 
     def call_back(self, call: Callable[[T], object], value: T) -> None:
         """Call in the reactor's thread, from any thread."""
-        self._reactor.callFromThread(call, value)
+        self._calls.put((partial(call, value),))
 
     @abstractmethod
     def compact(self) -> Deferred[bool]:
@@ -260,14 +292,16 @@ class JournalStore(ABC):
             self._writer.work_off(self._queue)
         finally:
             self._writer.close()
-            self._reactor.callFromThread(self._end)
+            self._calls.put((self._end,))
 
     def _tell(self, jobs: Sequence[Job]) -> None:
         """Pass finished jobs to the reactor's thread, in order, after the trouble they met; some stay on this one."""
         self._tell_trouble()
-        if leaving := tuple(job for job in jobs if not job.stays):
-            self._reactor.callFromThread(_tell_each, leaving)
-        _tell_each(job for job in jobs if job.stays)
+        if leaving := tuple(job.tell for job in jobs if not job.stays):
+            self._calls.put(leaving)
+        for job in jobs:
+            if job.stays:
+                job.tell()
 
     def _tell_trouble(self) -> None:
         """Report a trouble that has begun, changed or ended to the reactor's thread. Runs on the writer's thread."""
@@ -289,8 +323,3 @@ class JournalStore(ABC):
             self._thread.join()
         if self._ending is not None:
             self._ending.callback(None)
-
-
-def _tell_each(jobs: Iterable[Job]) -> None:
-    for job in jobs:
-        job.tell()
