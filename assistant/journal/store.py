@@ -91,26 +91,31 @@ class CallsInTurn:
 
     def __init__(self, reactor: IReactorFromThreads) -> None:
         self._reactor = reactor
-        #: For the reactor's thread only.
+        # Both are for the reactor's thread only. `_made` counts from the last turn that was known to have begun.
         self._waiting: deque[Callable[[], object]] = deque()
+        self._made = 0
 
     def put(self, calls: Iterable[Callable[[], object]]) -> None:
         """Have the calls made. It may be called on any thread."""
         self._reactor.callFromThread(self._add, calls)
 
     def _add(self, calls: Iterable[Callable[[], object]]) -> None:
-        is_idle = not self._waiting
         self._waiting.extend(calls)
-        if is_idle:
+        if self._made < TOLD_AT_ONCE:
             self._make()
 
     def _make(self) -> None:
         try:
-            for _ in range(min(TOLD_AT_ONCE, len(self._waiting))):
+            while self._waiting and self._made < TOLD_AT_ONCE:
+                self._made += 1
                 self._waiting.popleft()()
         finally:
-            if self._waiting:
-                self._reactor.callFromThread(self._make)
+            if self._waiting or self._made == TOLD_AT_ONCE:
+                self._reactor.callFromThread(self._begin_turn)
+
+    def _begin_turn(self) -> None:
+        self._made = 0
+        self._make()
 
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Those whom one commit makes go on: a few in each turn of the reactor, in the order in which they asked."""
+"""Those whom the journal makes go on: a few in each turn of the reactor, in the order in which they asked."""
 
 from __future__ import annotations
 
@@ -49,6 +49,18 @@ async def test_callers_of_one_commit_go_on_a_few_in_a_turn_and_in_order(place: P
         await closing
     assert [value for value, _ in told] == list(range(CALLERS))
     assert max(Counter(turn for _, turn in told).values()) <= IN_ONE_TURN
+
+
+async def test_what_a_thread_calls_is_made_a_few_in_a_turn_and_in_order(place: Place, reactor: Any) -> None:
+    store = store_in(place, reactor)
+    await store.open()
+    made: list[tuple[int, int]] = []
+    with Turns(reactor) as turns:
+        for number in range(CALLERS):
+            store.call_back(lambda value: made.append((value, turns.now)), number)
+        await store.close()
+    assert [value for value, _ in made] == list(range(CALLERS))
+    assert max(Counter(turn for _, turn in made).values()) <= IN_ONE_TURN
 
 
 async def test_what_raises_keeps_no_other_from_going_on(
