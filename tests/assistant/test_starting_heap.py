@@ -61,8 +61,8 @@ def test_thresholds_that_the_game_chose_are_left_alone() -> None:
 def test_a_command_has_the_gentler_thresholds_as_well() -> None:
     arguments = ["trial", "--provider", "ollama", "--url", "http://127.0.0.1:9", "--model", "sage"]
     command = [sys.executable, "-c", _COMMAND, *arguments]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
-    assert ended.stdout.endswith(f"{GENTLE}\n")
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert ended.stdout.endswith(f"{GENTLE}\n"), ended.stderr
 
 
 def test_a_full_collection_comes_once_for_400_000_objects_and_the_others_look_at_few() -> None:
