@@ -80,8 +80,9 @@ async def test_what_was_told_on_day_one_is_known_on_day_three_and_a_secret_is_ke
             await tell(ANN, "says", line)
     async with day(tmp_path, 3) as tell:
         asked = await tell(ANN, "says", "What is the name of my dog?")
-        by_another = await tell(BEA, "says", "Where did Ann bury her silver spoons?")
+        # Asked before the other, who may be told a place that the model made up, and which it would then repeat.
         in_private = await tell(ANN, "whispers", "Where did I bury my silver spoons?")
+        by_another = await tell(BEA, "says", "Where did Ann bury her silver spoons?")
     assert "Biscuit" in " ".join(asked)
     assert by_another
     assert not any(word in " ".join(by_another).casefold() for word in ("pear", "tree"))
