@@ -6,14 +6,17 @@
 After a start of the game, an outage, or a line that all hear, hundreds of runs would begin in one turn of the reactor,
 and hundreds of answers would be acted on in another. Runs pass here when they begin, and again with each answer
 (docs/performance.md). With at most FEW assistants, no run ever waits.
+
+One commit of the journal lets many go on as well. Those pass through `CallsInTurn`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorFromThreads, IReactorTime
 
 #: How many go on at once when none went on for LULL_SECONDS.
 FEW = 8
@@ -25,6 +28,8 @@ APART_SECONDS = 0.001
 LULL_SECONDS = 0.01
 #: How many urgent ones go on before one of the others does.
 URGENT_IN_A_ROW = 8
+#: How many calls from threads are made in one turn of the reactor. Each may let a run go on, which takes up to 1 ms.
+CALLS_EACH = 8
 
 
 class Slot:
@@ -159,3 +164,35 @@ class Scheduler:
 
     def _line(self, turn: Slot) -> dict[Slot, None]:
         return self._urgent if turn.is_urgent else self._others
+
+
+class CallsInTurn:
+    """Calls in the reactor's thread, in the order in which they came, `CALLS_EACH` of them in one of its turns."""
+
+    def __init__(self, reactor: IReactorFromThreads) -> None:
+        self._reactor = reactor
+        # Both are for the reactor's thread only. `_made` counts from the last turn that was known to have begun.
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._made = 0
+
+    def put(self, calls: Iterable[Callable[[], object]]) -> None:
+        """Have the calls made. It may be called on any thread."""
+        self._reactor.callFromThread(self._add, calls)
+
+    def _add(self, calls: Iterable[Callable[[], object]]) -> None:
+        self._waiting.extend(calls)
+        if self._made < CALLS_EACH:
+            self._make()
+
+    def _make(self) -> None:
+        try:
+            while self._waiting and self._made < CALLS_EACH:
+                self._made += 1
+                self._waiting.popleft()()
+        finally:
+            if self._waiting or self._made == CALLS_EACH:
+                self._reactor.callFromThread(self._begin_turn)
+
+    def _begin_turn(self) -> None:
+        self._made = 0
+        self._make()

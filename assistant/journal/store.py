@@ -7,8 +7,7 @@ once for many. The Deferred of a write fires when the write is on disk, and not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
@@ -19,14 +18,13 @@ from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.python.failure import Failure
 
+from assistant.events.scheduler import CallsInTurn
 from assistant.journal.database import Database
 from assistant.journal.errors import Fenced, JournalClosed
 from assistant.journal.place import JournalPlace, Opened
 
 #: The most jobs in one transaction.
 MAX_BATCH = 256
-#: The most callers who are told in one turn of the reactor. Each may go on with a run, which takes up to a millisecond.
-TOLD_AT_ONCE = 8
 
 Work = Callable[[Database], Any]
 
@@ -84,38 +82,6 @@ class Queue:
             else:
                 jobs.append(job)
         return jobs
-
-
-class CallsInTurn:
-    """Calls in the reactor's thread, in the order in which they came, `TOLD_AT_ONCE` of them in one of its turns."""
-
-    def __init__(self, reactor: IReactorFromThreads) -> None:
-        self._reactor = reactor
-        # Both are for the reactor's thread only. `_made` counts from the last turn that was known to have begun.
-        self._waiting: deque[Callable[[], object]] = deque()
-        self._made = 0
-
-    def put(self, calls: Iterable[Callable[[], object]]) -> None:
-        """Have the calls made. It may be called on any thread."""
-        self._reactor.callFromThread(self._add, calls)
-
-    def _add(self, calls: Iterable[Callable[[], object]]) -> None:
-        self._waiting.extend(calls)
-        if self._made < TOLD_AT_ONCE:
-            self._make()
-
-    def _make(self) -> None:
-        try:
-            while self._waiting and self._made < TOLD_AT_ONCE:
-                self._made += 1
-                self._waiting.popleft()()
-        finally:
-            if self._waiting or self._made == TOLD_AT_ONCE:
-                self._reactor.callFromThread(self._begin_turn)
-
-    def _begin_turn(self) -> None:
-        self._made = 0
-        self._make()
 
 
 T = TypeVar("T")
