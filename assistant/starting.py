@@ -28,8 +28,8 @@ OURS = ("tools", "llm", "resilience")
 #: The thresholds that Python begins with, up to 3.12 and from 3.13 on. Any others were set on purpose and are left
 #: alone.
 PYTHONS_OWN = frozenset({(700, 10, 10), (2000, 10, 10)})
-#: The thresholds of ours: new objects until the newest generation is collected, and how many of its collections come
-#: before one of the next generation.
+#: The thresholds that are set: new objects until the newest generation is collected, and how many of its collections
+#: come before one of the next generation.
 GENTLE = (200, 1, 1000)
 
 

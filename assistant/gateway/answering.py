@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
@@ -238,8 +238,7 @@ def _check_turns(messages: Sequence[Message], provider: LLMProvider) -> None:
 
 def _options(link: Mapping[str, Any], asked: CallOptions, hops: int) -> dict[str, Any]:
     """Return the options of a call: those of the model's settings, where the client says nothing else."""
-    given = {name: getattr(asked, name) for name in CallOptions.__struct_fields__}
-    said = {name: value for name, value in given.items() if value != getattr(_USUAL, name)}
+    said = {name: value for name, value in structs.asdict(asked).items() if value != getattr(_USUAL, name)}
     options = {**link, **said}
     options["extra_params"] = merge(link.get("extra_params", {}), asked.extra_params)
     options["hops"] = hops

@@ -189,8 +189,9 @@ def _front(body: dict[str, JSON], system: bytes, marks: _Marks) -> bytes:
 def _wire_messages(said: Sequence[WireTurn], marks: _Marks) -> list[bytes]:
     """Return the turns as wire messages, with a cache mark on the user's last one."""
     last = next(turn for turn in reversed(said) if turn.role == "user") if marks.take() else None
-    contents = [mark_for_cache(turn.content) if turn is last else turn.content for turn in said]
-    return [_OPEN[turn.role] + content + b"]}" for turn, content in zip(said, contents, strict=True)]
+    return [
+        _OPEN[turn.role] + (mark_for_cache(turn.content) if turn is last else turn.content) + b"]}" for turn in said
+    ]
 
 
 def _text(said: str) -> list[JSONObject]:
