@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar, Protocol, overload
 
+from msgspec import Struct
+
 from tools.web.errors import ErrorKind, WebError
 from tools.web.source.protocol import (
     USUAL_SECONDS,
@@ -19,8 +21,7 @@ from tools.web.source.protocol import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorInfo:
+class ErrorInfo(Struct, frozen=True):
     """A WebError as a value: no traceback, so it may be kept and raised again. `retry_at` in clock seconds."""
 
     kind: ErrorKind
