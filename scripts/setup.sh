@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a virtual environment with exactly the packages of a lock file, and this project in it, in place; with --alone
-# without this project.
+# without this project. A lock file names every package, so none is looked for beyond it (--no-deps): a release made
+# since, of a package that is asked for with an extra, would be taken for one that is not pinned.
 # usage: setup.sh PYTHON FOLDER LOCK [--alone]
 set -euo pipefail
 python=$1 folder=$2 lock=$3 alone=${4:-}
@@ -14,10 +15,10 @@ fi
 echo "Setting up $folder from $lock ..."
 if command -v uv >/dev/null; then
     [ -x "$folder/bin/python" ] || uv venv --quiet --seed --python "$python" "$folder"
-    uv pip install --quiet --python "$folder/bin/python" --require-hashes -r "$lock"
+    uv pip install --quiet --python "$folder/bin/python" --no-deps --require-hashes -r "$lock"
     [ -n "$alone" ] || uv pip install --quiet --python "$folder/bin/python" --no-deps --no-build-isolation -e .
 else
     [ -x "$folder/bin/python" ] || "$python" -m venv "$folder"
-    "$folder/bin/python" -m pip install --quiet --require-hashes -r "$lock"
+    "$folder/bin/python" -m pip install --quiet --no-deps --require-hashes -r "$lock"
     [ -n "$alone" ] || "$folder/bin/python" -m pip install --quiet --no-deps --no-build-isolation -e .
 fi
