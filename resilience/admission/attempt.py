@@ -104,7 +104,7 @@ class Attempt:
             self._permit.give_back(verdict.cause)
         if verdict.throttled:
             self._in_flight.throttled(self._number)
-            self.quota.refused()
+            self.quota.refused(verdict.not_before)
         self._on_end()
 
     def give_back(self) -> None:

@@ -10,12 +10,10 @@ What its headers say is left of a limit decides (RateLimitWindow):
 This suits windows that end at a fixed time as well as buckets that fill again (OpenAI's reset is the time to a full
 bucket, so an even pace over what is left is the rate at which it fills).
 
-A server that does not say teaches its pace by how many requests it took before it refused one (LearnedPace).
+A server that does not say teaches its pace by what it serves between two refusals (LearnedPace).
 """
 
 from __future__ import annotations
-
-from collections import deque
 
 from msgspec import Struct
 
@@ -23,14 +21,13 @@ from msgspec import Struct
 FREE_SHARE = 0.5
 #: Seconds between requests when a renewed limit was used up before any response told what is left of it.
 NEWS_SECONDS = 1.0
-#: The time over which accepted requests are counted, in seconds: most limits are per minute.
+#: A second refusal so many seconds after the first wait still belongs to it: most limits are per minute.
 WINDOW_SECONDS = 60.0
-#: Fewer accepted requests than this teach nothing: others used up the limit, or the server is just busy.
-LEAST_ACCEPTED = 10
-#: How long a pace is remembered, in seconds.
-MEMORY_SECONDS = 600.0
-#: The factor by which each success shortens the interval, to find out when more is allowed.
-_QUICKER = 0.998
+#: Seconds in which a learned interval halves: before the first doubling, and at most.
+FIRST_HALF_LIFE_SECONDS = 2.0
+LONGEST_HALF_LIFE_SECONDS = 600.0
+#: After so many halvings without a refusal the next one is a first one again.
+FORGOTTEN_AFTER = 4
 
 
 class RateLimitSnapshot(Struct, frozen=True):
@@ -105,33 +102,48 @@ class RateLimitWindow:
 
 
 class LearnedPace:
-    """Spaces requests out evenly once one was refused. Times in clock seconds."""
+    """Spaces requests out evenly while a server refuses again and again. Times in clock seconds.
+
+    One refusal teaches nothing: the wait that the server asks for is all that comes of it. When it refuses again after
+    that wait, what it served since then is what it can take. The interval learned from that is never longer than the
+    wait asked for, and halves with the time that no request is refused: first every 4 s, and half as often after each
+    further refusal, so that a lasting limit is kept to and a passing one is soon forgotten.
+    """
 
     def __init__(self) -> None:
-        self._accepted: deque[float] = deque(maxlen=10_000)
+        self._served = 0
+        #: When the latest wait that the server asked for ends.
+        self._since = float("-inf")
         self._interval = 0.0
-        self._learned_at = float("-inf")
+        self._half_life = FIRST_HALF_LIFE_SECONDS
         self._last_at = float("-inf")
 
     def send(self, now: float) -> None:
         """Note that a request goes out."""
         self._last_at = now
 
-    def accepted(self, now: float) -> None:
+    def accepted(self) -> None:
         """Note that the server accepted a request."""
-        self._accepted.append(now)
-        self._interval *= _QUICKER
+        self._served += 1
 
-    def refused(self, now: float) -> None:
-        """Note that the server refused a request for coming too often, and learn the interval from it."""
-        while self._accepted and self._accepted[0] < now - WINDOW_SECONDS:
-            self._accepted.popleft()
-        if len(self._accepted) >= LEAST_ACCEPTED:
-            self._interval = WINDOW_SECONDS / len(self._accepted)
-            self._learned_at = now
+    def refused(self, now: float, until: float | None) -> None:
+        """Note that the server refused a request for coming too often, and asked to be left alone `until` then."""
+        ends = now if until is None else max(until, now)
+        if now < self._since:  # one of those that were under way when it refused the first
+            self._since = max(self._since, ends)
+            return
+        if now - self._since > max(WINDOW_SECONDS, FORGOTTEN_AFTER * self._half_life):
+            self._interval, self._half_life = 0.0, FIRST_HALF_LIFE_SECONDS
+        elif self._served:
+            self._interval = (ends - self._since) / self._served
+            if ends > now:
+                self._interval = min(self._interval, ends - now)
+            self._half_life = min(2 * self._half_life, LONGEST_HALF_LIFE_SECONDS)
+        self._since, self._served = ends, 0
 
     def ready_at(self, now: float) -> float:
         """Return when the next request may go; `now` when it may go at once."""
-        if now - self._learned_at > MEMORY_SECONDS:
+        if not self._interval:
             return now
-        return max(now, self._last_at + self._interval)
+        passed = max(0.0, now - self._since)
+        return max(now, self._last_at + self._interval * 0.5 ** (passed / self._half_life))

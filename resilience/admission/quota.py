@@ -171,7 +171,7 @@ class Quota:
 
     def accepted(self) -> None:
         """Note that the server answered a request."""
-        self.pace.accepted(self.now())
+        self.pace.accepted()
 
     def ended(self, reserved: Reserved, *, well: bool) -> None:
         """Note that a request has ended. When it was answered, the refusals it probed are lifted."""
@@ -181,9 +181,9 @@ class Quota:
             else:
                 revocation.undecided()
 
-    def refused(self) -> None:
-        """Note that the server refused a request for coming too often."""
-        self.pace.refused(self.now())
+    def refused(self, until: float | None) -> None:
+        """Note that the server refused a request for coming too often, and asked for a wait `until` then."""
+        self.pace.refused(self.now(), until)
 
     def apply(self, reserved: Reserved, requests: RateLimitSnapshot | None, tokens: RateLimitSnapshot | None) -> None:
         """Note what the response to that request said of the limits."""

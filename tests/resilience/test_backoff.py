@@ -34,9 +34,10 @@ def test_chance_is_within_bounds_and_on_top_of_the_wish(attempt: int, retry_afte
     assert retry_after <= seconds <= retry_after + ceiling(attempt, CONFIG)
 
 
-def test_chance_is_full_so_that_those_who_failed_together_come_back_apart() -> None:
+@pytest.mark.parametrize("retry_after", [0.0, 20.0, 60.0])
+def test_chance_is_full_so_that_those_who_failed_together_come_back_apart(retry_after: float) -> None:
     random = Random(1)  # noqa: S311  (jitter)
-    delays = sorted(delay(6, CONFIG, random) for _ in range(1000))
+    delays = sorted(delay(6, CONFIG, random, retry_after) - retry_after for _ in range(1000))
     assert delays[0] < 1
     assert delays[-1] > 29
     assert 13 < sum(delays) / 1000 < 17

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock, deferLater
 
@@ -26,6 +28,7 @@ from resilience import (
     Verdict,
 )
 from resilience.admission.capacity import RetryBudgetConfig
+from resilience.admission.pace import LearnedPace
 from tests.resilience.quotas import Bucket, FixedWindow, Server
 
 TARGET = CallTarget("https://model.example", "key", "model")
@@ -165,6 +168,74 @@ def test_a_quota_that_is_not_told_is_learned(kind: type[FixedWindow | Bucket]) -
     taken, refused, minutes = demand(kind, minutes=30, tells=False)
     assert taken >= 0.9 * 60 * minutes
     assert refused <= 0.05 * (taken + refused)
+
+
+@pytest.mark.parametrize(("refused", "seconds"), [((12,), 0.0), ((12, 13), 0.0), ((3, 15), 8.0), ((3, 15, 27), 16.0)])
+def test_a_refusal_slows_for_no_longer_than_the_server_asked(refused: tuple[int, ...], seconds: float) -> None:
+    """One caller who asks again and again; a server that answers in 10 ms, and asks for 2 s where it refuses.
+
+    When it refuses what came after such a wait, calls are quick again `seconds` after the last one.
+    """
+    clock, asked, last = Clock(), 0, 0.0
+    waits: list[tuple[float, float]] = []
+    pipeline = Pipeline(clock, Random(5))  # noqa: S311  (jitter)
+
+    async def attempt(_: Attempt) -> None:
+        nonlocal asked, last
+        asked += 1
+        await deferLater(clock, 0.01)
+        if asked - 1 in refused:
+            last = clock.seconds() + 2
+            raise Throttled(last)
+
+    async def caller() -> None:
+        while clock.seconds() < 60:
+            began = clock.seconds()
+            await pipeline.call(attempt, Call(TARGET, judge, Caller("Ann")), Deadline.after(clock, 60))
+            waits.append((began, clock.seconds() - began))
+
+    calling = Deferred.fromCoroutine(caller())
+    run_until(clock, 61, 0.005)
+    assert calling.called
+    assert asked > len(refused) + 1000
+    # What chance adds to a wait, so that not all come back at once, is up to 2 s here.
+    quick_from = last + 2 + seconds
+    assert max(wait for began, wait in waits if began >= quick_from) < (0.1 if seconds else 0.02)
+    assert max(wait for began, wait in waits if began > last + 2) < 0.6
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 30), st.booleans(), st.floats(0, 30)), max_size=80))
+def test_a_learned_pace_is_never_below_what_was_just_served(happened: list[tuple[float, bool, float]]) -> None:
+    pace, now, since, served = LearnedPace(), 0.0, None, 0
+    for pause, is_refused, asked in happened:
+        now += pause
+        pace.send(now)
+        if not is_refused:
+            pace.accepted()
+            served += 1
+            continue
+        if since is not None and now < since:
+            continue
+        pace.refused(now, now + asked)
+        ends = now + asked
+        if since is None:
+            assert pace.ready_at(ends) == ends
+        elif served:
+            assert pace.ready_at(ends) - now <= max(asked, (ends - since) / served) + 1e-6
+        since, served = ends, 0
+
+
+def test_a_learned_pace_rises_within_seconds() -> None:
+    pace = LearnedPace()
+    for second in (0.0, 10.0):
+        pace.send(second)
+        pace.accepted()
+        pace.refused(second, second + 3)
+    pace.send(13.0)
+    assert pace.ready_at(13.0) == 16.0
+    assert pace.ready_at(14.5) < 16.0
+    pace.send(33.0)
+    assert pace.ready_at(33.0) < 33.1
 
 
 def demand(kind: Callable[[Clock], Server], minutes: int, *, tells: bool) -> tuple[int, int, int]:
