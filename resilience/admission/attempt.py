@@ -91,7 +91,7 @@ class Attempt:
         """End the attempt: the answer is whole and good."""
         self._permit.success()
         self._in_flight.succeeded()
-        self.quota.accepted()
+        self.quota.pace.accepted()
         self.quota.ended(self._reserved, well=True)
         self._on_end()
 

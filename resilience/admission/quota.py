@@ -169,10 +169,6 @@ class Quota:
             probed = tuple(held for held in (self.credential, self.missing) if held.revoked and held.asked())
         return Reserved(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
-    def accepted(self) -> None:
-        """Note that the server answered a request."""
-        self.pace.accepted()
-
     def ended(self, reserved: Reserved, *, well: bool) -> None:
         """Note that a request has ended. When it was answered, the refusals it probed are lifted."""
         for revocation in reserved.probed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from socket import MSG_PEEK
 from typing import Any
 
 from twisted.internet.error import ConnectionDone
@@ -57,6 +58,24 @@ class HttpConnection(Protocol):
         """Send small writes at once: each of them is a whole request."""
         self.transport.setTcpNoDelay(True)
         self._sends_at_once = isinstance(self.transport, Client) and self._origin.startswith("http:")
+
+    def is_quiet(self) -> bool:
+        """Tell whether nothing came since the last response: no byte, and no end of the connection.
+
+        What came after it answers no request of ours, and would be read as the answer to the next one. It may still lie
+        in the socket, where a busy process has not looked yet, or in the TLS layer, which hands on a record at a time.
+        """
+        secured = None if isinstance(self.transport, Client) else self.transport
+        tcp = self.transport if secured is None else getattr(secured, "transport", None)
+        if not isinstance(tcp, Client):
+            return True  # a transport in memory: it holds nothing back
+        try:
+            tcp.socket.recv(1, MSG_PEEK)
+        except BlockingIOError:
+            return secured is None or _has_no_record(secured.getHandle())
+        except OSError:
+            return False
+        return False
 
     def send(self, head: bytes, body: bytes, transfer: Transfer, *, expects_body: bool = True) -> None:
         """Send a request, and feed its response to `transfer`."""
@@ -187,6 +206,19 @@ class HttpConnection(Protocol):
         if self._writer is not None:
             self._writer.stopProducing()
             self._writer = None
+
+
+def _has_no_record(secured: Any) -> bool:
+    """Tell whether the TLS layer, a connection of OpenSSL, has nothing more to hand on."""
+    from OpenSSL import SSL  # noqa: PLC0415  (needed by who uses TLS, and loaded by then)
+
+    try:
+        secured.recv(1, MSG_PEEK)
+    except SSL.WantReadError:
+        return True
+    except SSL.Error:
+        return False
+    return False
 
 
 @implementer(IPushProducer)

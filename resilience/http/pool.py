@@ -31,14 +31,16 @@ class ConnectionPool:
         self._is_closed = False
 
     def take(self, key: Hashable) -> HttpConnection | None:
-        """Return a free connection of this origin, or None."""
+        """Return a free connection of this origin, or None. One on which something came since is reset."""
         free = self._free.get(key)
         while free:
             _, connection = free.pop()
             if not free:
                 del self._free[key]
             if connection.is_open:
-                return connection
+                if connection.is_quiet():
+                    return connection
+                connection.abort()
         return None
 
     def put(self, key: Hashable, connection: HttpConnection) -> None:

@@ -24,6 +24,7 @@ class Served(Protocol):
 
     def __init__(self, server: Server) -> None:
         self.server = server
+        self.requests = 0
         self.lost: Deferred[Failure] = Deferred()
 
     def connectionMade(self) -> None:
@@ -32,6 +33,7 @@ class Served(Protocol):
     def dataReceived(self, data: bytes) -> None:
         self.server.received += data
         if b"\r\n\r\n" in data:
+            self.requests += 1
             self.server.answer(self.transport)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from socket import SHUT_WR
 from typing import Any
 
 import pytest
@@ -93,6 +94,36 @@ async def test_when_a_connection_is_used_again(
         assert len(server.connections) == connections
         if connections == 2:
             await server.all_gone()
+
+
+STALE = OK.replace(b"hello", b"stale")
+
+
+@pytest.mark.parametrize("late", [STALE, STALE[:20], b"\r\n", b"H", b""])
+async def test_what_waits_in_a_kept_connection_is_no_answer(exchange: HttpExchange, late: bytes) -> None:
+    """It came while the process was busy, so the reactor has not read it. Without bytes it is the end."""
+    async with serving(OK) as server:
+        assert (await ask(exchange, server)).body == b"hello"
+        sent: Any = server.connections[0].transport
+        if late:
+            sent.socket.send(late)
+        else:
+            sent.socket.shutdown(SHUT_WR)
+        assert (await ask(exchange, server)).body == b"hello"
+        assert [one.requests for one in server.connections] == [1, 1]
+
+
+@pytest.mark.parametrize("length", [32, 64, 128, 192])
+async def test_what_comes_behind_an_answer_of_whole_reads_is_none(exchange: HttpExchange, length: int) -> None:
+    """Twisted reads up to 64 KiB at once, so the answer ends with a read; the next request goes in the same turn."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+    body = b"x" * (length * 1024 - len(head % (length * 1024)))
+    answer = head % len(body) + body
+    assert len(answer) == length * 1024
+    async with serving(answer + STALE) as server:
+        for _ in range(3):
+            assert (await ask(exchange, server)).body == body
+        assert len(server.connections) == 3
 
 
 # Bodies that go up.

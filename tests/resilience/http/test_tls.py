@@ -192,6 +192,35 @@ async def test_tls_without_a_farewell_is_no_end_of_a_body(answer: bytes, is_whol
                 await get(url, [mine])
 
 
+class Kept(Protocol):
+    """A server that answers each request with these bytes, and keeps its connections."""
+
+    def __init__(self, answer: bytes, made: list[Kept]) -> None:
+        self.answer = answer
+        made.append(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        self.transport.write(self.answer)  # type: ignore[union-attr]  # a TLS transport
+
+
+#: What TLS hands on at a time: one record (RFC 8446 section 5.1).
+RECORD_BYTES = 16 * 1024
+
+
+@pytest.mark.parametrize(("behind", "connections"), [(b"", 1), (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n!", 3)])
+@pytest.mark.parametrize("records", [1, 2, 4])
+async def test_what_comes_behind_an_answer_of_whole_records_is_none(
+    behind: bytes, connections: int, records: int
+) -> None:
+    mine, head = certificate(HERE), b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+    body = b"x" * (records * RECORD_BYTES - len(head % (records * RECORD_BYTES)))
+    made: list[Kept] = []
+    factory = Factory.forProtocol(lambda: Kept(head % len(body) + body + behind, made))
+    async with listening(factory, server_options(mine)) as port:
+        assert await get(f"https://127.0.0.1:{port}/", [mine], times=3) == [body] * 3
+    assert len(made) == connections
+
+
 async def test_only_http_1_1_is_offered() -> None:
     offered: list[list[bytes]] = []
 
