@@ -1,6 +1,6 @@
 """Characters: who an assistant plays, how they talk and greet, and the lore they know, from files and from cards."""
 
-from assistant.characters.activation import Activated, LoreScanner
+from assistant.characters.activation import Activated, LoreIndex, LoreScanner
 from assistant.characters.added_lore import FoundCharacter, LorePiece, add_lore, delete_lore, read_with_sources
 from assistant.characters.card import CardPreview, preview_card
 from assistant.characters.character import CardRefused, Character, CharacterError, Lorebook, LoreEntry
@@ -25,6 +25,7 @@ __all__ = [
     "CharacterError",
     "FoundCharacter",
     "LoreEntry",
+    "LoreIndex",
     "LorePiece",
     "LoreScanner",
     "Lorebook",

@@ -1,20 +1,21 @@
 """Finds the lore that what is perceived brings up. Deterministic, and pure.
 
 A key matches whole words without regard to case, a key of several words as a phrase. Keys of scripts that are written
-without spaces match anywhere. All keys are looked up by their first word in one dictionary, so that a scan costs the
-words of the lines and not the entries of the book.
+without spaces match anywhere. All keys are looked for in one pass, so that a line costs its own length, and neither the
+entries of the book nor what their keys have in common.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from assistant.characters.character import Lorebook, LoreEntry, estimate_tokens
+from tools.text.key_search import KeySearch
 
 #: How many tokens of lore are shown when the book does not say: a share of the window, at most so many.
 WINDOW_SHARE, MAX_TOKENS = 8, 600
@@ -47,35 +48,52 @@ class Activated(Struct, frozen=True):
     tokens: int = 0
 
 
+class LoreIndex:
+    """The keys of a lorebook, made ready for searching. Not for the reactor thread: a large book takes a second."""
+
+    def __init__(self, lorebook: Lorebook) -> None:
+        self.lorebook = lorebook
+        #: By key: the numbers of the entries it brings up, each with the key as the entry has it.
+        self.brings: dict[_Key, list[tuple[int, str]]] = {}
+        #: By the number of the entry: its further keys.
+        self.further: dict[int, tuple[_Key, ...]] = {}
+        for number, entry in enumerate(lorebook.entries):
+            for text in entry.keys:
+                if (key := _key(text, entry)) is not None:
+                    self.brings.setdefault(key, []).append((number, text))
+            if further := tuple(filter(None, (_key(text, entry) for text in entry.secondary))):
+                self.further[number] = further
+        every = dict.fromkeys([*self.brings, *(key for keys in self.further.values() for key in keys)])
+        self._anywhere = KeySearch((key.words[0], key) for key in every if key.anywhere)
+        self._exact = KeySearch((key.words, key) for key in every if key.exact)
+        self._folded = KeySearch((key.words, key) for key in every if not (key.exact or key.anywhere))
+        entries = lorebook.entries if lorebook.recursive else ()
+        #: By the number of the entry: the keys that stand in its own text, where texts may find others.
+        self.within = [tuple(self.keys_in(entry.text)) if entry.reaches else () for entry in entries]
+
+    def keys_in(self, text: str) -> Iterator[_Key]:
+        """Yield the keys that stand in a text."""
+        text = unicodedata.normalize("NFC", text)
+        words = _WORD.findall(text)
+        yield from self._exact.find(words)
+        yield from self._folded.find(word.casefold() for word in words)
+        yield from self._anywhere.find(text.casefold())
+
+
 class LoreScanner:
-    """A lorebook made ready for scanning. `window` is that of the model, in tokens; `estimate` counts a text's."""
+    """Chooses the lore to show. `window` is that of the model, in tokens; `estimate` counts a text's."""
 
     def __init__(
-        self, lorebook: Lorebook, *, estimate: Callable[[str], int] = estimate_tokens, window: int = 8192
+        self, index: LoreIndex, *, estimate: Callable[[str], int] = estimate_tokens, window: int = 8192
     ) -> None:
-        self.lorebook = lorebook
+        self._index = index
+        lorebook = self.lorebook = index.lorebook
         self._entries = lorebook.entries
         wanted = lorebook.token_budget or min(window // WINDOW_SHARE, MAX_TOKENS)
         #: The most tokens of lore shown at once.
         self.budget = min(wanted, window // _LARGEST_SHARE)
         self._tokens = [estimate(entry.text) for entry in self._entries]
         self._ids = [entry.id for entry in self._entries]
-        #: By key: the numbers of the entries it brings up, each with the key as the entry has it.
-        self._brings: dict[_Key, list[tuple[int, str]]] = {}
-        #: By the first word, or by the first character: the keys that begin with it.
-        self._by_word: dict[str, list[_Key]] = {}
-        self._by_char: dict[str, list[_Key]] = {}
-        #: By the number of the entry: its further keys.
-        self._further: dict[int, tuple[_Key, ...]] = {}
-        for number, entry in enumerate(self._entries):
-            for text in entry.keys:
-                if (key := _key(text, entry)) is not None:
-                    self._add(key)
-                    self._brings.setdefault(key, []).append((number, text))
-            if further := tuple(filter(None, (_key(text, entry) for text in entry.secondary))):
-                self._further[number] = further
-                for key in further:
-                    self._add(key)
         self._constant = [number for number, entry in enumerate(self._entries) if entry.constant]
 
     @property
@@ -91,8 +109,7 @@ class LoreScanner:
         if not self.lorebook.entries:
             return Activated()
         heard = [*lines[max(0, len(lines) - self.lorebook.scan_depth) :], scene]
-        matched: dict[_Key, None] = {}
-        self._find(heard, matched)
+        matched = dict.fromkeys(key for text in heard for key in self._index.keys_in(text))
         why = {self._ids[number]: "always" for number in self._constant}
         direct = self._brought(matched, matched, why)
         reached = self._reached(direct, matched, why) if self.lorebook.recursive else []
@@ -104,41 +121,18 @@ class LoreScanner:
         shown = {self._ids[number] for group in found for number in group}
         return Activated(entries, {one: key for one, key in why.items() if one in shown}, left_out, tokens)
 
-    def _add(self, key: _Key) -> None:
-        first = key.words[0]
-        index, start = (self._by_char, first[0]) if key.anywhere else (self._by_word, first.casefold())
-        if key not in (same := index.setdefault(start, [])):
-            same.append(key)
-
-    def _find(self, texts: Iterable[str], matched: dict[_Key, None]) -> None:
-        """Add the keys that stand in the texts to `matched`."""
-        for text in texts:
-            exact = _WORD.findall(unicodedata.normalize("NFC", text))
-            folded = [word.casefold() for word in exact]
-            for at, word in enumerate(folded):
-                for key in self._by_word.get(word, ()):
-                    words = exact if key.exact else folded
-                    if key.words == tuple(words[at : at + len(key.words)]):
-                        matched[key] = None
-            if self._by_char:
-                whole = unicodedata.normalize("NFC", text).casefold()
-                for at, char in enumerate(whole):
-                    for key in self._by_char.get(char, ()):
-                        if whole.startswith(key.words[0], at):
-                            matched[key] = None
-
     def _brought(self, new: Iterable[_Key], matched: Collection[_Key], why: dict[str, str]) -> list[int]:
         """Return the numbers of the entries that the `new` keys bring up and that were not up before."""
         found = []
         for key in new:
-            for number, text in self._brings.get(key, ()):
+            for number, text in self._index.brings.get(key, ()):
                 if self._ids[number] not in why and self._is_allowed(number, matched):
                     why[self._ids[number]] = text
                     found.append(number)
         return found
 
     def _is_allowed(self, number: int, matched: Collection[_Key]) -> bool:
-        further = self._further.get(number)
+        further = self._index.further.get(number)
         if not further:
             return True
         heard = [key in matched for key in further]
@@ -156,7 +150,7 @@ class LoreScanner:
         found: list[int] = []
         latest: Sequence[int] = [*self._constant, *direct]
         for _ in range(MAX_ROUNDS):
-            self._find((self._entries[number].text for number in latest if self._entries[number].reaches), matched)
+            matched.update(dict.fromkeys(key for number in latest for key in self._index.within[number]))
             brought = self._brought(matched, matched, why)
             for number in brought:
                 if not self._entries[number].reached:

@@ -85,7 +85,7 @@ def _is_deeper(text: str, depth: int) -> bool:
 
 def _from_picture(data: bytes, problems: list[str]) -> dict[str, Any]:
     """Return the first card of a picture that can be read. Raises CardRefused."""
-    texts = png.read_texts(data, problems)
+    texts = png.read_texts(data, _KEYWORDS, problems)
     for keyword in _KEYWORDS:
         for text in (one for one in texts if one.keyword == keyword):
             try:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from assistant.characters.character import CardRefused
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-#: The most bytes of one text once it is inflated: base64 of a text of 1 MiB, with line ends.
-MAX_INFLATED = 1_500_000
-#: The most chunks that are looked at.
-MAX_CHUNKS = 20_000
+#: The most bytes of all texts together once they are inflated: two cards of 1 MiB as base64, with line ends.
+MAX_INFLATED = 3_000_000
+#: The most chunks that are looked at, and the most texts with a wanted keyword. Real cards have one or two.
+MAX_CHUNKS, MAX_TEXTS = 20_000, 16
 _HEAD = struct.Struct(">I4s")
 _TEXTS = {b"tEXt", b"zTXt", b"iTXt"}
 _MAX_KEYWORD = 79
@@ -36,12 +36,13 @@ class _Chunk(NamedTuple):
     whole: bytes
 
 
-def read_texts(data: bytes, problems: list[str]) -> list[PngText]:
-    """Return the texts of a PNG file in order. Raises CardRefused for a file that is cut off.
+def read_texts(data: bytes, keywords: Collection[str], problems: list[str]) -> list[PngText]:
+    """Return the texts of a PNG file with these keywords in order. Raises CardRefused for a file that is cut off.
 
-    `problems` gets a sentence for each text that cannot be read.
+    `problems` gets a sentence for each of them that cannot be read. No other text is inflated.
     """
-    texts = []
+    texts: list[PngText] = []
+    left, looked_at = MAX_INFLATED, 0
     for chunk in _chunks(data):
         if chunk.kind not in _TEXTS:
             continue
@@ -49,15 +50,21 @@ def read_texts(data: bytes, problems: list[str]) -> list[PngText]:
         if not null or len(keyword) > _MAX_KEYWORD:
             continue
         name = keyword.decode("latin-1").casefold()
-        if name.startswith("chara-ext-asset"):
+        if name not in keywords:
             continue
+        looked_at += 1
+        if looked_at > MAX_TEXTS:
+            problems.append(f"the texts beyond the first {MAX_TEXTS} are not looked at")
+            break
         if int.from_bytes(chunk.whole[-4:], "big") != zlib.crc32(chunk.kind + chunk.body):
             problems.append(f"the text '{name}' is damaged: its checksum is wrong")
             continue
         try:
-            texts.append(PngText(name, _value(chunk.kind, rest)))
+            texts.append(PngText(name, _value(chunk.kind, rest, left)))
         except (ValueError, zlib.error) as error:
             problems.append(f"the text '{name}' cannot be read: {error}")
+        else:
+            left -= len(texts[-1].value)
     return texts
 
 
@@ -102,21 +109,21 @@ def _chunks(data: bytes) -> Iterator[_Chunk]:
     raise CardRefused(f"the picture has more than {MAX_CHUNKS} parts: this is no card")
 
 
-def _value(kind: bytes, rest: bytes) -> bytes:
-    """Return the text behind the keyword. Raises ValueError and zlib.error."""
+def _value(kind: bytes, rest: bytes, limit: int) -> bytes:
+    """Return the text behind the keyword, inflated to at most `limit` bytes. Raises ValueError and zlib.error."""
     if kind == b"tEXt":
         return rest
     if kind == b"zTXt":
         if rest[:1] != b"\0":
             raise ValueError("it is packed in an unknown way")
-        return inflate(rest[1:], MAX_INFLATED)
+        return inflate(rest[1:], limit)
     if len(rest) < 2:  # noqa: PLR2004  (a flag and a method)
         raise ValueError("it is cut off")
     packed, method = rest[0], rest[1]
     parts = rest[2:].split(b"\0", 2)  # language, keyword in that language, text
     if len(parts) < 3 or packed > 1 or (packed and method):  # noqa: PLR2004  (as listed)
         raise ValueError("it is packed in an unknown way")
-    return inflate(parts[2], MAX_INFLATED) if packed else parts[2]
+    return inflate(parts[2], limit) if packed else parts[2]
 
 
 def _is_text(chunk: _Chunk, texts: Mapping[str, bytes]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.characters import Lorebook, LoreScanner
+from assistant.characters import Lorebook, LoreIndex, LoreScanner
 from assistant.config.schema import AssistantConfig, ModelConfig
 from assistant.events.conversation import Conversations, Floor
 from assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from treq.client import HTTPClient
 
 #: The scanner of a character without lore.
-NO_LORE = LoreScanner(Lorebook())
+NO_LORE = LoreScanner(LoreIndex(Lorebook()))
 #: The kinds of principal that have a right to be forgotten.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 

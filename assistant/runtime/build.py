@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.characters import Lorebook, LoreScanner
+from assistant.characters import LoreIndex, LoreScanner
 from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.config.sections import MemoryConfig
 from assistant.config.settings import SettingsError
@@ -97,7 +97,7 @@ class Dependencies(Struct, frozen=True):
     #: Returns the identity of the room its body is in, empty when that is not known.
     where: Callable[[], str] = str
     #: What its character knows of the world.
-    lore: Lorebook = field(default_factory=Lorebook)
+    lore: LoreIndex | None = None
     #: Told of every exchange with a model; shared by the process.
     reports: CallReports = field(default_factory=CallReports)
     #: The owner's limits on its sleep.
@@ -194,7 +194,7 @@ def _context(
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
         where=around.where,
-        lore=LoreScanner(around.lore, window=model.context_tokens) if around.lore.entries else NO_LORE,
+        lore=NO_LORE if around.lore is None else LoreScanner(around.lore, window=model.context_tokens),
         repeats=_repeats(settings, grant) if model.examples else Repeats(),
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,

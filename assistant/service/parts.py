@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.characters import CharacterError, Lorebook, read_character
+from assistant.characters import CharacterError, LoreIndex, read_character
 from assistant.config.playing import with_character
 from assistant.config.schema import AssistantConfig, Config
 from assistant.errors import KeyReferenceError
@@ -236,16 +236,16 @@ class SharedParts:
             http_client=partial(self.web.http_client, embodiment.me.id),
         )
 
-    async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, Lorebook]:
+    async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, LoreIndex | None]:
         """Return the settings with what the character they name adds to them, and its lore. Raises CharacterError.
 
         The files are read in a thread, each time anew.
         """
         if not settings.character:
-            return settings, Lorebook()
+            return settings, None
         read = partial(read_character, self.config.character_folder, settings.character)
         character = await self.with_files(read)
-        return with_character(settings, character), character.lore
+        return with_character(settings, character), await self.with_files(partial(LoreIndex, character.lore))
 
     async def with_files(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, which reads or writes the files of characters. Raises its error, CharacterError.

@@ -146,4 +146,4 @@ class LearnedPace:
         if not self._interval:
             return now
         passed = max(0.0, now - self._since)
-        return max(now, self._last_at + self._interval * 0.5 ** (passed / self._half_life))
+        return max(now, self._last_at + self._interval * float(0.5 ** (passed / self._half_life)))

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from assistant.characters import (
     CharacterError,
+    LoreIndex,
     LoreScanner,
     character_folder,
     export_card,
@@ -56,7 +57,7 @@ def run_character(options: CharacterOptions, tell: Callable[[str], None], ask: C
             tell(character_text(read_character(folder, options.name)))
         case "test":
             character = read_character(folder, options.name)
-            tell(activated_text(LoreScanner(character.lore).activate([options.line]), character.name))
+            tell(activated_text(LoreScanner(LoreIndex(character.lore)).activate([options.line]), character.name))
         case "export":
             _export(options, folder, tell)
     return 0

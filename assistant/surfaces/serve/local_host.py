@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from assistant.characters import (
     FoundCharacter,
+    LoreIndex,
     LoreScanner,
     add_lore,
     character_folder,
@@ -177,7 +178,8 @@ class LocalHost:
         config, found, _ = await self._in_thread(self._read_character)
         if found is None:
             return LorePreview(line=line, pieces=())
-        scanner = LoreScanner(found.character.lore, window=config.model.context_tokens)
+        index = await self._in_thread(partial(LoreIndex, found.character.lore))
+        scanner = LoreScanner(index, window=config.model.context_tokens)
         lines = {piece.id: shown for piece, shown in zip(found.character.lore.entries, _lore_lines(found), strict=True)}
         brought = scanner.activate([line]).entries
         text = "\n\n".join(insert_names(entry.text, char=self._me.name) for entry in brought)

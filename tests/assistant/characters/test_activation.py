@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
-from assistant.characters import Lorebook, LoreEntry, LoreScanner
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.characters import Lorebook, LoreEntry, LoreIndex, LoreScanner
 
 
 def scanner(*entries: LoreEntry, recursive: bool = False, budget: int | None = None, depth: int = 4) -> LoreScanner:
-    return LoreScanner(Lorebook(entries, depth, budget, recursive), estimate=len)
+    return LoreScanner(LoreIndex(Lorebook(entries, depth, budget, recursive)), estimate=len)
 
 
 def titles(book: LoreScanner, *lines: str, already: tuple[str, ...] = ()) -> list[str]:
@@ -122,11 +130,60 @@ def test_what_is_still_in_the_stream_is_not_shown_again() -> None:
     assert not titles(scanner(MILL), "the mill", already=(MILL.id,))
 
 
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ([f"old town gate {number}" for number in range(50_000)], "old town " * 500),
+        (["的" * (1 + number % 100) + chr(0x4E00 + number // 100) for number in range(50_000)], "的" * 1000),
+        (["的" * number + end for number in range(1, 120) for end in ("", "!")], "的" * 1000),
+        (["a " * number + "b" for number in range(1, 60)], "a " * 500),
+    ],
+)
+def test_a_line_costs_its_length_whatever_the_keys_have_in_common(keys: list[str], line: str) -> None:
+    entries = tuple(LoreEntry(f"E{at}", "x", tuple(keys[at : at + 50])) for at in range(0, len(keys), 50))
+    index = LoreIndex(Lorebook(entries))
+    with steps_of("key_search.py") as steps:
+        matched = list(index.keys_in(line))
+    assert len(matched) == len(set(matched))
+    assert len(line) / 4 < steps[0] < 20 * len(line)
+
+
+@contextmanager
+def steps_of(file: str) -> Iterator[list[int]]:
+    """Count the lines of code that run in this file, which no busy machine changes."""
+    steps = [0]
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.endswith(file):
+            return None
+        steps[0] += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield steps
+    finally:
+        sys.settrace(before)
+
+
+@given(st.lists(st.text("ab的得 ", min_size=1, max_size=5), max_size=12), st.text("ab的得 .", max_size=30))
+def test_the_keys_in_a_line_are_those_that_stand_in_it(keys: list[str], line: str) -> None:
+    index = LoreIndex(Lorebook((LoreEntry("E", "x", tuple(keys)),)))
+    words = f" {' '.join(line.replace('.', ' ').split())} "
+    expected = set()
+    for key in keys:
+        is_unspaced = "的" in key or "得" in key
+        if key.strip() and (key.strip() in line if is_unspaced else f" {' '.join(key.split())} " in words):
+            expected.add(key.strip() if is_unspaced else " ".join(key.split()))
+    assert {" ".join(key.words) for key in index.keys_in(line)} == expected
+
+
 def test_a_budget_is_a_share_of_the_window() -> None:
     book = Lorebook((MILL,))
-    assert LoreScanner(book, window=2048).budget == 256
-    assert LoreScanner(book, window=100_000).budget == 600
-    assert LoreScanner(Lorebook((MILL,), token_budget=10**6), window=8192).budget == 2048
+    assert LoreScanner(LoreIndex(book), window=2048).budget == 256
+    assert LoreScanner(LoreIndex(book), window=100_000).budget == 600
+    assert LoreScanner(LoreIndex(Lorebook((MILL,), token_budget=10**6)), window=8192).budget == 2048
 
 
 def test_what_is_always_shown_never_changes() -> None:
@@ -135,18 +192,3 @@ def test_what_is_always_shown_never_changes() -> None:
     found = book.activate(["nothing"])
     assert [entry.title for entry in found.entries] == ["A", "B"]
     assert set(found.why.values()) == {"always"}
-
-
-def test_a_scan_costs_the_lines_and_not_the_entries() -> None:
-    entries = [LoreEntry(f"E{number}", "x", (f"word{number} tail",)) for number in range(1000)]
-    book = scanner(*entries)
-    looked: list[str] = []
-
-    class Watching(dict[str, list[object]]):
-        def get(self, key: str, default: object = None) -> object:  # type: ignore[override]
-            looked.append(key)
-            return super().get(key, default)
-
-    book._by_word = Watching(book._by_word)  # type: ignore[assignment, arg-type]
-    book.activate(["some words and word7 tail"])
-    assert len(looked) == 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+import tracemalloc
 import zipfile
 from typing import Any
 
@@ -158,6 +159,20 @@ def test_a_hostile_file_is_refused_in_a_sentence(data: bytes) -> None:
     with pytest.raises(CardRefused) as refused:
         preview_card(data)
     assert 10 < len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize("kind", [b"zTXt", b"iTXt"])
+@pytest.mark.parametrize("keyword", ["chara", "ccv3", "comment", "chara-ext-asset_1"])
+def test_thousands_of_packed_texts_take_the_room_of_a_few(keyword: str, kind: bytes) -> None:
+    """Each is as large as the text of a card may be, and a thousandth of it in the file."""
+    bombs = [text_chunk(keyword, b"A" * 1_400_000, kind)] * 4000
+    data = picture(text_chunk("chara", packed(V2)), *bombs)
+    tracemalloc.start()
+    try:
+        assert preview_card(data).character.name == "Wren"
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def entry(**fields: Any) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.characters import CharacterError, LoreScanner, import_card, preview_card, read_character
+from assistant.characters import CharacterError, LoreIndex, LoreScanner, import_card, preview_card, read_character
 from assistant.config.options import merged
 from assistant.config.playing import play, with_character
 from assistant.config.schema import AssistantConfig, Config
@@ -68,7 +68,7 @@ def test_the_front_of_the_prompt_is_the_same_byte_for_byte(tmp_path: Path) -> No
         character = read_character(tmp_path, "wren")
         mine = with_character(AssistantConfig(name="Wren"), character)
         shown = [system_message("Wren", mine.persona, {"say"}), *example_messages("Wren", {"say"}, mine.voice)]
-        return json.dumps([str(shown), [entry.text for entry in LoreScanner(character.lore).constants]])
+        return json.dumps([str(shown), [entry.text for entry in LoreScanner(LoreIndex(character.lore)).constants]])
 
     fronts = {front() for _ in range(1000)}
     assert len(fronts) == 1

@@ -12,6 +12,7 @@ from assistant.characters import (
     Character,
     CharacterError,
     FoundCharacter,
+    LoreIndex,
     LorePiece,
     LoreScanner,
     add_lore,
@@ -119,17 +120,17 @@ async def test(typed: TypedCommand) -> str:
     found = await found_of(character)
     if found is None or not found.pieces:
         return f"{character.key} knows no lore yet. To add a piece: {ADD_USAGE.replace('NAME', character.key)}"
-    scanner = scanner_for(character, found)
+    scanner = await scanner_for(character, found)
     room = f"There is room for {scanner.budget} tokens at once."
     return f"{activated_text(scanner.activate([typed.right]), character.key)}\n{room}"
 
 
-def scanner_for(character: Any, found: FoundCharacter) -> LoreScanner:
+async def scanner_for(character: Any, found: FoundCharacter) -> LoreScanner:
     """Return what finds the lore that a line brings up, with as much room as an assistant's model has for it."""
     runner = server.runner_of(character)
     models = runner.models if runner is not None else ()
-    book = found.character.lore
-    return LoreScanner(book, window=models[0].config.context_tokens) if models else LoreScanner(book)
+    index = await in_thread(partial(LoreIndex, found.character.lore))
+    return LoreScanner(index, window=models[0].config.context_tokens) if models else LoreScanner(index)
 
 
 async def delete(typed: TypedCommand) -> str:

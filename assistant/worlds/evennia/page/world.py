@@ -139,7 +139,7 @@ class GameHost:
             found = await persona.found_of(character)
             if found is None:
                 return LorePreview(line=line, pieces=())
-            brought = lore.scanner_for(character, found).activate([line]).entries
+            brought = (await lore.scanner_for(character, found)).activate([line]).entries
             by_id = {piece.entry.id: _line(number, piece) for number, piece in _numbered(found)}
             texts = (insert_names(entry.text, char=character.key) for entry in brought)
             return LorePreview(line=line, pieces=tuple(by_id[entry.id] for entry in brought), text="\n\n".join(texts))
