@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assistant.characters.character import (
+    MAX_AFTER,
     MAX_ENTRIES,
     MAX_KEY,
     MAX_KEYS,
@@ -21,12 +22,13 @@ from assistant.characters.character import (
     unique_titles,
 )
 from assistant.characters.cleaning import clean_line
+from assistant.characters.decorators import split_decorators
 from assistant.characters.fields import Fields
+from assistant.characters.unused import unused_in_entries
 
 MAX_SCAN_DEPTH, MAX_BUDGET, USUAL_ORDER = 50, 100_000, 100
 _REGEX = re.compile(r"/(.*)/[a-z]*", re.DOTALL)
 _LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]+")
-_DECORATOR = re.compile(r"@@@?(\w+)")
 #: SillyTavern's numbers for how further keys are judged.
 _LOGIC = ("any", "not_all", "not_any", "all")
 _MAX_ORDER = 1_000_000
@@ -42,7 +44,9 @@ def read_book(book: Mapping[str, Any], fields: Fields) -> Lorebook:
     raw = list(raw_entries(book))
     if len(raw) > MAX_ENTRIES:
         fields.drop(f"{len(raw) - MAX_ENTRIES} lore entries beyond the first {MAX_ENTRIES}")
-    found = (_entry(one, number, fields) for number, one in enumerate(raw[:MAX_ENTRIES], start=1))
+    found = [_entry(one, number, fields) for number, one in enumerate(raw[:MAX_ENTRIES], start=1)]
+    for sentence in unused_in_entries(raw[:MAX_ENTRIES]):
+        fields.drop(sentence)
     return Lorebook(
         unique_titles(filter(None, found)),
         _count(book.get("scan_depth"), MAX_SCAN_DEPTH) or SCAN_DEPTH,
@@ -64,8 +68,11 @@ def written_entry(entry: LoreEntry, number: int) -> dict[str, Any]:
     """Return an entry as version 2 and 3 of the cards have it."""
     return {
         "keys": list(entry.keys),
-        "content": entry.text,
+        "content": "\n".join([*_written_decorators(entry), entry.text]),
         "extensions": {
+            "probability": entry.probability,
+            "useProbability": True,
+            "match_whole_words": entry.whole_words,
             "selectiveLogic": _LOGIC.index(entry.logic),
             "exclude_recursion": not entry.reached,
             "prevent_recursion": not entry.reaches,
@@ -101,16 +108,20 @@ def _entry(raw: object, number: int, fields: Fields) -> LoreEntry | None:
         return None
     if lost:
         fields.drop(f"{where}: {len(lost)} of its keys, which are regular expressions and are not run: {_few(lost)}")
-    content, decorators = _without_decorators(raw.get("content"))
+    content, decorators, _ = split_decorators(raw.get("content"))
     text = fields.text(content, where, MAX_LORE)
     constant = raw.get("constant") is True or "activate" in decorators
-    if not text or "dont_activate" in decorators or not (keys or constant):
+    is_never = "dont_activate" in decorators and "activate" not in decorators
+    if not text or is_never or not (keys or constant):
         fields.drop(f"{where}: {'it has no text' if not text else 'nothing would ever bring it up'}")
         return None
     others = raw.get("secondary_keys", raw.get("keysecondary"))
     secondary, lost = _keys(others, False) if raw.get("selective", True) is not False else ((), [])
     logic = raw.get("selectiveLogic", extra.get("selectiveLogic", 0))
     order = _number(raw.get("insertion_order", raw.get("order")))
+    after = _whole(decorators.get("activate_only_after")) or _number(_field(raw, extra, "delay")) or 0
+    if after > MAX_AFTER:
+        fields.drop(f"{where}: it waits for {after} lines of the character; here for {MAX_AFTER}, the most")
     return LoreEntry(
         title,
         text,
@@ -123,6 +134,11 @@ def _entry(raw: object, number: int, fields: Fields) -> LoreEntry | None:
         (raw.get("case_sensitive") or raw.get("caseSensitive") or extra.get("case_sensitive")) is True,
         not _is_on("exclude_recursion", "excludeRecursion", raw, extra),
         not _is_on("prevent_recursion", "preventRecursion", raw, extra),
+        _keys(decorators.get("additional_keys"), False)[0],
+        _keys(decorators.get("exclude_keys"), False)[0],
+        _probability(raw, extra),
+        max(0, min(after, MAX_AFTER)),
+        _field(raw, extra, "match_whole_words") is not False,
     )
 
 
@@ -147,16 +163,14 @@ def _clean_key(text: str) -> str:
     return key if len(key) <= MAX_KEY else ""
 
 
-def _without_decorators(content: object) -> tuple[str, set[str]]:
-    """Return the text without the lines `@@name value` at its start, and the names on them."""
-    if not isinstance(content, str):
-        return "", set()
-    lines = content.lstrip().split("\n")
-    names = set()
-    while lines and (found := _DECORATOR.match(lines[0])):
-        names.add(found[1].casefold())
-        del lines[0]
-    return "\n".join(lines), names
+def _written_decorators(entry: LoreEntry) -> Iterator[str]:
+    """Yield what no field of an entry has, as lines before its text."""
+    if entry.additional:
+        yield f"@@additional_keys {','.join(entry.additional)}"
+    if entry.excluded:
+        yield f"@@exclude_keys {','.join(entry.excluded)}"
+    if entry.after:
+        yield f"@@activate_only_after {entry.after}"
 
 
 def _first_text(raw: Mapping[str, Any], *names: str) -> str:
@@ -165,6 +179,26 @@ def _first_text(raw: Mapping[str, Any], *names: str) -> str:
 
 def _is_on(name: str, other: str, *tables: Mapping[str, Any]) -> bool:
     return any(table.get(name) is True or table.get(other) is True for table in tables)
+
+
+def _field(raw: Mapping[str, Any], extra: Mapping[str, Any], name: str) -> object:
+    """Return a field of SillyTavern's: its worlds have `someName` in the entry, cards `some_name` beside it."""
+    first, *rest = name.split("_")
+    other = first + "".join(map(str.capitalize, rest))
+    values = (table.get(key) for table in (raw, extra) for key in (name, other))
+    return next((value for value in values if value is not None), None)
+
+
+def _probability(raw: Mapping[str, Any], extra: Mapping[str, Any]) -> int:
+    """Return in how many of 100 cases an entry is brought up."""
+    is_used = _field(raw, extra, "use_probability") is not False
+    number = _number(_field(raw, extra, "probability"))
+    return 100 if number is None or not is_used else max(0, min(100, number))
+
+
+def _whole(text: str | None) -> int:
+    """Return the number that a decorator has as its value, 0 for none."""
+    return int(text[:6]) if text and text.isascii() and text.isdecimal() else 0
 
 
 def _number(value: object) -> int | None:

@@ -32,6 +32,7 @@ from assistant.characters.character import (
 from assistant.characters.cleaning import clean_line, clean_text
 from assistant.characters.container import read_card_file
 from assistant.characters.fields import Fields
+from assistant.characters.unused import unused_in_card
 
 #: The newest version of cards that is fully known.
 NEWEST = 3.0
@@ -91,6 +92,8 @@ def preview_card(data: bytes, *, assistant: str = "") -> CardPreview:
             f"the card is of version {version_number(whole)}, newer than {NEWEST}: what is new in it is not used"
         )
     character = _character(name, card, fields, data)
+    for sentence in unused_in_card(card):
+        fields.drop(sentence)
     if not (character.persona or character.lore.entries):
         raise CardRefused("the card says nothing about who the character is: it has no description")
     return CardPreview(

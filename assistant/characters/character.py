@@ -14,6 +14,8 @@ from assistant.errors import AssistantError
 MAX_PERSONA, MAX_GREETING, MAX_EXAMPLE, MAX_LORE, MAX_TITLE, MAX_KEY = 8000, 1200, 300, 8000, 120, 120
 #: The most examples, greetings, lore entries, and keys of one entry.
 MAX_EXAMPLES, MAX_GREETINGS, MAX_ENTRIES, MAX_KEYS = 12, 20, 1000, 50
+#: The most lines of the character's own that a piece of lore can wait for: older ones may have left the stream.
+MAX_AFTER = 20
 #: How many lines are searched for the keys of a lorebook that does not say.
 SCAN_DEPTH = 4
 #: These stand in texts for the names of the character and of the player, until both are known.
@@ -38,7 +40,9 @@ class LoreEntry(Struct, frozen=True):
     `constant` is always shown. `secondary` keys, where there are any, are judged by `logic`: "any" or "all" of them
     must be heard as well, "not_any" or "not_all" must not. `priority` decides which entries stay when not all fit;
     None: the `order` decides. Shown in `order`, the largest last. With `reached` an entry may be found by the text of
-    another one, with `reaches` its own text may find others.
+    another one, with `reaches` its own text may find others. One of the `additional` keys, where there are any, must be
+    heard as well, and none of the `excluded`. It is brought up in `probability` of 100 cases, and only once the
+    character has said `after` lines. Keys match parts of words, too, unless `whole_words`.
     """
 
     title: str
@@ -52,6 +56,11 @@ class LoreEntry(Struct, frozen=True):
     case_sensitive: bool = False
     reached: bool = True
     reaches: bool = True
+    additional: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    probability: int = 100
+    after: int = 0
+    whole_words: bool = True
 
     @property
     def id(self) -> str:

@@ -31,6 +31,8 @@ from assistant.characters.reading import (
 )
 
 _LORE_FILE = "card.toml"
+#: Those that are written only where they are not as usual.
+_LORE_FIELDS = [field for field in LoreEntry.__struct_fields__ if field not in {"title", "text", "keys"}]
 _SPECS = {2: ("chara_card_v2", "2.0"), 3: ("chara_card_v3", "3.0")}
 #: By the beginning of a file: the ending of its name.
 _ENDINGS = {png.SIGNATURE: ".png", b"PK": ".charx", b"MZ": ".charx"}
@@ -99,7 +101,21 @@ def lore_toml(entries: Iterable[LoreEntry]) -> str:
     tables = []
     for entry in entries:
         table = ["[[lore]]", f"title = {_string(entry.title)}", f"keys = {_value(entry.keys)}"]
-        for field in ("secondary", "logic", "constant", "priority", "order", "case_sensitive", "reached", "reaches"):
+        for field in (
+            "secondary",
+            "logic",
+            "constant",
+            "priority",
+            "order",
+            "case_sensitive",
+            "reached",
+            "reaches",
+            "additional",
+            "excluded",
+            "probability",
+            "after",
+            "whole_words",
+        ):
             value = getattr(entry, field)
             if value != getattr(usual, field):
                 table.append(f"{field} = {_value(value)}")

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.characters.character import (
+    MAX_AFTER,
     MAX_ENTRIES,
     MAX_EXAMPLE,
     MAX_EXAMPLES,
@@ -69,6 +70,11 @@ class _WrittenLore(_Strict):
     case_sensitive: bool = Field(default=False, description="true or false")
     reached: bool = Field(default=True, description="true or false")
     reaches: bool = Field(default=True, description="true or false")
+    additional: _Keys = Field(default=(), description=_KEYS)
+    excluded: _Keys = Field(default=(), description=_KEYS)
+    probability: int = Field(default=100, ge=0, le=100, description="a number from 0 to 100")
+    after: int = Field(default=0, ge=0, le=MAX_AFTER, description=f"a number of lines from 0 to {MAX_AFTER}")
+    whole_words: bool = Field(default=True, description="true or false")
 
     def entry(self) -> LoreEntry:
         """Return the entry. One without keys is found by its title."""

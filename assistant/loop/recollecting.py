@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from assistant.characters.character import MAX_AFTER
 from assistant.characters.macros import insert_names
 from assistant.journal import JournalError
 from assistant.language.words import is_question, sentences_of, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.remembered import SHOWN
-from llm import user
+from llm import Role, user
 from resilience.background import Full
 from tools.memories import RECALLED, Memory, MemoryKind, Recalled, describe_memory
 from tools.text.clean import one_line
@@ -102,7 +103,8 @@ def _query(context: RunContext, run: Run) -> str:
 
 def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> list[Memory]:
     """Return what the character knows of the world that these lines bring up, as memories that everybody may hear."""
-    found = context.lore.activate(lines, scene=scene)
+    spoken = _own_lines(context) if context.lore.waits_for_lines else MAX_AFTER
+    found = context.lore.activate(lines, scene=scene, spoken=spoken)
     return [
         Memory(
             f"lore:{entry.id}",
@@ -114,6 +116,12 @@ def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> li
         )
         for entry in found.entries
     ]
+
+
+def _own_lines(context: RunContext) -> int:
+    """Return how many of its own turns the character has in its stream."""
+    entries = context.history.entries()
+    return sum(any(message.role is Role.ASSISTANT for message in entry.messages) for entry in entries)
 
 
 def _all(found: Recalled) -> tuple[Memory, ...]:

@@ -194,7 +194,9 @@ def _context(
         talk=Conversations(now, settings.conversation_seconds),
         floor=around.floor,
         where=around.where,
-        lore=NO_LORE if around.lore is None else LoreScanner(around.lore, window=model.context_tokens),
+        lore=NO_LORE
+        if around.lore is None
+        else LoreScanner(around.lore, window=model.context_tokens, random=around.pipeline.random),
         repeats=_repeats(settings, grant) if model.examples else Repeats(),
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,

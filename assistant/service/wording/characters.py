@@ -104,7 +104,14 @@ def piece_text(piece: LorePiece, name: str) -> str:
     """Show a piece of lore whole: title, what brings it up, where it stands, text."""
     entry = piece.entry
     brought = "always shown" if entry.constant else f"brought up by: {', '.join(entry.keys)}"
-    further = f"; with {entry.logic} of: {', '.join(entry.secondary)}" if entry.secondary else ""
+    conditions = [
+        f"with {entry.logic} of: {', '.join(entry.secondary)}" if entry.secondary else "",
+        f"with any of: {', '.join(entry.additional)}" if entry.additional else "",
+        f"never with: {', '.join(entry.excluded)}" if entry.excluded else "",
+        f"in {entry.probability} of 100 cases" if entry.probability < 100 else "",  # noqa: PLR2004  (per cent)
+        f"after {entry.after} lines of {name}'s" if entry.after else "",
+    ]
+    further = "".join(f"; {one}" for one in conditions if one)
     return f"{entry.title} ({brought}{further}; it stands in {piece.file})\n{insert_names(entry.text, char=name)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from random import Random
 from types import FrameType
 from typing import Any
 
@@ -192,3 +193,52 @@ def test_what_is_always_shown_never_changes() -> None:
     found = book.activate(["nothing"])
     assert [entry.title for entry in found.entries] == ["A", "B"]
     assert set(found.why.values()) == {"always"}
+
+
+def test_additional_and_excluded_keys() -> None:
+    book = scanner(LoreEntry("War", "x", ("fort",), additional=("war", "siege"), excluded=("peace",)))
+    assert titles(book, "the fort in the siege") == ["War"]
+    assert not titles(book, "the fort")
+    assert not titles(book, "the fort, the war and the peace")
+
+
+def test_what_is_always_shown_has_its_conditions() -> None:
+    book = scanner(LoreEntry("Always", "x", constant=True, excluded=("peace",)))
+    assert titles(book, "anything") == ["Always"]
+    assert not titles(book, "peace")
+
+
+def test_lore_waits_until_so_many_lines_were_said() -> None:
+    book = scanner(LoreEntry("Late", "x", ("fort",), after=3))
+    assert book.waits_for_lines
+    assert [len(book.activate(["the fort"], spoken=spoken).entries) for spoken in range(5)] == [0, 0, 0, 1, 1]
+
+
+def test_a_probability_is_drawn_once_for_each_line() -> None:
+    entries = tuple(
+        LoreEntry(f"E{number}", f"other {number}", ("fort", "other"), probability=30) for number in range(2000)
+    )
+    book = Lorebook(entries, token_budget=10**6, recursive=True)
+    drawn = LoreScanner(LoreIndex(book), window=10**9, random=Random(4))  # noqa: S311  (chance of a game)
+    counts = [len(drawn.activate(["the fort"]).entries) for _ in range(3)]
+    assert all(500 < count < 700 for count in counts)
+    assert len(set(counts)) > 1
+    assert len(LoreScanner(LoreIndex(book), window=10**9).activate(["the fort"]).entries) == 2000
+    never = scanner(LoreEntry("Never", "x", ("fort",), probability=0))
+    never._random = Random(1)  # noqa: S311  (chance of a game)
+    assert not titles(never, "the fort")
+
+
+@pytest.mark.parametrize(
+    ("line", "exact", "found"),
+    [
+        ("forts", False, True),
+        ("comFORTable", False, True),
+        ("comFORTable", True, False),
+        ("effort", True, True),
+        ("port", False, False),
+    ],
+)
+def test_parts_of_words_where_an_entry_says_so(line: str, exact: bool, found: bool) -> None:
+    book = scanner(LoreEntry("Part", "x", ("fort",), whole_words=False, case_sensitive=exact))
+    assert bool(titles(book, f"a {line} there")) is found

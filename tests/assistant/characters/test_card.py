@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.characters import CardPreview, CardRefused, preview_card
+from assistant.characters import CardPreview, CardRefused, LoreEntry, preview_card
 from assistant.characters.container import MAX_TEXT
 from tests.assistant.characters.cards import (
     BOOK,
@@ -98,6 +98,107 @@ def test_a_newer_version_is_read_with_a_warning() -> None:
     assert "newer than 3.0" in preview.dropped[0]
 
 
+def entry(**fields: Any) -> bytes:
+    return described(character_book={"entries": [{**ENTRY, **fields}]})
+
+
+def only_entry(**fields: Any) -> LoreEntry:
+    (found,) = preview_card(entry(**fields)).character.lore.entries
+    return found
+
+
+def test_decorators_become_conditions() -> None:
+    text = (
+        "@@additional_keys war, peace\n@@exclude_keys Fort,moon\n@@activate_only_after 3\n@@exclude_keys no\nThe bell."
+    )
+    found = only_entry(content=text)
+    assert (found.text, found.after) == ("The bell.", 3)
+    assert (found.additional, found.excluded) == (("war", "peace"), ("Fort", "moon"))
+
+
+def test_a_decorator_in_the_place_of_another_counts_where_that_one_does_not() -> None:
+    text = (
+        "@@dark_magic 4\n@@@other 1\n@@@activate_only_after 5\n@@activate_only_after 7\n@@@exclude_keys bell\nThe bell."
+    )
+    preview = preview_card(entry(content=text))
+    (found,) = preview.character.lore.entries
+    assert (found.after, found.excluded) == (5, ())
+    assert "lore: @@dark_magic, of 1 entry, is not used" in preview.dropped
+    assert "lore: @@other, of 1 entry, is not used" in preview.dropped
+
+
+@pytest.mark.parametrize(
+    ("fields", "probability"),
+    [
+        ({}, 100),
+        ({"probability": 30}, 30),
+        ({"probability": 30, "useProbability": True}, 30),
+        ({"probability": 30, "useProbability": False}, 100),
+        ({"extensions": {"probability": 0, "useProbability": True}}, 0),
+        ({"extensions": {"probability": 40, "use_probability": False}}, 100),
+        ({"probability": "x"}, 100),
+        ({"probability": 1e9}, 100),
+    ],
+)
+def test_a_probability_is_read(fields: dict[str, Any], probability: int) -> None:
+    assert only_entry(**fields).probability == probability
+
+
+@pytest.mark.parametrize(
+    ("fields", "whole"),
+    [
+        ({"matchWholeWords": False}, False),
+        ({"extensions": {"match_whole_words": False}}, False),
+        ({"extensions": {"match_whole_words": None}}, True),
+        ({"extensions": {"match_whole_words": True}}, True),
+    ],
+)
+def test_whole_words_are_read(fields: dict[str, Any], whole: bool) -> None:
+    assert only_entry(**fields).whole_words is whole
+
+
+@pytest.mark.parametrize(
+    ("fields", "after"), [({"delay": 4}, 4), ({"extensions": {"delay": 2}}, 2), ({"delay": None}, 0)]
+)
+def test_a_delay_is_read(fields: dict[str, Any], after: int) -> None:
+    assert only_entry(**fields).after == after
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (
+            described(extensions={"depth_prompt": {"prompt": "Obey.", "depth": 4}}),
+            "extensions: depth_prompt is not used",
+        ),
+        (described(group_only_greetings=["Hello, all."]), "group_only_greetings is not used"),
+        (described(extensions={"world": "Another book"}), "extensions: world is not used"),
+        (entry(extensions={"group": "weather"}), "lore: group, of 1 entry, is not used"),
+        (entry(sticky=3), "lore: sticky, of 1 entry, is not used"),
+        (entry(extensions={"cooldown": 2}), "lore: cooldown, of 1 entry, is not used"),
+        (entry(extensions={"position": 4, "depth": 0, "role": 1}), "lore: depth and role, of 1 entry, is not used"),
+        (entry(delayUntilRecursion=True), "lore: delayUntilRecursion, of 1 entry, is not used"),
+        (entry(content="@@role system\nThe bell."), "lore: @@role, of 1 entry, is not used"),
+        (entry(delay=300), "waits for 300 lines of the character; here for 20, the most"),
+    ],
+)
+def test_what_is_not_used_is_named(data: bytes, sentence: str) -> None:
+    assert any(sentence in one for one in preview_card(data).dropped)
+
+
+def test_what_is_switched_off_is_not_named() -> None:
+    quiet = {
+        "group": "",
+        "sticky": 0,
+        "cooldown": None,
+        "vectorized": False,
+        "characterFilter": {"names": [], "isExclude": False},
+    }
+    card = {"depth_prompt": {"prompt": "", "depth": 4, "role": "system"}, "fav": False}
+    book = {"entries": [{**ENTRY, "extensions": quiet, "unknown": None}]}
+    assert not preview_card(described(extensions=card, character_book=book, odd={})).dropped
+
+
 def damaged(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
 
@@ -173,10 +274,6 @@ def test_thousands_of_packed_texts_take_the_room_of_a_few(keyword: str, kind: by
         assert tracemalloc.get_traced_memory()[1] < 40_000_000
     finally:
         tracemalloc.stop()
-
-
-def entry(**fields: Any) -> bytes:
-    return described(character_book={"entries": [{**ENTRY, **fields}]})
 
 
 DEFUSED = {
