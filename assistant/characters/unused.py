@@ -61,7 +61,7 @@ def unused_in_card(card: Mapping[str, Any]) -> Iterator[str]:
 
 def _unknown(table: Mapping[str, Any], known: Container[str]) -> list[str]:
     """Return the names of the fields that say something and are not known, cleaned, in the order of the table."""
-    names = [name for name, value in table.items() if isinstance(name, str) and not _is_empty(value)]
+    names = [name for name, value in table.items() if not _is_empty(value)]
     return [clean_line(name, 40) for name in names if _HUMP.sub("_", name).lower() not in known]
 
 

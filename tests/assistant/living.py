@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.characters import Lorebook
+from assistant.characters import Lorebook, LoreIndex
 from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.scheduler import Scheduler
@@ -171,7 +171,7 @@ async def living(
             scrub=scrub if secrets is None else secrets.scrub,
             pieces=(secrets or Secrets()).pieces(),
             scheduler=scheduler,
-            lore=lore or Lorebook(),
+            lore=None if lore is None else LoreIndex(lore),
             notify=lambda who, sentence: told.append((who.id, sentence)),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
