@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
+from evennia.objects.models import ObjectDB
 from evennia.utils.search import search_object
 
 from assistant.worlds.embedded.hamlet import HAMLET
@@ -39,6 +40,16 @@ async def test_the_hamlet_stands_with_three_who_each_have_a_room_and_a_part_of_t
             assert {way.direction for way in room.exits} <= {way.key for way in here.exits}
             assert {thing.name for thing in room.things} <= {thing.key for thing in here.contents}
         assert not isinstance(one("Mira"), AssistantCharacter)
+
+
+async def test_a_hook_that_is_called_twice_builds_one_hamlet(tmp_path: Path) -> None:
+    async with opened(tmp_path) as village:
+        with override_settings(START_LOCATION=village.hall.dbref):
+            build_demo("Sage", inhabited=True)
+            before = ObjectDB.objects.count()
+            build_demo("Sage", inhabited=True)
+        assert ObjectDB.objects.count() == before
+        assert len(one("The Old Library").exits) == len({way.key for way in one("The Old Library").exits})
 
 
 async def test_a_librarian_with_the_name_of_a_resident_takes_their_place(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def build_demo(name: str, *, inhabited: bool = False) -> None:
     """Turn the room that newcomers start in into a library with a hamlet round it, and put an assistant into it.
 
     With `inhabited` it is the librarian of assistant/characters/shipped, and two of the residents are assistants too;
-    games of the version before are built without. A resident with the same name is left out.
+    games of the version before are built without. A resident with the same name is left out. What is there already is
+    left as it is: Evennia calls the hook again when its first start is slow and is asked for again.
 
     For the hook `at_initial_setup`: Evennia hides an exception there or does not start at all, so a fault is logged.
     """
@@ -52,32 +53,37 @@ def build_demo(name: str, *, inhabited: bool = False) -> None:
 def _rooms() -> dict[str, Any]:
     """Make the rooms and return them by the keys of the hamlet. The first is the game's start room, renamed."""
     from django.conf import settings  # needs the game
-    from evennia.utils.create import create_object
     from evennia.utils.search import search_object
 
     (first,) = search_object(settings.START_LOCATION, use_dbref=True)
     rooms: dict[str, Any] = {}
     for room in HAMLET.rooms:
-        here = create_object(settings.BASE_ROOM_TYPECLASS, key=room.name) if rooms else first
+        here = _make(settings.BASE_ROOM_TYPECLASS, room.name) if rooms else first
         here.key = room.name
         here.db.desc = room.description
         rooms[room.key] = here
     return rooms
 
 
+def _make(typeclass: str, key: str, location: Any = None, **about: Any) -> Any:
+    """Return what has this name here, made where nothing has it yet. Without a location it is a room."""
+    from evennia.objects.models import ObjectDB  # needs the game
+    from evennia.utils.create import create_object
+
+    made = ObjectDB.objects.filter(db_key=key, db_location=location).first()
+    return made or create_object(typeclass, key=key, location=location, **about)
+
+
 def _furnish(room: Room, rooms: dict[str, Any]) -> None:
     """Put exits and things into a room."""
     from django.conf import settings  # needs the game
-    from evennia.utils.create import create_object
 
     here = rooms[room.key]
     for way in room.exits:
         aliases = [_SHORT[way.direction]] if way.direction in _SHORT else []
-        create_object(
-            settings.BASE_EXIT_TYPECLASS, key=way.direction, aliases=aliases, location=here, destination=rooms[way.to]
-        )
+        _make(settings.BASE_EXIT_TYPECLASS, way.direction, here, aliases=aliases, destination=rooms[way.to])
     for thing in room.things:
-        made = create_object(settings.BASE_OBJECT_TYPECLASS, key=thing.name, location=here, home=here)
+        made = _make(settings.BASE_OBJECT_TYPECLASS, thing.name, here, home=here)
         made.db.desc = thing.description
         if thing.name in room.fixed:
             made.locks.add("get:false()")
@@ -86,17 +92,18 @@ def _furnish(room: Room, rooms: dict[str, Any]) -> None:
 def _settle(resident: Resident, here: Any) -> None:
     """Put a resident, who never speaks, into their room."""
     from django.conf import settings  # needs the game
-    from evennia.utils.create import create_object
 
-    made = create_object(settings.BASE_OBJECT_TYPECLASS, key=resident.principal.name, location=here, home=here)
+    made = _make(settings.BASE_OBJECT_TYPECLASS, resident.principal.name, here, home=here)
     made.db.desc = resident.description
     made.locks.add("get:false()")
 
 
 def _house(name: str, tables: Mapping[str, Any], description: str, here: Any) -> None:
     """Make the assistant `name` with these tables of settings, and put them into their room."""
-    from assistant.worlds.evennia.creation import create_assistant  # needs the game
+    from assistant.worlds.evennia.creation import assistants, create_assistant  # needs the game
 
+    if any(other.key == name and other.home == here for other in assistants()):
+        return
     made = create_assistant(name, location=here, home=here, overrides=tables)
     made.db.desc = description
     _log.info("{name} lives in {room}", name=name, room=here.key)
