@@ -40,6 +40,8 @@ class OutputItem:
         self._is_commentary = start.get("phase") == _COMMENTARY
         #: The pieces of each part so far, by the part's field and index.
         self._parts: dict[tuple[str, int], list[str]] = {}
+        #: The parts whose whole text an event of their own has told.
+        self._settled: set[tuple[str, int]] = set()
         self._arguments: list[str] = []
 
     def open(self, answer: AnswerBuilder) -> None:
@@ -61,9 +63,29 @@ class OutputItem:
 
     def settle_text(self, field: str, part: int, whole: str, answer: AnswerBuilder) -> None:
         """Add what the pieces of a part lack of its whole text. What was added already is not taken back."""
-        said = "".join(self._parts.get((field, part), ()))
+        said = {at: text for at, text in self._said(field).items() if (field, at) not in self._settled}
+        at = pair_parts(said, {part: whole}).get(part)
+        self._settle_part(field, part, at, whole, answer)
+        self._settled.add((field, part if at is None else at))
+
+    def _settle_all(self, wholes: Sequence[tuple[str, int, str]], answer: AnswerBuilder) -> None:
+        """Add what the pieces lack of the texts of a whole item: each with its field and its place."""
+        pairs = {
+            field: pair_parts(self._said(field), {part: text for of, part, text in wholes if of == field})
+            for field in {field for field, _, _ in wholes}
+        }
+        for field, part, whole in wholes:
+            self._settle_part(field, part, pairs[field].get(part), whole, answer)
+
+    def _settle_part(self, field: str, part: int, at: int | None, whole: str, answer: AnswerBuilder) -> None:
+        """Add the rest of a text of which the pieces of number `at` are the beginning, all of it without pieces."""
+        said = "" if at is None else "".join(self._parts[field, at])
         if len(whole) > len(said) and whole.startswith(said):
-            self.take_text(field, part, whole[len(said) :], answer)
+            self.take_text(field, part if at is None else at, whole[len(said) :], answer)
+
+    def _said(self, field: str) -> dict[int, str]:
+        """Return the text of each part of a field so far, by the number that its pieces gave it."""
+        return {at: "".join(pieces) for (of, at), pieces in self._parts.items() if of == field}
 
     def take_arguments(self, piece: str, answer: AnswerBuilder) -> None:
         """Add a piece of a call's arguments."""
@@ -96,14 +118,19 @@ class OutputItem:
             case "message":
                 self._close_message(whole, answer)
             case "reasoning":
-                for field in ("summary", "content"):
-                    for at, part in enumerate(objects(whole.get(field))):
-                        self.settle_text(field, at, _string(part, "text"), answer)
+                parts = [
+                    (field, part) for field in ("summary", "content") for part in enumerate(objects(whole.get(field)))
+                ]
+                self._settle_all([(field, at, _string(part, "text")) for field, (at, part) in parts], answer)
             case "function_call":
                 answer.add_call(self._number, _string(whole, "call_id"), _string(whole, "name"), None)
                 self.settle_arguments(whole.get("arguments"), answer)
             case kind if kind.endswith(("_call", "_output")):
                 _add_server_tool(kind, whole, answer)
+
+    def is_other_call(self, item: Mapping[str, Any]) -> bool:
+        """Tell whether this is a call, and another one than `item`."""
+        return self.kind == CALL and self.raw.get("call_id") not in (None, item.get("call_id"))
 
     def replay(self) -> JSONObject | None:
         """Return the item as it is kept for replay, or None for one that cannot be encoded again."""
@@ -125,11 +152,45 @@ class OutputItem:
         return raw if self.kind else None
 
     def _close_message(self, whole: Mapping[str, Any], answer: AnswerBuilder) -> None:
-        for at, part in enumerate(objects(whole.get("content"))):
-            for field in _TEXTS:
-                self.settle_text(field, at, _string(part, field), answer)
+        parts = objects(whole.get("content"))
+        texts = [(field, at, _string(part, field)) for at, part in enumerate(parts) for field in _TEXTS]
+        self._settle_all([text for text in texts if text[2]], answer)
+        for part in parts:
             for source in objects(part.get("annotations")):
                 answer.add_block(_citation(source, _string(part, "text")))
+
+
+def pair_parts(said: Mapping[int, str], wholes: Mapping[int, str]) -> dict[int, int]:
+    """Return which pieces belong to which whole text: the number of the pieces by the number of the text.
+
+    The two should be the same, but some servers count the parts of a stream through all of its items (vLLM, Bedrock).
+    So the text decides first, then the number, then the order.
+    """
+    pairs = {part: part for part, whole in wholes.items() if said.get(part) == whole}
+    free = {at: text for at, text in said.items() if at not in pairs}
+    by_text: dict[str, list[int]] = {}
+    for at, text in free.items():
+        by_text.setdefault(text, []).append(at)
+    for part, whole in wholes.items():
+        if part not in pairs and (same := by_text.get(whole)):
+            pairs[part] = same.pop(0)
+            del free[pairs[part]]
+    for part, whole in wholes.items():
+        if part not in pairs and part in free and _is_beginning(free[part], whole):
+            pairs[part] = part
+            del free[part]
+    left = [part for part in wholes if part not in pairs]
+    for part, at in zip(left, sorted(free), strict=False):
+        if _is_beginning(free[at], wholes[part]):
+            pairs[part] = at
+            del free[at]
+    pairs.update({part: part for part in left if part not in pairs and part in free})
+    return pairs
+
+
+def _is_beginning(one: str, other: str) -> bool:
+    """Tell whether one of the two texts begins with the other."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def objects(value: object) -> list[Mapping[str, Any]]:

@@ -7,7 +7,8 @@ that carries the whole response. There is no `[DONE]`; servers that send one hav
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -153,22 +154,31 @@ class ResponsesStream(SSEParser):
 
     def _whole_item(self, index: object, item: Mapping[str, Any], *, is_done: bool) -> None:
         """Read the start or the end of an item."""
-        found = self._known(index, item)
+        found = self._known(index, item, is_start=not is_done)
         if found is None:
             found = self._begin(index, item)
         if is_done:
             found.close(item, self._answer)
 
-    def _known(self, index: object, item: Mapping[str, Any]) -> OutputItem | None:
-        """Return the item that this is the beginning or the end of, None for a new one."""
+    def _known(self, index: object, item: Mapping[str, Any], *, is_start: bool) -> OutputItem | None:
+        """Return the item that this is the start or the end of, None for a new one.
+
+        Some servers give several items of an answer one id (xAI its reasoning). What comes under the id of an item that
+        has ended, or starts while that is open, is another item unless its index is the same.
+        """
         kind, item_id = _key(item.get("type")), _key(item.get("id"))
-        if (named := self._by_id.get((kind, item_id))) is not None:
-            return named
-        found = self._at.get((kind, _key(index)))
-        if found is None:
-            return None
-        is_other = kind == CALL and found.raw.get("call_id") not in {None, _key(item.get("call_id"))}
-        return None if is_other or (found.is_closed and found.id and item_id) else found
+        at, named = self._at.get((kind, _key(index))), self._by_id.get((kind, item_id))
+        if at is not None and at.id == item_id:
+            named = at
+        if named is None:
+            is_other = at is not None and (at.is_other_call(item) or (at.is_closed and bool(at.id and item_id)))
+            return None if is_other else at
+        is_elsewhere = named is not at and isinstance(index, int)
+        if is_start:
+            is_other = named.is_closed or is_elsewhere or named.is_other_call(item)
+        else:
+            is_other = named.is_closed and (is_elsewhere or named.is_other_call(item))
+        return None if is_other else named
 
     def _begin(self, index: object, item: Mapping[str, Any]) -> OutputItem:
         found = OutputItem(len(self._items), item)
@@ -193,9 +203,7 @@ class ResponsesStream(SSEParser):
             raise error_in_answer(response, self._provider.name, self._provider.model)
         if kind.endswith(".cancelled") or status == "cancelled":
             raise Unavailable("the server cancelled the response", self._provider.name, self._provider.model)
-        for index, item in enumerate(objects(response.get("output"))):
-            known = self._counterpart(index, item)
-            (known or self._begin(index, item)).close(item, self._answer)
+        self._finish_items(objects(response.get("output")))
         for found in self._items:
             found.close(found.raw, self._answer)  # one that no event ended
         self._answer.set_raw(
@@ -204,11 +212,26 @@ class ResponsesStream(SSEParser):
         self._set_finish(response, kind)
         self.complete = self._has_grown = True
 
-    def _counterpart(self, index: int, item: Mapping[str, Any]) -> OutputItem | None:
-        """Return the item of the events that this item of the whole response is."""
-        known = self._known(index, item)
-        at = self._items[index] if index < len(self._items) else None
-        return known or (at if at is not None and at.kind == item.get("type") else None)
+    def _finish_items(self, output: Sequence[Mapping[str, Any]]) -> None:
+        """Read the items of the whole response: each is one that the events told, or one that they lack.
+
+        It is known by its id, the first one among several that share it, else by its place.
+        """
+        by_id: dict[tuple[object, object], deque[OutputItem]] = {}
+        for found in self._items:
+            by_id.setdefault((found.kind, found.id), deque()).append(found)
+        taken: set[OutputItem] = set()
+        for index, item in enumerate(output):
+            kind = _key(item.get("type"))
+            alike = by_id.get((kind, _key(item.get("id")))) or deque()
+            while alike and alike[0] in taken:
+                alike.popleft()
+            at = self._items[index] if index < len(self._items) else None
+            places = [*alike][:1] or [self._at.get((kind, index)), at]
+            known = next((one for one in places if one and one not in taken and one.kind == kind), None)
+            known = known or self._begin(index, item)
+            taken.add(known)
+            known.close(item, self._answer)
 
     def _set_finish(self, response: Mapping[str, Any], kind: str) -> None:
         if any(item.was_refused for item in self._items):

@@ -13,6 +13,7 @@ from llm import (
     ContextOverflow,
     FinishReason,
     LLMError,
+    Message,
     ProtocolError,
     QuotaExhausted,
     RateLimited,
@@ -73,6 +74,53 @@ def test_events_without_names_and_with_their_name_behind_are_read() -> None:
     assert read(bare)[0].text == read(behind)[0].text == "Hello."
 
 
+def said(number: int | None, delta: str, kind: str = "output_text.delta", **more: Any) -> dict[str, Any]:
+    """A piece of the part of this number, or with another `kind` something else about it."""
+    part = {} if number is None else {"content_index": number}
+    return event(
+        kind, item_id="msg_1", **part, **({"delta": delta} if kind.endswith("delta") else {"text": delta}), **more
+    )
+
+
+def parts(*texts: str) -> dict[str, Any]:
+    """A message of these parts."""
+    return {**text_item(""), "content": [{"type": "output_text", "text": text, "annotations": []} for text in texts]}
+
+
+#: Parts whose numbers in the stream are not their places in the item: what came in pieces, and the whole parts.
+NUMBERS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "from 1": ([said(1, "Hi"), said(1, ".")], ("Hi.",)),
+    "from 1, told whole as 1": ([said(1, "Hi."), said(1, "Hi.", "output_text.done")], ("Hi.",)),
+    "from 1, told whole as 0": ([said(1, "Hi."), said(0, "Hi.", "output_text.done")], ("Hi.",)),
+    "from 0, told whole as 1": ([said(0, "Hi"), said(1, "Hi.", "output_text.done")], ("Hi.",)),
+    "without one, told whole as 2": ([said(None, "Hi."), said(2, "Hi.", "output_text.done")], ("Hi.",)),
+    "two from 1": ([said(1, "Hi. "), said(2, "Hi. You.")], ("Hi. ", "Hi. You.")),
+    "two from 3, the last cut short": ([said(3, "Hi. "), said(4, "Yo")], ("Hi. ", "You.")),
+    "one of two": ([said(2, "Hi. ")], ("Hi. ", "You.")),
+    "a blank less in the item": ([said(1, "Hi.\n")], ("Hi.",)),
+    "two alike": ([said(1, "Ho"), said(2, "Ho")], ("Ho", "Ho")),
+    "a second one only told whole": (
+        [said(0, "Hi"), said(0, "Hi", "output_text.done"), said(1, "Hi you.", "output_text.done")],
+        ("Hi", "Hi you."),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", NUMBERS)
+def test_a_part_is_told_once_whatever_number_its_pieces_have(way: str) -> None:
+    pieces, texts = NUMBERS[way]
+    item = parts(*texts)
+    for end in ([event("output_item.done", item=item), done(item)], [done(item)]):
+        message = read(sse(HELLO[0], HELLO[1], *pieces, *end))[0]
+        assert message.text.strip() == "".join(texts)
+
+
+def test_thoughts_are_told_once_whatever_number_their_pieces_have() -> None:
+    item = {**thought(), "summary": [], "content": [{"type": "reasoning_text", "text": "So be it."}]}
+    piece = event("reasoning_text.delta", item_id="rs_1", content_index=4, delta="So be")
+    assert read(sse(HELLO[0], piece, event("output_item.done", item=item), done(item)))[0].reasoning == "So be it."
+
+
 CALLS: dict[str, list[Any]] = {
     "two interleaved, known by their index": [
         event("output_item.added", 0, item=call_item("", "call_1", "fc_1")),
@@ -129,6 +177,70 @@ def test_an_answer_whose_end_carries_no_items_is_what_its_events_said() -> None:
     assert message.text == "Hello."
     [said] = message.raw_of("openai-responses")
     assert said["content"] == [{"type": "output_text", "text": "Hello.", "annotations": []}]
+
+
+def shared(kind: str) -> list[dict[str, Any]]:
+    """Two items that have one id, with a call between them."""
+    first, second = (
+        {
+            "reasoning": thought(f"sealed:{text}", "x", summary=[{"type": "summary_text", "text": text}]),
+            "message": text_item(text, "x"),
+            "function_call": call_item('{"a":1}', f"call_{text}", "x"),
+        }[kind]
+        for text in ("One.", "Two.")
+    )
+    return [first, call_item("{}", "call_between", "y"), second]
+
+
+def streamed(item: dict[str, Any], index: int | None, *, starts: bool = True, ends: bool = True) -> list[Any]:
+    """The events of an item."""
+    start = event("output_item.added", index, item={**item, "summary": [], "content": [], "arguments": ""})
+    text = "output_text.delta", {"content_index": 0}
+    if item["type"] == "reasoning":
+        text = "reasoning_summary_text.delta", {"summary_index": 0}
+    words = [part["text"] for part in item.get("summary") or item.get("content") or ()]
+    pieces = [event(text[0], index, item_id=item["id"], delta=word, **text[1]) for word in words]
+    end = event("output_item.done", index, item=item)
+    return [start] * starts + pieces * starts + [end] * ends
+
+
+#: How a server tells of items: the index of each, and whether it tells of their start and of their end.
+WAYS: dict[str, tuple[tuple[int | None, ...], bool, bool]] = {
+    "as it should": ((0, 1, 2), True, True),
+    "all of index 0": ((0, 0, 0), True, True),
+    "without an index": ((None, None, None), True, True),
+    "without their end": ((0, 1, 2), True, False),
+    "only their end": ((0, 1, 2), False, True),
+    "nothing": ((0, 1, 2), False, False),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ["reasoning", "message", "function_call"])
+def test_two_items_that_have_one_id_are_two(kind: str, way: str) -> None:
+    """Each is read, and kept to be sent back, where it stood: sealed reasoning is of no use elsewhere."""
+    items = shared(kind)
+    indexes, starts, ends = WAYS[way]
+    told = [streamed(item, at, starts=starts, ends=ends) for item, at in zip(items, indexes, strict=True)]
+    message = read(sse(HELLO[0], *[each for events in told for each in events], done(*items)))[0]
+    check_shared(kind, message, items)
+    check_shared(kind, read(orjson.dumps({"status": "completed", "output": items}))[0], items)
+
+
+def check_shared(kind: str, message: Message, items: list[dict[str, Any]]) -> None:
+    assert list(message.raw_of("openai-responses")) == items
+    if kind == "function_call":
+        assert [call.id for call in message.tool_calls] == ["call_One.", "call_between", "call_Two."]
+    else:
+        assert (message.reasoning if kind == "reasoning" else message.text) == "One.Two."
+        assert [call.id for call in message.tool_calls] == ["call_between"]
+
+
+def test_items_of_one_id_that_take_turns_are_told_apart_by_their_index() -> None:
+    first, _, second = shared("reasoning")
+    pieces = [streamed(first, 0), streamed(second, 1)]
+    events = [pieces[at][step] for step in range(3) for at in (0, 1)]
+    assert read(sse(HELLO[0], *events, done(first, second)))[0].raw_of("openai-responses") == (first, second)
 
 
 def test_arguments_as_an_object_are_read_and_go_back_as_text() -> None:
