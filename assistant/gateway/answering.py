@@ -199,7 +199,8 @@ class ModelAnswer:
             self._stream.finish()
             return
         failure = error.failure if isinstance(error, RequestRefused) else failure_of(error, self._clock.seconds())
-        self._stream.fail(self._renderer.fail(failure), self._request.dialect.between_events)
+        opening = b"" if self._has_part or self._stream.is_opened else self._renderer.begin()
+        self._stream.fail(opening + self._renderer.fail(failure), self._request.dialect.between_events)
 
     def _send_whole(self, body: bytes) -> None:
         length = (b"content-length", str(len(body)).encode())

@@ -6,7 +6,7 @@ begin meanwhile wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 import orjson
@@ -21,6 +21,8 @@ from llm.dialects.responses.resource import ResponseResource
 from llm.messages import JSON, Citation, Reasoning, ServerToolCall, ServerToolResult, Text, ToolCall, ToolResult
 from llm.response import FinishReason, LLMResponse
 
+#: The events before the first item.
+_OPENING = ("created", "in_progress")
 #: Why an answer is cut off, in this dialect's words.
 _INCOMPLETE = {FinishReason.LENGTH: "max_output_tokens", FinishReason.FILTERED: "content_filter"}
 
@@ -35,7 +37,9 @@ class ResponsesRenderer(AnswerRenderer):
         self._head = head
         self._namespaces = asked.namespaces
         self._custom = custom_names(asked.body)
-        self._number = 0
+        #: The number of the next event. Those of `begin` are the first, although it may be called later: it is sent
+        #: only when there is something to send after it.
+        self._number = len(_OPENING)
 
     def _restart(self) -> None:
         super()._restart()
@@ -48,7 +52,8 @@ class ResponsesRenderer(AnswerRenderer):
     def begin(self) -> bytes:
         """Return the two events before the first item."""
         value: JSON = self._resource.value("in_progress")  # type: ignore[assignment]  # its tools are encoded already
-        return self._encoded([{"type": f"response.{name}", "response": value} for name in ("created", "in_progress")])
+        events: list[Event] = [{"type": f"response.{name}", "response": value} for name in _OPENING]
+        return b"".join([_encoded(event, number) for number, event in enumerate(events)])
 
     def ping(self) -> bytes:
         """Return a comment: this dialect has no event for it."""
@@ -187,10 +192,13 @@ class ResponsesRenderer(AnswerRenderer):
     def _terminal(self, kind: str, value: dict[str, object]) -> bytes:
         return self._encoded([{"type": f"response.{kind}", "response": value}])  # type: ignore[dict-item]  # as above
 
-    def _encoded(self, events: Iterable[Event]) -> bytes:
-        encoded = []
-        for event in events:
-            numbered = {"type": event["type"], "sequence_number": self._number, **event}
-            encoded.append(b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), orjson.dumps(numbered)))
-            self._number += 1
-        return b"".join(encoded)
+    def _encoded(self, events: Sequence[Event]) -> bytes:
+        encoded = b"".join([_encoded(event, number) for number, event in enumerate(events, self._number)])
+        self._number += len(events)
+        return encoded
+
+
+def _encoded(event: Event, number: int) -> bytes:
+    """Return one event of a stream. `number` counts them from 0."""
+    numbered = {"type": event["type"], "sequence_number": number, **event}
+    return b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), orjson.dumps(numbered))

@@ -21,7 +21,7 @@ from assistant.gateway.running import RunningGateway
 from assistant.keys.redaction import Secrets
 from assistant.service.host import ServiceConfig
 from assistant.service.service import AssistantService
-from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeServer, Script, serve
+from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
 
 reactor: Any = _reactor
 T = TypeVar("T")
@@ -30,6 +30,7 @@ FAKES: Mapping[str, tuple[Callable[[Script], FakeServer], str]] = {
     "local": (lambda script: FakeChat(reactor, script), "/v1"),
     "anthropic": (lambda script: FakeAnthropic(reactor, script), ""),
     "ollama": (lambda script: FakeOllama(reactor, script), ""),
+    "openai-responses": (lambda script: FakeResponses(reactor, script), "/v1"),
 }
 _WALL = 1_795_348_800.0  # 2026-11-22 12:00 UTC
 TOOL = {
@@ -92,7 +93,7 @@ async def standing(
             url = await stack.enter_async_context(serve(fake, reactor))
             fakes.append(fake)
             models.append({"provider": name, "model": "sage", "url": url + path, "max_attempts": 1, **(more or {})})
-            if key or name == "anthropic":
+            if key or name in {"anthropic", "openai-responses"}:
                 (folder / "provider.key").write_text(key or "planted-provider-key")
                 (folder / "provider.key").chmod(0o600)
                 models[-1]["key"] = "file:provider.key"
