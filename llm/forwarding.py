@@ -21,6 +21,7 @@ from llm.client import UnifiedLLMClient
 from llm.errors import BadCredential, LLMError, ToolsUnsupported
 from llm.messages import Citation, JSONObject, RawTurn, ServerToolCall, ServerToolResult
 from llm.modes.mode import FieldOverride, RequestMode, apply_overrides, learn_from
+from llm.other_form import ReadAnswer, is_document, new_answer, read_answer, read_whole
 from llm.providers.provider import LLMProvider
 from llm.response import Usage
 from llm.sending import DEFAULT_ANSWER_TOKENS
@@ -53,11 +54,15 @@ class RawRequest(Struct, frozen=True):
 
 
 class ForwardedAnswer(Struct, frozen=True):
-    """An answer that was passed on. `body` is the whole of it, None when it was handed on as a stream."""
+    """An answer that was passed on. `body` is the whole of it, None when it was handed on as a stream.
+
+    `read` is set instead when it came in another form than was asked for, and must be rendered anew.
+    """
 
     body: bytes | None
     usage: Usage
     headers: Headers
+    read: ReadAnswer | None = None
     #: The fields of the request that were changed, because the model refused them before.
     amended: tuple[str, ...] = ()
 
@@ -67,9 +72,9 @@ async def forward(
 ) -> ForwardedAnswer:
     """Send the request to the client's server, and hand a streamed answer on as it comes.
 
-    Without `hand_on` the answer is returned whole, and a server that streams it all the same is refused. Raises
-    LLMError; after something was handed on, with `should_retry` False. Raises NotForwardable when the model takes no
-    tools itself. Cancelling closes the connection.
+    Without `hand_on` the answer is returned whole. A server that streams it all the same, or sends it whole although
+    a stream was asked for, is read. Raises LLMError; after something was handed on, with `should_retry` False. Raises
+    NotForwardable when the model takes no tools itself. Cancelling closes the connection.
     """
     return await _Forwarding(client, raw, hand_on, caller, deadline).answer()
 
@@ -128,7 +133,8 @@ class _Forwarding:
         assert self._sink is not None
         self._sink.finish()
         provider.tokens.learn(len(body), result.answer.usage.input_tokens)
-        return ForwardedAnswer(self._sink.whole_body, result.answer.usage, self._sink.headers, amended)
+        body, read = self._sink.whole_body, self._sink.in_other_form()
+        return ForwardedAnswer(None if read else body, result.answer.usage, self._sink.headers, read, amended)
 
     def _new_sink(self) -> ForwardingSink:
         self._sink = ForwardingSink(self._client, self._hand_on, self._deadline.renew)
@@ -153,7 +159,7 @@ def headers_of(provider: LLMProvider, client_headers: Mapping[str, str], more: M
 class ForwardingSink(AnswerSink):
     """A reader that hands a stream on as it comes, and reads along. A whole body is kept instead, in `whole_body`.
 
-    Without `hand_on` every body is taken as whole: the client did not ask for a stream.
+    Without `hand_on` a stream is collected: the client did not ask for one.
     """
 
     def __init__(self, client: UnifiedLLMClient, hand_on: HandOn | None, on_progress: Callable[[], None]) -> None:
@@ -161,7 +167,7 @@ class ForwardingSink(AnswerSink):
             client.provider, (), str, None, clock=client.sender.clock, progress_seconds=client.sender.progress_seconds,
             on_progress=on_progress,
         )  # fmt: skip
-        self.accumulator: Accumulator = UsageReader()
+        self.accumulator: Accumulator = new_answer() if hand_on is None else UsageReader()
         self._hand_on = hand_on
         self._is_handed_on = False
         self._redactor = client.provider.redactor()
@@ -176,11 +182,12 @@ class ForwardingSink(AnswerSink):
         """The body that came whole, None for a stream."""
         return None if self._whole is None else self._provider.redact_body(b"".join(self._whole))
 
-    def head(self, status: int, headers: Headers) -> None:
-        """Take the response head. Raises ProtocolError for a compressed body."""
-        super().head(status, headers)
-        if self._hand_on is None and self._whole is None:
-            self._whole = []
+    def in_other_form(self) -> ReadAnswer | None:
+        """Return the answer when it came in another form than was asked for. Raises LLMError for what is none."""
+        body = None if self._whole is None else b"".join(self._whole)
+        if self._hand_on is not None:
+            return None if body is None else read_whole(body, self._provider)
+        return None if body is not None and is_document(body) else read_answer(self.accumulator, self._provider)
 
     def data(self, piece: bytes) -> bool | Deferred[bool]:
         """Read along and hand the piece on. What is nothing but an error is not handed on."""

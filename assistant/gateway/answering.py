@@ -26,6 +26,7 @@ from llm.dialects.rendering import AnswerRenderer
 from llm.errors import LLMDeadlineExceeded, ProtocolError
 from llm.forwarding import NotForwardable, RawRequest, amended_fields, forward
 from llm.messages import JSONObject, Message, Role
+from llm.other_form import ReadAnswer
 from llm.providers.provider import LLMProvider
 from llm.request import HOPS_HEADER, CallOptions, merge
 from llm.response import Usage
@@ -136,10 +137,29 @@ class ModelAnswer:
             client, raw, None if stream is None else hand_on, caller=request.caller, deadline=deadline
         )
         self._usage = answer.usage
-        if stream is not None and (answer.body is None or stream.has_begun):
-            stream.finish(answer.body or b"")
+        if answer.read is not None:
+            self._send_anew(answer.read, client.provider, stream)
+        elif stream is not None:
+            stream.finish()
         else:
             self._send_whole(answer.body or b"")
+
+    def _send_anew(self, answer: ReadAnswer, provider: LLMProvider, stream: AnswerStream | None) -> None:
+        """Send an answer in the form that the client wants: the server sent it in the other one."""
+        renderer, response = self._renderer_of(self._asked_or_raw(), 0), answer.response
+        if stream is None:
+            self._send_whole(provider.redact_body(renderer.whole(response)))
+            return
+        pieces = [renderer.begin(), *map(renderer.feed, answer.events), renderer.finish(response)]
+        stream.finish(provider.redact_body(b"".join(pieces)))
+
+    def _asked_or_raw(self) -> AskedCall:
+        """Return the request as it was read, or the little that is known of one which cannot be translated."""
+        request = self._request
+        try:
+            return request.dialect.read(request.parsed, request.headers)
+        except RequestRefused:
+            return AskedCall(request.offered.name, request.streams, (), body=request.parsed)
 
     async def _translate(self, link: Link, deadline: Deadline) -> None:
         request = self._request
@@ -169,8 +189,7 @@ class ModelAnswer:
     def _open_raw(self) -> AnswerStream:
         """Prepare a stream that comes from the provider as it is. Only signs of life and an error are rendered."""
         asked = AskedCall(self._request.offered.name, True, (), body=self._request.parsed)
-        head = AnswerHead(self._request.answer_id, self._request.created, 0)
-        renderer = self._renderer = self._request.dialect.renderer(asked, head)
+        renderer = self._renderer = self._renderer_of(asked, 0)
         self._stream = self._stream_of(renderer.ping, bytes)
         return self._stream
 
@@ -181,10 +200,13 @@ class ModelAnswer:
         """
         if self._renderer is not None and self._stream is not None and self._stream.is_opened:
             return self._renderer, self._stream
-        head = AnswerHead(self._request.answer_id, self._request.created, provider.count_tokens(asked.messages))
-        renderer = self._renderer = self._request.dialect.renderer(asked, head)
+        renderer = self._renderer = self._renderer_of(asked, provider.count_tokens(asked.messages))
         stream = self._stream = self._stream_of(renderer.ping, renderer.begin) if asked.streams else None
         return renderer, stream
+
+    def _renderer_of(self, asked: AskedCall, input_tokens: int) -> AnswerRenderer:
+        head = AnswerHead(self._request.answer_id, self._request.created, input_tokens)
+        return self._request.dialect.renderer(asked, head)
 
     def _stream_of(self, ping: Callable[[], bytes], opening: Callable[[], bytes]) -> AnswerStream:
         if self._stream is not None:
