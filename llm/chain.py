@@ -165,7 +165,7 @@ def _join_errors(failures: Sequence[LLMError]) -> LLMError:
     chosen = next((error for error in failures if error.retryable), failures[-1])
     others = "; ".join(str(error) for error in failures if error is not chosen)
     if others:
-        chosen.message = f"{chosen.message}; {others}"
+        chosen.join(others)
     waits = [error.retry_at for error in failures if error.retryable]
     chosen.retry_at = min((at for at in waits if at is not None), default=None) if None not in waits else None
     return chosen

@@ -54,8 +54,20 @@ class LLMError(Exception):
     #: When to ask again according to the error's body, under the names of the headers that would say so.
     wishes: Mapping[str, str] = field(default_factory=dict, repr=False, kw_only=True)
 
+    #: The message before those of other models were joined to it, empty when none were.
+    _alone: str = field(default="", init=False, repr=False)
+
     #: True when the same call may succeed later without any change.
     retryable = False
+
+    @property
+    def own_message(self) -> str:
+        """What was said of this failure alone."""
+        return self._alone or self.message
+
+    def join(self, others: str) -> None:
+        """Add what was said of other models that were asked as well."""
+        self._alone, self.message = self.own_message, f"{self.message}; {others}"
 
     def __str__(self) -> str:
         """Return one sentence that a game owner understands."""

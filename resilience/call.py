@@ -199,7 +199,11 @@ class RetriedCall:
         if number == 1:
             self._upstream.retries.called()
         return self._upstream.enter_at_once(
-            self._quota, self.call.estimate.tokens, self._deadline.at, is_repeat=self._was_counted
+            self._quota,
+            self.call.estimate.tokens,
+            self._deadline.at,
+            asker=self.call.caller.name,
+            is_repeat=self._was_counted,
         )
 
     def _admission_request(self) -> AdmissionRequest:
@@ -238,10 +242,11 @@ class RetriedCall:
     def _revoke(self, verdict: Verdict) -> None:
         """Stop using a refused key, or asking for a missing model, for a while."""
         target, now = self.call.target, self._clock.seconds()
-        revocation = self._quota.credential if verdict.revokes else self._quota.missing
+        asker = self.call.caller.name
+        revocation = self._quota.credential if verdict.revokes else self._quota.missing_for(asker)
         if not revocation.refused(verdict.cause, now):
             return
-        what = "with this key" if verdict.revokes else f"for {target.lane}"
+        what = "with this key" if verdict.revokes else f"for {target.lane}" + (f" by {asker}" if asker else "")
         _log.error(
             "{origin} refused: {cause}; it is not asked {what} for {seconds:.0f} s, or until the settings change",
             log_event="credential" if verdict.revokes else "missing",

@@ -90,13 +90,13 @@ def quota_state(origin: str, quota: Quota) -> QuotaState:
         quota.cool_why if cools_for else "",
         quota.requests.left_at(now),
         quota.tokens.left_at(now),
-        quota.missing.revoked,
+        next((held.revoked for held in quota.missing.values() if held.revoked), ""),
         _seconds_left(quota, now),
     )
 
 
 def _seconds_left(quota: Quota, now: float) -> float:
     """Return how many seconds a refusal still holds, 0 when none does or its end is not known."""
-    held = [revocation for revocation in (quota.credential, quota.missing) if revocation.revoked]
+    held = [revocation for revocation in (quota.credential, *quota.missing.values()) if revocation.revoked]
     ends = [revocation.until - now for revocation in held if isfinite(revocation.until)]
     return max(0.0, *ends) if ends else 0.0

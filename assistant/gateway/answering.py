@@ -67,11 +67,20 @@ class ModelRequest(Struct, frozen=True):
 class ModelAnswer:
     """The answer to one request. `answer` is called once."""
 
-    def __init__(self, request: ModelRequest, response: ClientResponse, chain: ModelChain, clock: IReactorTime) -> None:
+    def __init__(
+        self,
+        request: ModelRequest,
+        response: ClientResponse,
+        chain: ModelChain,
+        clock: IReactorTime,
+        scrub: Callable[[str], str],
+    ) -> None:
+        """Prepare to answer. `scrub` takes keys out of what is said of a failure."""
         self._request = request
         self._response = response
         self._chain = chain
         self._clock = clock
+        self._scrub = scrub
         self._asked: AskedCall | None = None
         self._way = ""
         self._client: UnifiedLLMClient | None = None
@@ -221,6 +230,7 @@ class ModelAnswer:
             self._stream.finish()
             return
         failure = error.failure if isinstance(error, RequestRefused) else failure_of(error, self._clock.seconds())
+        failure = structs.replace(failure, message=self._scrub(failure.message))
         opening = b"" if self._has_part or self._stream.is_opened else self._renderer.begin()
         self._stream.fail(opening + self._renderer.fail(failure), self._request.dialect.between_events)
 

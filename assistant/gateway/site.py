@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 from twisted.internet.defer import DeferredSemaphore
 from twisted.logger import Logger
 
@@ -88,7 +89,8 @@ class Gateway:
             await self._route(request, response)
         except LLMError as error:
             _log.warn("{id}: {why}", log_event="gateway", id=request.id, why=self._parts.scrub(str(error)))
-            raise RequestRefused(failure_of(error, self._parts.reactor.seconds())) from None
+            failure = failure_of(error, self._parts.reactor.seconds())
+            raise RequestRefused(replace(failure, message=self._parts.scrub(failure.message))) from None
 
     def refuse(self, path: str, headers: Mapping[str, str], failure: Failure) -> tuple[int, Headers, bytes]:
         """Return the status, the headers and the body that tell why a request is not answered."""
@@ -122,7 +124,7 @@ class Gateway:
         async def answer(asked: ModelRequest) -> None:
             chain = await self._parts.models.chain(asked.offered)
             async with _Place(asked.offered.places):
-                answering = ModelAnswer(asked, response, chain, self._parts.reactor)
+                answering = ModelAnswer(asked, response, chain, self._parts.reactor, self._parts.scrub)
                 began = self._parts.reactor.seconds()
                 try:
                     await answering.answer(self._parts.config.call_seconds)

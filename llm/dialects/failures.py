@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from msgspec import Struct
@@ -21,6 +22,22 @@ from llm.errors import (
     Rejected,
     ToolsUnsupported,
     Unavailable,
+)
+
+#: The first status by which a server says that it failed.
+_FAILURES = 500
+#: What a provider's sentence may tell of the owner's account and network: keys, whole or masked, and addresses.
+_PRIVATE = re.compile(
+    r"(?P<key>\b(?:bearer|basic)\s+\S+"
+    r"|\b(?:sk|pk|key|org|proj|acct|gsk|xai|hf|mak)[-_][\w*.-]{4,}|\bAIza[\w-]{8,}"
+    r"|\b(?:api[-_ ]?key|token|secret|password)[\"']?\s*[=:]\s*\S+)"
+    r"|\b[a-z][a-z0-9+.-]*://\S+|\b[\w.+-]+@[\w.-]+"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"
+    r"|\[?(?<![\w:])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){0,6}[0-9a-f]{0,4}::[0-9a-f:]*)(?![\w:])\]?(?::\d+)?"
+    r"|\b(?:(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*|localhost)(?::\d{2,5})\b"
+    r"|\b(?:[a-z0-9-]+\.)+(?:local|lan|internal|home|corp|localdomain)\b"
+    r"|(?<!\w)/(?:home|root|users|var|etc|srv|opt|tmp|usr)/\S*",
+    re.IGNORECASE,
 )
 
 
@@ -108,8 +125,8 @@ def unsupported(message: str, parameter: str) -> RequestRefused:
 def failure_of(error: LLMError, now: float) -> Failure:
     """Return what a client is told of a failed call. `now` is in clock seconds.
 
-    The provider's own words are passed on only where they are about the client's request. What they say of keys,
-    accounts and addresses is for the log alone.
+    The provider's own words are passed on where they are about the client's request, and where the provider failed.
+    What they say of keys, accounts and addresses is for the log alone.
     """
     after = None if error.retry_at is None else max(0.0, error.retry_at - now)
     who = error.provider or "the provider"
@@ -145,6 +162,13 @@ def _of_the_provider(error: LLMError, who: str) -> Failure:
             kind, said = FailureKind.PROVIDER, f"{who} does not have the model that stands behind this name"
         case Unavailable(status=None):
             kind, said = FailureKind.PROVIDER, f"{who} cannot be reached, or broke off"
+        case _ if (error.status or 0) >= _FAILURES and (sentence := public_words(error.own_message)):
+            kind, said = FailureKind.PROVIDER, f"{who} failed: {sentence}"
         case _:
             kind, said = FailureKind.PROVIDER, f"{who} failed"
     return Failure(kind, said, should_retry=False)
+
+
+def public_words(sentence: str) -> str:
+    """Return what a provider said without keys, addresses, and paths of its machine."""
+    return _PRIVATE.sub(lambda found: "[key]" if found["key"] else "[address]", sentence)

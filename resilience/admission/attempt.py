@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from resilience.admission.breaker import Permit
 from resilience.admission.capacity import InFlight
 from resilience.admission.pace import RateLimitSnapshot
-from resilience.admission.quota import Quota
+from resilience.admission.quota import Quota, Reserved
 from resilience.amounts import NOTHING, Amount
 from resilience.errors import NotAdmitted
 
@@ -71,11 +71,11 @@ class Attempt:
     __slots__ = ("_in_flight", "_number", "_on_end", "_permit", "_reserved", "heard", "quota", "used")
 
     def __init__(
-        self, permit: Permit, quota: Quota, tokens: int, in_flight: InFlight, on_end: Callable[[], None]
+        self, permit: Permit, quota: Quota, reserved: Reserved, in_flight: InFlight, on_end: Callable[[], None]
     ) -> None:
-        """Begin an attempt of so many tokens: it counts against the quota and the cap from now on."""
+        """Begin an attempt that the quota has counted as `reserved`: it counts against the cap from now on."""
         self._permit = permit
-        self._reserved = quota.send(tokens)
+        self._reserved = reserved
         self._in_flight = in_flight
         self._number = in_flight.enter()
         self._on_end = on_end
@@ -128,7 +128,7 @@ class QueueEntry:
     def refusal(self) -> NotAdmitted | None:
         """Return why it would be refused now; None when it may wait on."""
         request = self.request
-        return request.quota.refusal(request.tokens, request.patience_until)
+        return request.quota.refusal(request.tokens, request.patience_until, request.group)
 
 
 class Ready:
@@ -141,7 +141,7 @@ class Ready:
     def __call__(self, entry: QueueEntry) -> bool:
         """Tell whether this entry may go now."""
         request = entry.request
-        if request.deadline_at <= self._now or request.quota.is_revoked(self._now):
+        if request.deadline_at <= self._now or request.quota.is_revoked(self._now, request.group):
             return False  # its caller will be told soon
         at = request.quota.ready_at(request.tokens, self._now)
         if at <= self._now:

@@ -10,6 +10,8 @@ The limits are in `Quota`. A refusal, of a key or of a model that is not there, 
     the probe ends in another way    the next request is the probe
     lifted (settings or key are new) all is forgotten
 
+A key is refused for everybody, a model is missing for who asked for it: the others find out by requests of their own.
+
 A request that was sent before the first refusal came back says nothing new when it is refused too.
 """
 
@@ -72,6 +74,8 @@ class Revocation:
 
 #: How long a missing model is not asked for. Short, because it may be fetched any moment and asking is cheap.
 MISSING = RevocationConfig(60.0, 600.0)
+#: For how many askers it is known that a model is missing, per model.
+_MAX_ASKERS = 1_000
 
 
 @dataclass(slots=True)
@@ -101,8 +105,9 @@ class Quota:
     credential: Credential
     cool_until: float = 0.0
     cool_why: str = ""
-    #: Whether the server has what is asked for: the model.
-    missing: Revocation = field(default_factory=lambda: Revocation(times=MISSING))
+    #: Whether the server has what is asked for, the model: by the names of those who were told that it has not. Each
+    #: finds out alone, for a request may name a model of its own that is missing.
+    missing: dict[str, Revocation] = field(default_factory=dict)
     requests: RateLimitWindow = field(default_factory=RateLimitWindow)
     tokens: RateLimitWindow = field(default_factory=RateLimitWindow)
     pace: LearnedPace = field(default_factory=LearnedPace)
@@ -126,27 +131,36 @@ class Quota:
     def forgive(self) -> None:
         """Forget every refusal, every wait the server asked for, and every known limit."""
         self.credential.lift()
-        self.missing.lift()
+        self.missing.clear()
         self.cool_until, self.cool_why = 0.0, ""
         self.requests, self.tokens, self.pace = RateLimitWindow(), RateLimitWindow(), LearnedPace()
 
-    def refusal(self, tokens: int, patience_until: float) -> NotAdmitted | None:
+    def missing_for(self, asker: str) -> Revocation:
+        """Return whether the model is there for who has this name. Names that were added long ago are forgotten."""
+        held = self.missing.get(asker)
+        if held is None:
+            if len(self.missing) >= _MAX_ASKERS:
+                del self.missing[next(iter(self.missing))]
+            held = self.missing[asker] = Revocation(times=MISSING)
+        return held
+
+    def refusal(self, tokens: int, patience_until: float, asker: str = "") -> NotAdmitted | None:
         """Return why a request of so many tokens is refused; None when it may go by `patience_until`, clock seconds."""
         now = self.now()
-        if self.is_revoked(now):
-            return self._revoked_error(now)
+        if self.is_revoked(now, asker):
+            return self._revoked_error(now, asker)
         until = self.ready_at(tokens, now)
         if until <= max(patience_until, now):
             return None
         why = self.cool_why if until == self.cool_until else "its limit is used up"
         return CoolingDown(f"asked to wait {until - now:.0f} s: {why}", until, why)
 
-    def is_revoked(self, now: float) -> bool:
-        """Tell whether nothing may be asked now: the key was refused, or what is asked for is not there."""
-        return self.credential.holds(now) or self.missing.holds(now)
+    def is_revoked(self, now: float, asker: str = "") -> bool:
+        """Tell whether this asker may ask nothing now: the key was refused, or the model is not there for them."""
+        return self.credential.holds(now) or (asker in self.missing and self.missing[asker].holds(now))
 
-    def _revoked_error(self, now: float) -> NotAdmitted:
-        revocation = self.credential if self.credential.holds(now) else self.missing
+    def _revoked_error(self, now: float, asker: str) -> NotAdmitted:
+        revocation = self.credential if self.credential.holds(now) else self.missing[asker]
         wait = max(0.0, revocation.until - now)
         again = f"it is asked again in {wait:.0f} s" if 0 < wait < float("inf") else "it is asked again just now"
         if revocation is self.credential:
@@ -160,13 +174,14 @@ class Quota:
         by_requests = self.pace.ready_at(now) if self.requests.left is None else self.requests.ready_at(1, now)
         return max(self.cool_until, by_requests, self.tokens.ready_at(tokens, now))
 
-    def send(self, tokens: int) -> Reserved:
+    def send(self, tokens: int, asker: str = "") -> Reserved:
         """Count a request of so many tokens that goes out."""
         now = self.now()
         self.pace.send(now)
         probed: tuple[Revocation, ...] = ()
-        if self.credential.revoked or self.missing.revoked:
-            probed = tuple(held for held in (self.credential, self.missing) if held.revoked and held.asked())
+        if self.credential.revoked or asker in self.missing:
+            refusals = (self.credential, self.missing.get(asker))
+            probed = tuple(held for held in refusals if held is not None and held.revoked and held.asked())
         return Reserved(self.requests.send(1, now), self.tokens.send(tokens, now), probed)
 
     def ended(self, reserved: Reserved, *, well: bool) -> None:

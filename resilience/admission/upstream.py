@@ -68,22 +68,26 @@ class Upstream:
         self._must_look_again = False
 
     def enter_at_once(
-        self, quota: Quota, tokens: int, deadline_at: float = inf, *, is_repeat: bool = False
+        self, quota: Quota, tokens: int, deadline_at: float = inf, *, asker: str = "", is_repeat: bool = False
     ) -> Attempt | None:
         """Return an attempt that need not wait: no other does. None when `enter` must wait or refuse it."""
         now = self._clock.seconds()
-        if self.queue or self._is_letting_in or self.in_flight.is_full or deadline_at <= now or quota.is_revoked(now):
+        if self.queue or self._is_letting_in or self.in_flight.is_full or deadline_at <= now:
+            return None
+        if quota.is_revoked(now, asker):
             return None
         if self._start_at(now) > now or quota.ready_at(tokens, now) > now:
             return None
         try:
-            return self._admit(quota, tokens, now, is_repeat=is_repeat)
+            return self._admit(quota, tokens, now, asker, is_repeat=is_repeat)
         except CircuitOpen:
             return None
 
     def enter(self, request: AdmissionRequest) -> Deferred[Attempt]:
         """Wait until the attempt may be made. Fails with NotAdmitted. Cancelling leaves the queue."""
-        attempt = self.enter_at_once(request.quota, request.tokens, request.deadline_at, is_repeat=request.is_repeat)
+        attempt = self.enter_at_once(
+            request.quota, request.tokens, request.deadline_at, asker=request.group, is_repeat=request.is_repeat
+        )
         if attempt is not None:
             return succeed(attempt)
         entry = QueueEntry(request, self._leave_queue)
@@ -154,7 +158,7 @@ class Upstream:
                 return ready.first_at
             try:
                 request = entry.request
-                attempt = self._admit(request.quota, request.tokens, now, is_repeat=request.is_repeat)
+                attempt = self._admit(request.quota, request.tokens, now, request.group, is_repeat=request.is_repeat)
             except CircuitOpen as refusal:  # the circuit opened after the check for room: real time passes in between
                 entry.entered.errback(refusal)
             else:
@@ -171,11 +175,11 @@ class Upstream:
         """Tell whether another request needs a new connection: all that were open lately are in use."""
         return self.in_flight.used >= self._connected or now - self._connected_at > CONNECTED_SECONDS
 
-    def _admit(self, quota: Quota, tokens: int, now: float, *, is_repeat: bool) -> Attempt:
+    def _admit(self, quota: Quota, tokens: int, now: float, asker: str, *, is_repeat: bool) -> Attempt:
         """Admit an attempt. Raises CircuitOpen."""
         permit = self.breaker.acquire(is_repeat=is_repeat)
         is_new = self._needs_connection(now)
-        attempt = Attempt(permit, quota, tokens, self.in_flight, self.left)
+        attempt = Attempt(permit, quota, quota.send(tokens, asker), self.in_flight, self.left)
         if is_new:
             self._next_start = max(now, self._next_start) + self.config.start_seconds
         if is_new or self.in_flight.used == self._connected:

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from resilience import Attempt, Call, CallTarget, Deadline, NotThere, Pipeline, Revoked, Verdict
+from resilience import Attempt, Call, Caller, CallTarget, Deadline, NotThere, Pipeline, Revoked, Verdict
 from resilience.admission.quota import MISSING, Revocation
 
 ORIGIN = "http://server.test:1"
@@ -59,10 +59,10 @@ class Server:
         self.waits = False
         self.waiting: list[Deferred[None]] = []
 
-    def call(self, lane: str = "sage", key: str = "k") -> list[object]:
+    def call(self, lane: str = "sage", key: str = "k", asker: str = "") -> list[object]:
         """What comes of a call, as soon as it is there."""
         ends: list[object] = []
-        call = Call(CallTarget(ORIGIN, key, lane), judge=lambda error: error.args[0])
+        call = Call(CallTarget(ORIGIN, key, lane), judge=lambda error: error.args[0], caller=Caller(asker))
 
         async def attempt(_: Attempt) -> str:
             self.asked += 1
@@ -121,6 +121,27 @@ def test_a_refused_key_is_of_every_model_and_a_missing_model_of_itself() -> None
     server.verdict = None
     assert server.call("other") == ["answer"]
     assert MISSING.first_seconds < Revocation().times.first_seconds
+
+
+def test_a_model_is_missing_only_for_who_was_told_so() -> None:
+    server = Server()
+    server.verdict = Verdict("no such model", is_missing=True)
+    server.call(asker="a program")
+    assert isinstance(server.call(asker="a program")[0], NotThere)
+    server.verdict = None
+    assert server.call(asker="Sage") == ["answer"]
+    assert isinstance(server.call(asker="a program")[0], NotThere), "who was told so asks again in their own time"
+    server.clock.advance(MISSING.first_seconds)
+    assert server.call(asker="a program") == ["answer"] == server.call(asker="Sage")
+
+
+def test_of_many_askers_those_that_came_first_are_forgotten() -> None:
+    server = Server()
+    server.verdict = Verdict("no such model", is_missing=True)
+    for number in range(1_001):
+        server.call(asker=f"program {number}")
+    assert isinstance(server.call(asker="program 1000")[0], NotThere)
+    assert isinstance(server.call(asker="program 0")[0], Refused), "it is asked for"
 
 
 def test_new_settings_lift_both_at_once_for_one_server_or_for_all() -> None:
