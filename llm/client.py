@@ -89,6 +89,11 @@ class UnifiedLLMClient:
         self._progress_seconds = self.sender.progress_seconds
 
     @property
+    def prices(self) -> Prices | None:
+        """The configured prices of this client's model."""
+        return self._prices
+
+    @property
     def record(self) -> ModelRecord:
         """What is known of this client's model."""
         return self._capabilities.of(self.provider.api_url, self.provider.model)

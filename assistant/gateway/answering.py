@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
 from assistant.gateway.http.calls import ClientResponse
 from assistant.gateway.models import OfferedChain
 from assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
@@ -32,8 +33,6 @@ from llm.request import HOPS_HEADER, CallOptions, merge
 from llm.response import Usage
 from resilience import Caller, Deadline, ResilienceError
 
-#: Tells which fields of a request were left out or changed.
-AMENDED_HEADER = b"x-mud-assistant-amended"
 _JSON = b"application/json"
 _USUAL = CallOptions()
 
@@ -84,6 +83,7 @@ class ModelAnswer:
         self._asked: AskedCall | None = None
         self._way = ""
         self._client: UnifiedLLMClient | None = None
+        self._fallback = 0
         self._usage = Usage()
         self._stream: AnswerStream | None = None
         self._renderer: AnswerRenderer | None = None
@@ -121,6 +121,7 @@ class ModelAnswer:
     async def _ask(self, link: Link, share: Deadline) -> None:
         """Ask one model of the chain, in the way that fits it."""
         client = self._client = link.client
+        self._fallback = self._chain.links.index(link)
         is_opened = self._stream is not None and self._stream.is_opened  # for a model that was translated
         if client.provider.name in self._request.dialect.providers and not is_opened:
             try:
@@ -236,7 +237,8 @@ class ModelAnswer:
 
     def _send_whole(self, body: bytes) -> None:
         length = (b"content-length", str(len(body)).encode())
-        self._response.start(HTTP_OK, [(b"content-type", _JSON), length, *self._answer_headers()])
+        cost = cost_headers(self._client, self._usage)
+        self._response.start(HTTP_OK, [(b"content-type", _JSON), length, *self._answer_headers(), *cost])
         self._response.write(body)
         self._response.finish()
 
@@ -245,8 +247,13 @@ class ModelAnswer:
         return [stream_type, (b"cache-control", b"no-cache"), *self._answer_headers()]
 
     def _answer_headers(self) -> Headers:
-        amended = self._amended
-        return [*self._request.more_headers, *([(AMENDED_HEADER, amended.encode())] if amended else [])]
+        """Return what is known before an answer: the state of the key, and who answers. A ping may come before that."""
+        headers = [*self._request.more_headers, *model_headers(self._client)]
+        if self._fallback:
+            headers.append((FALLBACK_HEADER, str(self._fallback).encode()))
+        if amended := self._amended:
+            headers.append((AMENDED_HEADER, amended.encode()))
+        return headers
 
     @property
     def _amended(self) -> str:

@@ -9,6 +9,7 @@ from twisted.logger import Logger
 
 from assistant.config.gateway import GatewayConfig
 from assistant.errors import AssistantError
+from assistant.gateway.embeddings import GatewayEmbeddings
 from assistant.gateway.http.bodies import BodyReader
 from assistant.gateway.http.guards import HeadGuard
 from assistant.gateway.http.listener import GatewayListener
@@ -52,8 +53,10 @@ class RunningGateway:
         self._keys = ring_of(service, key_store(config, host.folder))
         self.models = GatewayModels(parts, config, host.settings, int(host.wall()))
         self._bodies = BodyReader(parts.reactor)
+        self._embedder = parts.embedder
+        vectors = GatewayEmbeddings(parts.embedder, lambda: parts.admit(host.settings, ""), int(host.wall()))
         made = GatewayParts(
-            self.models, self._keys, parts.exchange, self._bodies, config, host.settings.budget,
+            self.models, vectors, self._keys, parts.exchange, self._bodies, config, host.settings.budget,
             parts.reactor, host.wall, service.scrub,
         )  # fmt: skip
         self.site = Gateway(made)
@@ -110,6 +113,7 @@ class RunningGateway:
         await self._listener.close()
         await self._keys.stop()
         await self.models.close()
+        await self._embedder.stop()
         self._bodies.close()
 
 

@@ -1,9 +1,11 @@
 """READ FIRST: puts the gateway together, and leads each request to what answers it.
 
     POST /v1/messages              Anthropic's Messages       GET  /v1/models, /v1/models/NAME
-         /v1/messages/count_tokens                            POST /api/chat, /api/show      Ollama
-         /v1/chat/completions      Chat Completions           GET  /api/tags, /api/ps, /api/version
+         /v1/messages/count_tokens                            POST /api/chat, /api/generate  Ollama
+         /v1/chat/completions      Chat Completions                /api/show
+         /v1/completions           the legacy ones            GET  /api/tags, /api/ps, /api/version
          /v1/responses             OpenAI's Responses         GET  /                         "Ollama is running"
+         /v1/embeddings            sentence vectors           GET  /healthz                  for whoever watches it
 
 Each path works without /v1 as well. A request passes the guards of `http/`, then its key is looked at, then its model;
 `answering.py` does the rest.
@@ -13,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
 
@@ -27,18 +28,22 @@ from assistant.config.gateway import GatewayConfig
 from assistant.config.schema import BudgetConfig
 from assistant.gateway.answering import ModelAnswer, ModelRequest
 from assistant.gateway.counting import count_tokens
+from assistant.gateway.embeddings import GatewayEmbeddings
 from assistant.gateway.http.bodies import BodyReader
 from assistant.gateway.http.calls import ClientRequest, ClientResponse
 from assistant.gateway.keys import Admission, KeyRing, limit_headers
 from assistant.gateway.models import GatewayModels
-from assistant.gateway.streaming import HTTP_OK, Headers
+from assistant.gateway.plain import OPEN_PATHS, send_greeting, send_json
+from assistant.gateway.streaming import Headers
 from assistant.loop.spending import total_account
 from llm import LLMError
 from llm.dialects.chat.dialect import ChatDialect
+from llm.dialects.completions import CompletionsDialect
 from llm.dialects.dialect import Dialect
 from llm.dialects.failures import Failure, FailureKind, RequestRefused, failure_of, invalid
 from llm.dialects.messages.dialect import MessagesDialect
 from llm.dialects.ollama.dialect import OllamaDialect
+from llm.dialects.ollama.generate import GenerateDialect
 from llm.dialects.responses.dialect import ResponsesDialect
 from llm.messages import JSONObject
 from llm.request import HOPS_HEADER
@@ -53,12 +58,12 @@ _MESSAGES, _CHAT, _RESPONSES, _OLLAMA = MessagesDialect(), ChatDialect(), Respon
 ASKED_AT: Mapping[str, Dialect] = {
     "/messages": _MESSAGES,
     "/chat/completions": _CHAT,
+    "/completions": CompletionsDialect(),
     "/responses": _RESPONSES,
     "/api/chat": _OLLAMA,
+    "/api/generate": GenerateDialect(),
 }
-_PATHS = ("/v1/messages", "/v1/chat/completions", "/v1/responses", "/api/chat")
-#: What Ollama says there; its clients look for it.
-_GREETING = b"Ollama is running"
+_VECTORS = "/embeddings"
 _log = Logger()
 
 
@@ -66,6 +71,7 @@ class GatewayParts(Struct, frozen=True):
     """What the gateway works with."""
 
     models: GatewayModels
+    vectors: GatewayEmbeddings
     keys: KeyRing
     exchange: HttpExchange
     bodies: BodyReader
@@ -105,13 +111,15 @@ class Gateway:
 
     async def _route(self, request: ClientRequest, response: ClientResponse) -> None:
         path, method = short(request.path), request.method
-        if path in {"", "/", "/api/version"} and method in {"GET", "HEAD"}:
-            _send_greeting(path, response)
+        if path in OPEN_PATHS and method in {"GET", "HEAD"}:
+            send_greeting(path, response)
         elif path in ASKED_AT and method == "POST":
             await self._ask(ASKED_AT[path], request, response)
         elif path == "/messages/count_tokens" and method == "POST":
             await self._with_model(_MESSAGES, request, response, partial(self._count, response))
-        elif path in {*ASKED_AT, "/messages/count_tokens"}:
+        elif path == _VECTORS and method == "POST":
+            await self._make_vectors(request, response)
+        elif path in {*ASKED_AT, "/messages/count_tokens", _VECTORS}:
             raise RequestRefused(Failure(FailureKind.METHOD, "send it as POST", should_retry=False))
         elif method in {"GET", "HEAD"} or path == "/api/show":
             await self._describe(path, request, response)
@@ -122,6 +130,9 @@ class Gateway:
         """Answer a request for a model."""
 
         async def answer(asked: ModelRequest) -> None:
+            if isinstance(dialect, GenerateDialect) and (loaded := dialect.loaded(asked.parsed, asked.created)):
+                send_json(response, loaded, asked.more_headers)
+                return
             chain = await self._parts.models.chain(asked.offered)
             async with _Place(asked.offered.places):
                 answering = ModelAnswer(asked, response, chain, self._parts.reactor, self._parts.scrub)
@@ -154,12 +165,7 @@ class Gateway:
         admission = parts.keys.admit(request.credential, "", request.address)
         try:
             offered = parts.models.find(model, admission.may_use)
-            caller = Caller(
-                f"{KEY_CALLER}{admission.name}",
-                is_urgent=False,
-                accounts=(total_account(parts.budget), *admission.accounts),
-            )
-            limits = [(name.encode(), value.encode()) for name, value in limit_headers(admission, dialect.name)]
+            caller, limits = self._caller(admission), _limits(admission, dialect)
             await work(
                 ModelRequest(
                     request.id,
@@ -176,6 +182,22 @@ class Gateway:
             )
         finally:
             admission.release()
+
+    def _caller(self, admission: Admission) -> Caller:
+        """Return on whose behalf a request is made, and who pays for it."""
+        accounts = (total_account(self._parts.budget), *admission.accounts)
+        return Caller(f"{KEY_CALLER}{admission.name}", is_urgent=False, accounts=accounts)
+
+    async def _make_vectors(self, request: ClientRequest, response: ClientResponse) -> None:
+        """Answer with sentence vectors."""
+        parts = self._parts
+        parsed = await parts.bodies.json(request.body)
+        admission = parts.keys.admit(request.credential, "", request.address)
+        try:
+            body = await parts.vectors.answer(parsed, self._caller(admission), admission.may_use)
+        finally:
+            admission.release()
+        send_json(response, body, _limits(admission, _CHAT))
 
     async def _count(self, response: ClientResponse, asked: ModelRequest) -> None:
         """Answer how many tokens a request has."""
@@ -197,7 +219,8 @@ class Gateway:
         models, allowed = self._parts.models, admission.may_use
         dialect = dialect_of(request.path, request.headers)
         if path == "/models":
-            return dialect.models_body(models.offered(allowed))
+            vectors = self._parts.vectors.offered(allowed) if dialect is _CHAT else []
+            return dialect.models_body([*models.offered(allowed), *vectors])
         if path.startswith("/models/"):
             return dialect.model_body(models.described(unquote(path.removeprefix("/models/")), allowed))
         if path == "/api/tags":
@@ -226,25 +249,6 @@ def dialect_of(path: str, headers: Mapping[str, str]) -> Dialect:
     return _MESSAGES if path.startswith("/messages") or "anthropic-version" in headers else _CHAT
 
 
-def send_json(response: ClientResponse, body: JSONObject, more: Headers = ()) -> None:
-    """Send a whole response."""
-    encoded = orjson.dumps(body)
-    length = (b"content-length", str(len(encoded)).encode())
-    response.start(HTTP_OK, [(b"content-type", b"application/json"), length, *more])
-    response.write(encoded)
-    response.finish()
-
-
-def _send_greeting(path: str, response: ClientResponse) -> None:
-    """Answer what clients ask to see whether anything is there."""
-    if path == "/api/version":
-        send_json(response, {"version": version("mud-assistant")})
-        return
-    response.start(HTTP_OK, [(b"content-type", b"text/plain"), (b"content-length", str(len(_GREETING)).encode())])
-    response.write(_GREETING)
-    response.finish()
-
-
 def _hops(headers: Mapping[str, str]) -> int:
     """Return how many gateways a request has passed, this one included. Raises RequestRefused for too many."""
     said = headers.get(HOPS_HEADER, "0")
@@ -254,10 +258,14 @@ def _hops(headers: Mapping[str, str]) -> int:
     return hops
 
 
+def _limits(admission: Admission, dialect: Dialect) -> Headers:
+    """Return the headers that say what the key has left."""
+    return [(name.encode(), value.encode()) for name, value in limit_headers(admission, dialect.name)]
+
+
 def _nothing_at(path: str) -> RequestRefused:
-    said = (
-        f"there is nothing at {path[:200]}; clients ask at /v1/messages, /v1/chat/completions, /v1/responses, /api/chat"
-    )
+    asked_at = ", ".join(known if known.startswith("/api/") else f"/v1{known}" for known in (*ASKED_AT, _VECTORS))
+    said = f"there is nothing at {path[:200]}; clients ask at {asked_at}"
     return RequestRefused(Failure(FailureKind.NOT_FOUND, said, should_retry=False))
 
 

@@ -44,6 +44,32 @@ class EmbedderParts(Struct, frozen=True):
     bound: BoundKeys = field(default_factory=BoundKeys)
 
 
+class SharedEmbedder:
+    """The one embedder of a process, for its memories and for the programs that ask it for vectors."""
+
+    def __init__(self, config: MemoryConfig, parts: Callable[[], EmbedderParts]) -> None:
+        self._config = config
+        self._parts = parts
+        self._made: Embedder | None = None
+
+    @property
+    def model(self) -> str:
+        """The name of the model, empty when vectors are off."""
+        return {"off": "", "embedded": MINILM.name}.get(self._config.vectors, self._config.vectors_model)
+
+    async def get(self) -> Embedder | None:
+        """Return it, as `embedder_of` makes it the first time."""
+        if self._made is None:
+            made = await embedder_of(self._config, self._parts())
+            self._made = self._made or made  # another caller may have been faster
+        return self._made
+
+    async def stop(self) -> None:
+        """Stop what runs for it, if anything does. It is started again by who asks for vectors after that."""
+        if self._made is not None:
+            await self._made.stop()
+
+
 async def embedder_of(config: MemoryConfig, parts: EmbedderParts) -> Embedder | None:
     """Return what makes vectors, None when they are off. It opens nothing and starts nothing until it is asked.
 

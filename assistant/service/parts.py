@@ -27,7 +27,7 @@ from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel
 from assistant.models.clients import ClientParts, client_of
-from assistant.models.embedding import EmbedderParts, embedder_of, vector_server
+from assistant.models.embedding import EmbedderParts, SharedEmbedder, vector_server
 from assistant.runtime.build import Dependencies
 from assistant.runtime.opening import kept_journal
 from assistant.runtime.storage import Storage
@@ -90,6 +90,7 @@ class SharedParts:
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
         self._floor = Floor(reactor)
+        self.embedder = SharedEmbedder(config.settings.memory, self._embedder_parts)
         self._is_open = False
         self._has_meaning = False
         self._opened: Opened | None = None
@@ -165,17 +166,18 @@ class SharedParts:
         if wanted.vectors == "off" or self._has_meaning:
             return
         self._has_meaning = True
-        make_server = vector_server(self.reactor, self.config.environment)
         try:
-            embedder = await embedder_of(
-                wanted, EmbedderParts(self.exchange, self.pipeline, self.keys, make_server, self._bound)
-            )
+            embedder = await self.embedder.get()
         except KeyReferenceError as error:
             _log.error("sentence vectors cannot be made, so words find memories: {why}", why=str(error))
             return
         if embedder is not None:
             recall.meaning = meaning = Meaning(embedder, self.clock)
             recall.later(meaning.warm(), "starting what makes sentence vectors")
+
+    def _embedder_parts(self) -> EmbedderParts:
+        make_server = vector_server(self.reactor, self.config.environment)
+        return EmbedderParts(self.exchange, self.pipeline, self.keys, make_server, self._bound)
 
     async def choose(self, config: Config) -> list[ChosenModel]:
         """Return the models an assistant thinks with. Raises NoModelError."""

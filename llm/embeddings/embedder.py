@@ -14,9 +14,12 @@ from typing import Protocol
 from twisted.internet.defer import Deferred
 
 from llm.errors import BadVectors
+from resilience import Caller
 
 #: How many texts are sent in one request.
 MAX_BATCH = 32
+#: Who asks when nobody else is named.
+MEMORY = Caller("memory", is_urgent=False)
 #: A vector shorter than this says nothing; it would be all rounding.
 _LEAST_NORM = 1e-9
 
@@ -36,11 +39,11 @@ class Embedder(Protocol):
         """How many numbers a vector has, None until the first one has come."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], caller: Caller = MEMORY) -> list[Vector]:
         """Return the vector of each text, of length 1, in the order of the texts.
 
-        A blank text is not sent; its vector is empty. Texts are cut to what the model reads. Raises LLMError;
-        cancelling closes the connection.
+        A blank text is not sent; its vector is empty. Texts are cut to what the model reads. `caller` says on whose
+        behalf. Raises LLMError; cancelling closes the connection.
         """
         ...
 

@@ -17,7 +17,7 @@ from twisted.web.http_headers import Headers
 
 from llm.attempt import explain_missing_model, map_failed_exchange, map_unmade_call, set_retry_at
 from llm.discover import require_object
-from llm.embeddings.embedder import MAX_BATCH, Vector, unit_vectors
+from llm.embeddings.embedder import MAX_BATCH, MEMORY, Vector, unit_vectors
 from llm.errors import BadCredential, BadVectors, ContextOverflow, LLMError, ModelNotFound, ProtocolError, Rejected
 from llm.providers.provider import LLMProvider
 from llm.verdicts import verdict_of
@@ -116,7 +116,7 @@ class RemoteEmbedder:
         """The name of the model."""
         return self.provider.model
 
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], caller: Caller = MEMORY) -> list[Vector]:
         """Return the vector of each text, as `Embedder` has it."""
         found: list[Vector] = [()] * len(texts)
         wanted = [(at, text) for at, text in enumerate(texts) if text.strip()]
@@ -126,7 +126,7 @@ class RemoteEmbedder:
             most = MAX_BATCH if self.dimensions is None else max(1, min(MAX_BATCH, _MAX_NUMBERS // self.dimensions))
             batch, wanted = wanted[:most], wanted[most:]
             try:
-                vectors = await self._embed_batch([text[: self._characters] for _, text in batch])
+                vectors = await self._embed_batch([text[: self._characters] for _, text in batch], caller)
             except BadVectors as error:
                 error.provider, error.model = self.provider.name, self.provider.model
                 raise
@@ -138,13 +138,13 @@ class RemoteEmbedder:
         """Do nothing: the server is somebody else's."""
         return succeed(None)
 
-    async def _embed_batch(self, texts: list[str]) -> list[Vector]:
+    async def _embed_batch(self, texts: list[str], caller: Caller) -> list[Vector]:
         """Return the vectors of one batch. What is too long is cut in half; a key that changed is read again."""
         may_reread = self._reread_key is not None
         while True:
             request = self._dialect.build_request(texts)
             try:
-                rows = await self._call(request, self._dialect.parse_vectors)
+                rows = await self._call(request, self._dialect.parse_vectors, caller)
             except ContextOverflow:
                 limit = max(map(len, texts)) // 2
                 if limit < _LEAST_CHARACTERS:
@@ -180,7 +180,7 @@ class RemoteEmbedder:
             return None
         return provider.parse_model(model, answer).context_tokens
 
-    async def _call(self, request: Request, parse: Callable[[bytes], T]) -> T:
+    async def _call(self, request: Request, parse: Callable[[bytes], T], caller: Caller = MEMORY) -> T:
         """Return what `parse` makes of the body of the answer. Raises LLMError."""
         provider, tokens = self.provider, self.provider.tokens.of_bytes(len(request.body))
 
@@ -198,7 +198,7 @@ class RemoteEmbedder:
         call = Call(
             CallTarget(origin_of(request.url), provider.credential, provider.model),
             judge=lambda error: verdict_of(error, self._clock.seconds(), self._retry),
-            caller=Caller("memory", is_urgent=False),
+            caller=caller,
             estimate=Amount(1, tokens),
             retry=self._retry,
             upstream=self._upstream,

@@ -12,9 +12,10 @@ from twisted.python.failure import Failure
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.fetching.convert import MINILM
 from llm.embedded.progress import Endpoint
-from llm.embeddings.embedder import Vector
+from llm.embeddings.embedder import MEMORY, Vector
 from llm.embeddings.remote import RemoteEmbedder
 from llm.errors import Unavailable
+from resilience import Caller
 
 #: How many numbers its vectors have, and how many tokens it reads with profit.
 MINILM_DIMENSIONS, MINILM_TOKENS = 384, 256
@@ -63,11 +64,11 @@ class EmbeddedEmbedder:
         self._failure: EmbeddedUnavailable | None = None
         self._failed_at = 0.0
 
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], caller: Caller = MEMORY) -> list[Vector]:
         """Return the vector of each text, as `Embedder` has it. Cancelling a start leaves it to the others."""
         if any(text.strip() for text in texts):
             await self._ready()
-        return await self._remote.embed(texts)
+        return await self._remote.embed(texts, caller)
 
     def stop(self) -> Deferred[None]:
         """Stop the server. Fires when it has ended; those who wait for it are told that it is gone."""

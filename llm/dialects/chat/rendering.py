@@ -15,7 +15,7 @@ from llm.dialects.rendering import AnswerRenderer
 from llm.messages import JSON, Citation, JSONObject, Message, ServerToolCall, ServerToolResult, Text, ToolCall
 from llm.response import FinishReason, LLMResponse, Usage
 
-_REASONS: Mapping[FinishReason, str] = MappingProxyType(
+FINISHES: Mapping[FinishReason, str] = MappingProxyType(
     {
         FinishReason.STOP: "stop",
         FinishReason.TOOL_CALLS: "tool_calls",
@@ -24,7 +24,7 @@ _REASONS: Mapping[FinishReason, str] = MappingProxyType(
         FinishReason.PAUSED: "stop",
     }
 )
-_DONE = b"data: [DONE]\n\n"
+DONE = b"data: [DONE]\n\n"
 
 
 class CitedText:
@@ -91,7 +91,7 @@ class ChatRenderer(AnswerRenderer):
             "index": 0,
             "message": _message(response),
             "logprobs": None,
-            "finish_reason": _REASONS[response.finish_reason],
+            "finish_reason": FINISHES[response.finish_reason],
         }
         about = {**self._about, "object": "chat.completion"}
         return orjson.dumps({**about, "choices": [choice], "usage": usage_of(response.usage)})
@@ -118,11 +118,11 @@ class ChatRenderer(AnswerRenderer):
 
     def _end(self, response: LLMResponse) -> bytes:
         cited = self._delta({"annotations": self._cited.annotations}) if self._cited.annotations else b""
-        choice: JSONObject = {"index": 0, "delta": {}, "finish_reason": _REASONS[response.finish_reason]}
+        choice: JSONObject = {"index": 0, "delta": {}, "finish_reason": FINISHES[response.finish_reason]}
         if not self._counts_usage:
-            return cited + self._chunk({"choices": [choice]}) + _DONE
+            return cited + self._chunk({"choices": [choice]}) + DONE
         counted = self._chunk({"choices": [], "usage": usage_of(response.usage)})
-        return cited + self._chunk({"choices": [choice], "usage": None}) + counted + _DONE
+        return cited + self._chunk({"choices": [choice], "usage": None}) + counted + DONE
 
     def _delta(self, delta: JSONObject) -> bytes:
         return self._before + orjson.dumps(delta) + self._after

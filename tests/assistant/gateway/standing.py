@@ -77,6 +77,7 @@ async def standing(
     settings: Mapping[str, Any] | None = None,
     fallback: Sequence[tuple[str, Script]] = (),
     more: Mapping[str, Any] | None = None,
+    memory: Mapping[str, Any] | None = None,
     runs_on: Any = reactor,
 ) -> AsyncIterator[Standing]:
     """Open a gateway with one model, `sage`, before a fake of this provider, and fakes of its fallbacks.
@@ -99,7 +100,7 @@ async def standing(
                 models[-1]["key"] = "file:provider.key"
         first = {**models[0], "aliases": ["gpt-4o-mini"], "fallback": models[1:]}
         gateway = {"port": 0, "models": {"wise": first}, **(settings or {})}
-        config = Config.model_validate({"gateway": gateway})
+        config = Config.model_validate({"gateway": gateway, "memory": memory or {}})
         inputs = ServiceConfig(config, folder, {}, lambda: _WALL, Secrets(), None)
         service = AssistantService(runs_on, inputs, Random(1))  # noqa: S311  (jitter)
         service.open()

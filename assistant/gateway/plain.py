@@ -1,0 +1,40 @@
+"""Answers that need no model: a whole document, and what clients and watchers ask to see whether anything is there."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import orjson
+
+from assistant.gateway.http.calls import ClientResponse
+from assistant.gateway.streaming import HTTP_OK, Headers
+from llm.messages import JSONObject
+
+#: Where those who watch the gateway look.
+HEALTH = "/healthz"
+#: The paths that need no key.
+OPEN_PATHS = frozenset({"", "/", "/api/version", HEALTH})
+#: What Ollama says at the root; its clients look for it.
+_GREETING = b"Ollama is running"
+
+
+def send_json(response: ClientResponse, body: JSONObject, more: Headers = ()) -> None:
+    """Send a whole response."""
+    encoded = orjson.dumps(body)
+    length = (b"content-length", str(len(encoded)).encode())
+    response.start(HTTP_OK, [(b"content-type", b"application/json"), length, *more])
+    response.write(encoded)
+    response.finish()
+
+
+def send_greeting(path: str, response: ClientResponse) -> None:
+    """Answer at one of the open paths. Nothing is told of models, keys and settings."""
+    if path == HEALTH:
+        send_json(response, {"status": "ok"})
+        return
+    if path == "/api/version":
+        send_json(response, {"version": version("mud-assistant")})
+        return
+    response.start(HTTP_OK, [(b"content-type", b"text/plain"), (b"content-length", str(len(_GREETING)).encode())])
+    response.write(_GREETING)
+    response.finish()
