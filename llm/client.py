@@ -26,6 +26,7 @@ from llm.providers.provider import LLMProvider
 from llm.reports import CallReports, MeasuredCall
 from llm.request import (
     HOPS_HEADER,
+    IMAGE_TOKENS,
     NOBODY,
     USUAL,
     CallOptions,
@@ -187,7 +188,8 @@ class UnifiedLLMClient:
             send = partial(self._send, request, deadline, body, mode, record)
             read = await MeasuredCall(self._reports, self._clock, who, self._prices).report(send, deadline.renew)
         answer = read.answer
-        provider.tokens.learn(len(body), answer.usage.input_tokens)
+        if not options.images[0]:
+            provider.tokens.learn(len(body), answer.usage.input_tokens)
         message, finish = answer.message()
         response = LLMResponse(
             message,
@@ -233,7 +235,12 @@ class UnifiedLLMClient:
                 on_progress=on_progress,
             )
 
-        tokens = provider.tokens.of_request(body)
+        images, size = request.options.images
+        tokens = (
+            provider.tokens.of_bytes(len(body) - size) + IMAGE_TOKENS * images
+            if images
+            else (provider.tokens.of_request(body))
+        )
         headers = provider.headers_for(request.options)
         if request.options.hops:
             headers = headers.copy()

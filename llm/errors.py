@@ -16,6 +16,7 @@
     ├── ContextOverflow        the prompt is too long; `limit` in tokens when known
     ├── Rejected               any other 4xx: our request was wrong for this provider
     │   ├── UnpairedServerTool a server tool's call in the history has no result; the client leaves it out
+    │   ├── ImagesUnsupported  the model takes no images
     │   ├── UnreadableReasoning sealed reasoning in the history cannot be opened; the client leaves it out
     │   └── WrongEndpoint      the model is not served at this endpoint; the client asks at the other one
     ├── ProtocolError          it responded, but not with an answer
@@ -155,6 +156,10 @@ class Rejected(LLMError):
 
 class UnpairedServerTool(Rejected):
     """The history has a call of the provider's own tool without its result, and this time the provider refuses that."""
+
+
+class ImagesUnsupported(Rejected):
+    """The model takes no images."""
 
 
 class UnreadableReasoning(Rejected):

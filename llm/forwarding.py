@@ -133,8 +133,9 @@ class _Forwarding:
         assert self._sink is not None
         self._sink.finish()
         provider.tokens.learn(len(body), result.answer.usage.input_tokens)
-        body, read = self._sink.whole_body, self._sink.in_other_form()
-        return ForwardedAnswer(None if read else body, result.answer.usage, self._sink.headers, read, amended)
+        sink, read = self._sink, self._sink.in_other_form()
+        whole = None if read else sink.whole_body
+        return ForwardedAnswer(whole, result.answer.usage, sink.headers, read, amended)
 
     def _new_sink(self) -> ForwardingSink:
         self._sink = ForwardingSink(self._client, self._hand_on, self._deadline.renew)

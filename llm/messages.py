@@ -1,6 +1,6 @@
 """Messages between an assistant and a chat model: ordered, typed, frozen blocks.
 
-There are four roles and seven kinds of block. A message is never edited; a conversation grows by appending. Each
+There are four roles and eight kinds of block. A message is never edited; a conversation grows by appending. Each
 message keeps its encoded bytes, per dialect, so a request costs the new messages and not the whole history. What only
 its own provider understands (signatures, encrypted search results) stays in `raw` and goes back to that provider alone.
 """
@@ -31,6 +31,18 @@ class Text(Struct, frozen=True):
     """Plain text."""
 
     text: str
+
+
+class Image(Struct, frozen=True):
+    """An image of a user: a type such as "image/png", and its bytes in base64."""
+
+    media_type: str
+    data: str
+
+    @property
+    def data_url(self) -> str:
+        """The address that holds the image itself."""
+        return f"data:{self.media_type};base64,{self.data}"
 
 
 class Reasoning(Struct, frozen=True):
@@ -96,7 +108,7 @@ _OWN = {"text", "thinking", "redacted_thinking", "tool_use", "message", "reasoni
 #: The field that holds a call's ID, by the type of the raw block that is the call.
 _CALL_IDS = {"tool_use": "id", "function_call": "call_id"}
 
-Block = Text | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Citation
+Block = Text | Image | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Citation
 
 
 class RawTurn(Struct, frozen=True):

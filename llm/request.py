@@ -40,7 +40,8 @@ class CallOptions(Struct, frozen=True):
     `structured` is how a server is asked to constrain text that must be JSON; `json_object` asks it for a JSON object
     with any members. `prompt_cache` marks what the provider may keep for the next call. `cache_key` is the same for
     calls whose prompts begin alike, so that a provider can send them where that beginning is kept. `hops` is how many
-    gateways of ours the call has passed, so that a loop of them ends.
+    gateways of ours the call has passed, so that a loop of them ends. `images` are how many images the messages hold,
+    and their bytes in base64, which say nothing of their tokens.
     """
 
     temperature: float | None = None
@@ -56,6 +57,7 @@ class CallOptions(Struct, frozen=True):
     prompt_cache: bool = True
     cache_key: str = ""
     hops: int = 0
+    images: tuple[int, int] = (0, 0)
 
     @property
     def json_schema(self) -> JSONObject | None:
@@ -65,6 +67,8 @@ class CallOptions(Struct, frozen=True):
         return self.schema
 
 
+#: About how many tokens an image has, whatever its size in bytes: providers count by its width and height.
+IMAGE_TOKENS = 1_000
 #: The header that counts the gateways.
 HOPS_HEADER = "x-mud-assistant-hops"
 #: The options and the caller of a call that names none.

@@ -18,11 +18,13 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
 from assistant.gateway.http.calls import ClientResponse
 from assistant.gateway.models import OfferedChain
+from assistant.gateway.sight import check_sight
 from assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
 from llm import Link, LLMError, ModelChain, StreamBroken
 from llm.client import UnifiedLLMClient
 from llm.dialects.dialect import AnswerHead, AskedCall, Dialect
 from llm.dialects.failures import RequestRefused, failure_of, unsupported
+from llm.dialects.images import estimated_tokens, images_in
 from llm.dialects.rendering import AnswerRenderer
 from llm.errors import LLMDeadlineExceeded, ProtocolError
 from llm.forwarding import NotForwardable, RawRequest, amended_fields, forward
@@ -31,7 +33,7 @@ from llm.other_form import ReadAnswer
 from llm.providers.provider import LLMProvider
 from llm.request import HOPS_HEADER, CallOptions, merge
 from llm.response import Usage
-from resilience import Caller, Deadline, ResilienceError
+from resilience import Caller, Deadline, HttpExchange, ResilienceError
 
 _JSON = b"application/json"
 _USUAL = CallOptions()
@@ -72,7 +74,9 @@ class ModelAnswer:
         response: ClientResponse,
         chain: ModelChain,
         clock: IReactorTime,
+        *,
         scrub: Callable[[str], str],
+        exchange: HttpExchange,
     ) -> None:
         """Prepare to answer. `scrub` takes keys out of what is said of a failure."""
         self._request = request
@@ -80,6 +84,7 @@ class ModelAnswer:
         self._chain = chain
         self._clock = clock
         self._scrub = scrub
+        self._exchange = exchange
         self._asked: AskedCall | None = None
         self._way = ""
         self._client: UnifiedLLMClient | None = None
@@ -176,6 +181,9 @@ class ModelAnswer:
         self._way = "translated"
         asked = self._asked = self._asked or request.dialect.read(request.parsed, request.headers)
         _check_turns(asked.messages, link.client.provider)
+        images = images_in(asked.messages)
+        if images[0]:
+            await check_sight(link.client, self._exchange)
         renderer, stream = self._open_rendered(asked, link.client.provider)
         listener = None if stream is None else RenderingListener(renderer, stream)
         try:
@@ -186,7 +194,7 @@ class ModelAnswer:
                 deadline=deadline,
                 caller=request.caller,
                 listener=listener,
-                **_options(link.options, asked.options, request.hops),
+                **_options(link.options, asked.options, request.hops, images),
             )
         finally:
             self._has_part = renderer.has_content
@@ -210,7 +218,7 @@ class ModelAnswer:
         """
         if self._renderer is not None and self._stream is not None and self._stream.is_opened:
             return self._renderer, self._stream
-        renderer = self._renderer = self._renderer_of(asked, provider.count_tokens(asked.messages))
+        renderer = self._renderer = self._renderer_of(asked, estimated_tokens(asked.messages, provider.count_tokens))
         stream = self._stream = self._stream_of(renderer.ping, renderer.begin) if asked.streams else None
         return renderer, stream
 
@@ -276,10 +284,10 @@ def _check_turns(messages: Sequence[Message], provider: LLMProvider) -> None:
         raise unsupported(said, "messages")
 
 
-def _options(link: Mapping[str, Any], asked: CallOptions, hops: int) -> dict[str, Any]:
+def _options(link: Mapping[str, Any], asked: CallOptions, hops: int, images: tuple[int, int]) -> dict[str, Any]:
     """Return the options of a call: those of the model's settings, where the client says nothing else."""
     said = {name: value for name, value in structs.asdict(asked).items() if value != getattr(_USUAL, name)}
     options = {**link, **said}
     options["extra_params"] = merge(link.get("extra_params", {}), asked.extra_params)
-    options["hops"] = hops
+    options["hops"], options["images"] = hops, images
     return options

@@ -9,6 +9,7 @@ from assistant.gateway.answering import ModelRequest
 from llm import LLMError
 from llm.answer import HTTP_OK
 from llm.client import UnifiedLLMClient
+from llm.dialects.images import estimated_tokens
 from llm.dialects.messages.dialect import MessagesDialect
 from llm.errors import Unavailable
 from llm.forwarding import amended_body, headers_of
@@ -32,7 +33,7 @@ async def count_tokens(asked: ModelRequest, client: UnifiedLLMClient, exchange: 
     tokens = client.provider.tokens
     tools = [orjson.dumps({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
              for tool in read.tools]  # fmt: skip
-    return client.provider.count_tokens(read.messages) + (tokens.of_pieces(tools) if tools else 0)
+    return estimated_tokens(read.messages, client.provider.count_tokens) + (tokens.of_pieces(tools) if tools else 0)
 
 
 async def _counted(asked: ModelRequest, client: UnifiedLLMClient, exchange: HttpExchange) -> int:

@@ -13,6 +13,7 @@ from assistant.config.gateway import GatewayConfig
 from assistant.config.model_config import ModelConfig
 from assistant.config.schema import Config
 from assistant.errors import AssistantError
+from assistant.gateway.sight import may_see
 from assistant.models.choose import window_tokens
 from assistant.models.chosen import ChosenModel, call_options
 from assistant.service.parts import SharedParts
@@ -121,6 +122,9 @@ class GatewayModels:
         await parts.admit(config, "")
         one.chosen = await parts.choose(config)
         links = [Link(parts.client(chosen), _options(chosen)) for chosen in one.chosen]
+        for chosen, link in zip(one.chosen, links, strict=True):
+            if chosen.embedded is not None:
+                link.client.record.sees_images = False
         places = max(1, int(one.chosen[0].upstream.in_flight.most * self._share))
         one.places = DeferredSemaphore(places)
         one.chain = ModelChain(links, parts.clock)
@@ -128,7 +132,8 @@ class GatewayModels:
 
     def _described(self, one: OfferedChain) -> OfferedModelName:
         configs = [chosen.config for chosen in one.chosen] or one.configs
-        return OfferedModelName(one.name, self._created, min(map(window_tokens, configs)))
+        sees = one.chain is not None and any(may_see(link.client) for link in one.chain.links)
+        return OfferedModelName(one.name, self._created, min(map(window_tokens, configs)), sees_images=sees)
 
 
 def _is_allowed(one: OfferedChain, may_use: MayUse) -> bool:

@@ -135,7 +135,10 @@ class Gateway:
                 return
             chain = await self._parts.models.chain(asked.offered)
             async with _Place(asked.offered.places):
-                answering = ModelAnswer(asked, response, chain, self._parts.reactor, self._parts.scrub)
+                parts = self._parts
+                answering = ModelAnswer(
+                    asked, response, chain, parts.reactor, scrub=parts.scrub, exchange=parts.exchange
+                )
                 began = self._parts.reactor.seconds()
                 try:
                     await answering.answer(self._parts.config.call_seconds)

@@ -60,8 +60,7 @@ class SharedEmbedder:
     async def get(self) -> Embedder | None:
         """Return it, as `embedder_of` makes it the first time."""
         if self._made is None:
-            made = await embedder_of(self._config, self._parts())
-            self._made = self._made or made  # another caller may have been faster
+            self._made = await embedder_of(self._config, self._parts())
         return self._made
 
     async def stop(self) -> None:

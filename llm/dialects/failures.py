@@ -14,6 +14,7 @@ from llm.errors import (
     Busy,
     CircuitOpenError,
     ContextOverflow,
+    ImagesUnsupported,
     LLMDeadlineExceeded,
     LLMError,
     ModelNotFound,
@@ -133,6 +134,9 @@ def failure_of(error: LLMError, now: float) -> Failure:
     match error:
         case ContextOverflow():
             return Failure(FailureKind.CONTEXT, error.message, "messages", should_retry=False, limit=error.limit)
+        case ImagesUnsupported():
+            said = f"the model behind this name takes no images ({who} said: {public_words(error.message)})"
+            return Failure(FailureKind.UNSUPPORTED, said, "messages", should_retry=False)
         case Rejected() | ToolsUnsupported():
             return Failure(FailureKind.INVALID, error.message, getattr(error, "parameter", ""), should_retry=False)
         case BudgetReached():

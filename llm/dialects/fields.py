@@ -12,8 +12,8 @@ from typing import TypeGuard
 from llm.dialects.failures import RequestRefused, invalid, unsupported
 from llm.messages import JSON, JSONObject
 
-#: What a request with an image is told where it is translated: a `Message` holds text alone.
-NO_IMAGES = "images are passed on only to a provider of the same dialect"
+#: What a request is told whose image stands elsewhere than in what a user says.
+NO_IMAGES = "to a provider of another dialect an image can be passed on only in what the user says"
 _INDEX = re.compile(r"\[\d+\]")
 
 

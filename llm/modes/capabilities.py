@@ -81,6 +81,7 @@ class ModelRecord:
     native_tools: bool | None = None
     schema: bool | None = None
     thinking: bool | None = None
+    sees_images: bool | None = None
     #: The context length in tokens, as an error named it.
     context_tokens: int | None = None
     #: The fields that a request to this model must leave out, rename or set to another value.

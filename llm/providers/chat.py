@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, Rejected, WrongEndpoint
-from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
+from llm.messages import JSON, Block, Image, JSONObject, Message, Role, Text, ToolResult, ToolSpec
 from llm.modes.mode import FieldOverride, RequestMode
 from llm.providers.chat_stream import ChatStream
 from llm.providers.provider import NAMELESS, LLMProvider
@@ -112,6 +112,9 @@ class ChatProvider(LLMProvider):
         if message.role is Role.TOOL:
             return [self.format_tool_result(result) for result in message.tool_results]
         kept = self._returned_reasoning(message)
+        if any(isinstance(block, Image) for block in message.blocks):
+            parts = [part for block in message.blocks if (part := _part(block)) is not None]
+            return [{"role": message.role.value, "content": parts}]
         if not message.tool_calls:
             return [{"role": message.role.value, "content": message.text, **kept}]
         calls: list[JSON] = [
@@ -234,3 +237,10 @@ def _override_for(error: Rejected, mode: RequestMode) -> FieldOverride | None:
     if field == "reasoning_effort" and mode.native and _TOOLS.search(error.message):
         return _NO_EFFORT
     return FieldOverride(field, rename=_LIMITS.get(field, ""))
+
+
+def _part(block: Block) -> JSONObject | None:
+    """Return a text or an image as a part of a message, None for what is neither."""
+    if isinstance(block, Image):
+        return {"type": "image_url", "image_url": {"url": block.data_url}}
+    return {"type": "text", "text": block.text} if isinstance(block, Text) and block.text else None

@@ -14,7 +14,7 @@ import orjson
 from twisted.web.http_headers import Headers
 
 from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
+from llm.messages import JSON, Image, JSONObject, Message, Role, ToolResult, ToolSpec
 from llm.providers.chat import encoded_tool
 from llm.providers.offered import OfferedModel, names_in
 from llm.providers.provider import NAMELESS, LLMProvider
@@ -129,6 +129,8 @@ class OllamaProvider(LLMProvider):
         if message.role is Role.TOOL:
             return [self.format_tool_result(result) for result in message.tool_results]
         wire: dict[str, JSON] = {"role": message.role.value, "content": message.text}
+        if images := [block.data for block in message.blocks if isinstance(block, Image)]:
+            wire["images"] = images
         if message.reasoning:
             wire["thinking"] = message.reasoning
         if message.tool_calls:

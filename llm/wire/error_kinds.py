@@ -9,6 +9,7 @@ from llm.errors import (
     BadCredential,
     Blocked,
     ContextOverflow,
+    ImagesUnsupported,
     LLMError,
     ModelNotFound,
     OutputUnreadable,
@@ -21,7 +22,7 @@ from llm.errors import (
     Unavailable,
 )
 
-_FORBIDDEN, _NOT_FOUND = 403, 404
+_BAD_REQUEST, _FORBIDDEN, _NOT_FOUND = 400, 403, 404
 _TOO_LARGE = 413
 _TOO_MANY = 429
 _BY_STATUS: Mapping[int, type[LLMError]] = {
@@ -51,6 +52,14 @@ _NO_TOOLS = re.compile(
 )
 #: A field that concerns tools was refused; tools themselves were not.
 _ABOUT_A_FIELD = re.compile(r"reasoning_effort|tool_choice|parallel_tool_calls", re.IGNORECASE)
+#: A model takes no images, in the words of llama.cpp, Ollama, vLLM, LM Studio, OpenAI, OpenRouter, Groq and Mistral.
+_NO_IMAGES = re.compile(
+    r"(image|vision|multi-?modal)\w*( \w+){0,3} (is|are) not (supported|enabled|available)"
+    r"|(does not|do not|doesn't|cannot) (support|accept|take|process|have|see)( \w+){0,2} (image|vision|multi-?modal)"
+    r"|not a (vision|multi-?modal) model|missing data required for image|no endpoints found that support image"
+    r"|image_url.{0,40}(only supported|not supported|unsupported|is not allowed)",
+    re.IGNORECASE,
+)
 _NO_THINKING = re.compile(r"does not support thinking", re.IGNORECASE)
 _UNREADABLE = re.compile(
     r"output that does not match the expected|failed to parse (input|output)|tool_use_failed", re.IGNORECASE
@@ -143,6 +152,8 @@ def _by_words(status: int, said: str) -> type[LLMError] | None:
     """Return the error class that the words show and the status does not."""
     if _NO_TOOLS.search(said) and not _ABOUT_A_FIELD.search(said):
         return ToolsUnsupported
+    if status >= _BAD_REQUEST and _NO_IMAGES.search(said):
+        return ImagesUnsupported
     if _NO_THINKING.search(said):
         return ThinkingUnsupported
     if _UNREADABLE.search(said):

@@ -26,6 +26,7 @@ from llm.messages import (
     JSON,
     Block,
     Citation,
+    Image,
     Message,
     RawTurn,
     Reasoning,
@@ -171,6 +172,8 @@ def _changed(block: Block, scrub: Scrub) -> Block:
         case ServerToolCall():
             arguments = {scrub(name): scrub_json(value, scrub) for name, value in block.arguments.items()}
             return replace(block, arguments=arguments)
+        case Image():
+            return block
         case Citation():
             return replace(block, text=scrub(block.text), url=scrub(block.url), title=scrub(block.title))
 

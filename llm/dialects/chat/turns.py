@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from llm.dialects.fields import NO_IMAGES, RequestFields
+from llm.dialects.images import image_at, said_by_user
 from llm.loose_json.repair import parse_arguments
 from llm.messages import (
     Block,
+    Image,
     Message,
     Reasoning,
     Role,
@@ -42,7 +44,7 @@ class ChatTurnReader:
             case "system" | "developer":
                 return system(self._said(turn))
             case "user":
-                return user(self._said(turn))
+                return self._user(turn)
             case "assistant":
                 return self._assistant(turn)
             case "tool":
@@ -51,6 +53,23 @@ class ChatTurnReader:
             case "function":
                 raise turn.unsupported("role", "use tools and the role tool instead of functions")
         raise turn.invalid("role", f"{role!r} is not one of system, developer, user, assistant, tool")
+
+    def _user(self, turn: RequestFields) -> Message:
+        """Return what a user says, which may have images in it."""
+        if not isinstance(turn.get("content"), list):
+            return user(self._said(turn))
+        self._dropped += turn.hints({"role", "content"}, _HINTS)
+        said = [self._image(part) if part.get("type") == "image_url" else self._part(part)
+                for part in turn.objects("content")]  # fmt: skip
+        return said_by_user([part for part in said if part])
+
+    def _image(self, part: RequestFields) -> Image:
+        self._dropped += part.hints({"type", "image_url"}, _HINTS)
+        image = part.object("image_url") if not isinstance(part.get("image_url"), str) else None
+        if image is None:
+            return image_at(part, "image_url")
+        self._dropped += image.hints({"url"}, {"detail"})
+        return image_at(image, "url")
 
     def _said(self, turn: RequestFields) -> str:
         self._dropped += turn.hints({"role", "content"}, _HINTS)

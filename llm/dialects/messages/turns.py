@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from llm.dialects.fields import NO_IMAGES, RequestFields
+from llm.dialects.images import image_of, said_by_user
 from llm.messages import (
     Block,
+    Image,
     JSONObject,
     Message,
     RawTurn,
@@ -72,14 +74,27 @@ class TurnReader:
         if said is None:
             raise turn.invalid("content", "a string or a list of blocks is required")
         results: list[ToolResult] = []
-        texts: list[str] = []
+        parts: list[str | Image] = []
         for block in turn.objects("content"):
-            if block.text("type") == "tool_result":
-                results.append(self._result(block))
-            elif text := self._text(block):
-                texts.append(text)
+            match block.text("type"):
+                case "tool_result":
+                    results.append(self._result(block))
+                case "image":
+                    parts.append(self._image(block))
+                case _:
+                    parts += [text] if (text := self._text(block)) else []
         made = [tool_results(results)] if results else []
-        return [*made, user("\n".join(texts))] if texts else made
+        return [*made, said_by_user(parts)] if parts else made
+
+    def _image(self, block: RequestFields) -> Image:
+        self._dropped += block.hints({"type", "source"}, _HINTS)
+        source = block.object("source")
+        if source is None:
+            raise block.invalid("source", "an object is required")
+        if (kind := source.text("type")) != "base64":
+            raise source.unsupported("type", f"an image of type {kind!r} is not fetched: send its bytes as base64")
+        source.hints({"type", "media_type", "data"}, ())
+        return image_of(source, "data", source.text("data"))
 
     def _text(self, block: RequestFields) -> str:
         kind = block.text("type")

@@ -36,9 +36,13 @@ class GenerateDialect(OllamaDialect):
         for name, harmless in _REFUSED.items():
             if fields.has(name) and body[name] not in harmless:
                 raise fields.unsupported(name)
-        asked: dict[str, JSON] = {"role": "user", "content": fields.name("prompt")}
-        if fields.get("images"):
-            asked["images"] = fields.get("images")
+        images = fields.get("images")
+        asked: dict[str, JSON] = {
+            "role": "user",
+            "content": fields.text("prompt", "") if images else fields.name("prompt"),
+        }
+        if images:
+            asked["images"] = images
         system = fields.text("system", "")
         before: list[JSON] = [{"role": "system", "content": system}] if system else []
         shared = {name: value for name, value in body.items() if name in _SHARED}

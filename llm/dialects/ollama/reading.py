@@ -7,6 +7,7 @@ from itertools import count
 
 from llm.dialects.dialect import AskedCall
 from llm.dialects.fields import NO_IMAGES, RequestFields
+from llm.dialects.images import image_of, said_by_user
 from llm.dialects.tools import check_names, paired, read_tool
 from llm.loose_json.repair import parse_arguments
 from llm.messages import (
@@ -22,7 +23,6 @@ from llm.messages import (
     ToolSpec,
     system,
     tool_results,
-    user,
 )
 from llm.request import CallOptions
 
@@ -82,13 +82,17 @@ def _turns(fields: RequestFields) -> Iterator[tuple[str, Message]]:
     waiting: list[ToolCall] = []
     for turn in fields.objects("messages"):
         turn.hints({"role", "content", "thinking", "tool_calls", "tool_name", "tool_call_id", "name", "images"}, ())
-        if turn.get("images"):
+        text, role = turn.text("content", ""), turn.text("role")
+        images = [image_of(turn, "images", data.partition("base64,")[2] or data) for data in turn.texts("images")]
+        if images and role != "user":
             raise turn.unsupported("images", NO_IMAGES)
-        text = turn.text("content", "")
-        match turn.text("role"):
-            case "system" | "user" as role:
+        match role:
+            case "system":
                 if text:
-                    yield turn.path, system(text) if role == "system" else user(text)
+                    yield turn.path, system(text)
+            case "user":
+                if text or images:
+                    yield turn.path, said_by_user([*([text] if text else []), *images])
             case "assistant":
                 message = _assistant(turn, text, number)
                 waiting = list(message.tool_calls)

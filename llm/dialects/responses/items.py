@@ -12,11 +12,13 @@ import orjson
 
 from llm.dialects.failures import RequestRefused
 from llm.dialects.fields import NO_IMAGES, RequestFields
+from llm.dialects.images import image_at, said_by_user
 from llm.dialects.responses.offered import CUSTOM_ARGUMENT, OfferedTools
 from llm.loose_json.repair import parse_arguments
 from llm.messages import (
     JSON,
     Block,
+    Image,
     JSONObject,
     Message,
     RawTurn,
@@ -63,7 +65,7 @@ class ItemReader:
             if message is None:
                 continue
             yield from self._turn()
-            if message.text or message.tool_results:
+            if message.text or message.tool_results or any(isinstance(block, Image) for block in message.blocks):
                 yield item.path, message
         yield from self._turn()
 
@@ -104,6 +106,10 @@ class ItemReader:
 
     def _message(self, item: RequestFields) -> Message:
         self._hints(item, {"type", "role", "content"})
+        if item.text("role") == "user" and isinstance(item.get("content"), list):
+            said = [self._image(part) if part.get("type") == "input_image" else self._part(part)
+                    for part in item.objects("content")]  # fmt: skip
+            return said_by_user([part for part in said if part])
         text = self._texts(item, "content")
         match item.text("role"):
             case "user":
@@ -111,6 +117,12 @@ class ItemReader:
             case "system" | "developer":
                 return system(text)
         raise item.invalid("role", "one of user, assistant, system, developer is required")
+
+    def _image(self, part: RequestFields) -> Image:
+        if part.has("file_id"):
+            raise part.unsupported("file_id", "no files are kept here: send the image itself")
+        self._dropped += part.hints({"type", "image_url", "file_id"}, {"detail"})
+        return image_at(part, "image_url")
 
     def _said(self, item: RequestFields) -> None:
         self._hints(item, {"type", "role", "content", "phase"})

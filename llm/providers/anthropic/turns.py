@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import orjson
 from msgspec import Struct
 
-from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
+from llm.messages import JSON, Image, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
 from llm.providers.anthropic.blocks import is_server_call, is_server_result
 from llm.providers.provider import NAMELESS
 
@@ -60,8 +60,8 @@ def content_of(message: Message, provider: str, server_tools: Collection[str]) -
     for block in message.blocks:
         if isinstance(block, Text):
             said += block.text
-        elif isinstance(block, ToolCall):
-            blocks += [*_text(said), _call(block)]
+        elif isinstance(block, ToolCall | Image):
+            blocks += [*_text(said), _call(block) if isinstance(block, ToolCall) else _image(block)]
             said = ""
     blocks += _text(said.rstrip() if message.role is Role.ASSISTANT else said)
     return blocks if blocks or message.role is not Role.USER else [{"type": "text", "text": NOTHING}]
@@ -197,6 +197,11 @@ def _wire_messages(said: Sequence[WireTurn], marks: _Marks) -> list[bytes]:
 def _text(said: str) -> list[JSONObject]:
     """Return a text block, or none for blanks, which the API refuses."""
     return [{"type": "text", "text": said}] if said.strip() else []
+
+
+def _image(image: Image) -> JSONObject:
+    source: JSONObject = {"type": "base64", "media_type": image.media_type, "data": image.data}
+    return {"type": "image", "source": source}
 
 
 def _call(call: ToolCall) -> JSONObject:

@@ -227,7 +227,7 @@ class ResponsesStream(SSEParser):
             while alike and alike[0] in taken:
                 alike.popleft()
             at = self._items[index] if index < len(self._items) else None
-            places = [*alike][:1] or [self._at.get((kind, index)), at]
+            places = (alike[0],) if alike else (self._at.get((kind, index)), at)
             known = next((one for one in places if one and one not in taken and one.kind == kind), None)
             known = known or self._begin(index, item)
             taken.add(known)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from llm.messages import JSON, JSONObject, Message, Role, Text, ToolCall, ToolResult
+from llm.messages import JSON, Image, JSONObject, Message, Role, Text, ToolCall, ToolResult
 from llm.providers.provider import NAMELESS
 
 #: What is not sent back of an item: what names it at the server, or its place in a stream.
@@ -37,6 +37,8 @@ def items_of(message: Message, provider: str) -> list[JSONObject]:
         return [result_item(result) for result in message.tool_results]
     if items := replay_items(message.raw_of(provider)):
         return items
+    if any(isinstance(block, Image) for block in message.blocks):
+        return [{"role": message.role.value, "content": _parts(message)}]
     items, said = [], ""
     for block in message.blocks:
         if isinstance(block, Text):
@@ -92,6 +94,17 @@ def _waits_for_client(item: JSONObject) -> bool:
 
 def _text(role: Role, said: str) -> list[JSONObject]:
     return [{"role": role.value, "content": said}] if said else []
+
+
+def _parts(message: Message) -> list[JSON]:
+    """Return texts and images as parts of one item."""
+    parts: list[JSON] = []
+    for block in message.blocks:
+        if isinstance(block, Image):
+            parts.append({"type": "input_image", "image_url": block.data_url, "detail": "auto"})
+        elif isinstance(block, Text) and block.text:
+            parts.append({"type": "input_text", "text": block.text})
+    return parts
 
 
 def _call(call: ToolCall) -> JSONObject:

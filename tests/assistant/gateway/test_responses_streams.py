@@ -9,10 +9,11 @@ import pytest
 import pytest_twisted
 
 from llm.testing import Call, DieMidStream, EndEarly, ErrorInStream, Hang, HttpError, Raw, Reply, Step
-from tests.assistant.gateway.asking import PATHS, Got, ask, body_of, connect, post, whole
+from tests.assistant.gateway.asking import PATHS, ask, body_of, connect, post, whole
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.skipping import skipping
 from tests.assistant.gateway.standing import CLIENTS, TOOL, reactor, standing
+from tests.assistant.page.http.visiting import Got
 from tests.llm.dialects.responses.judge import events_of, final_response, judge, judge_whole
 from tests.llm.dialects.test_recorded_streams import ROWS, Row
 from tests.llm.providers.responses.answers import done, event, sse, text_item

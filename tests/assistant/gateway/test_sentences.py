@@ -92,7 +92,7 @@ async def test_what_the_other_models_said_is_for_the_log(tmp_path: Path) -> None
 @pytest_twisted.ensureDeferred
 async def test_a_model_that_is_missing_for_one_program_is_asked_for_another(tmp_path: Path) -> None:
     """A request may name a model of its own, such as that of a tool: the server then has not what this one asked."""
-    steps = [HttpError(404, "The model `picture-9` does not exist"), Reply("North."), Reply("South.")]
+    steps: list[Step] = [HttpError(404, "The model `picture-9` does not exist"), Reply("North."), Reply("South.")]
     async with standing(tmp_path, steps) as gateway:
         keys = {name: key_of(gateway, name) for name in ("laptop", "phone")}
         await gateway.gateway._keys.refresh()

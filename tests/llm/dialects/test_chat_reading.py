@@ -239,5 +239,6 @@ def test_what_is_wrong_or_cannot_be_carried_is_refused_by_name(
 @pytest.mark.parametrize("kind", ["image_url", "input_audio", "file"])
 def test_what_is_no_text_is_refused(kind: str) -> None:
     turn = {"role": "user", "content": [{"type": kind, kind: {"url": "https://a.example/b.png"}}]}
-    said = check_refused(DIALECT, body(turn), "messages[0].content[0].type", UNSUPPORTED)
-    assert ("images are passed on only" in said) is (kind == "image_url")
+    path = "messages[0].content[0]." + ("image_url.url" if kind == "image_url" else "type")
+    said = check_refused(DIALECT, body(turn), path, UNSUPPORTED)
+    assert ("no address is fetched" in said) is (kind == "image_url")

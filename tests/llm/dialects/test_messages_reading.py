@@ -281,8 +281,9 @@ def test_what_is_wrong_or_cannot_be_carried_is_refused_by_name(
 @pytest.mark.parametrize("kind", ["image", "document", "search_result"])
 def test_what_is_no_text_is_refused(kind: str) -> None:
     block = {"type": kind, "source": {"type": "url", "url": "https://a.example"}}
-    said = check_refused(DIALECT, body(("user", [block])), "messages[0].content[0].type", UNSUPPORTED)
-    assert ("images are passed on only" in said) is (kind == "image")
+    path = "messages[0].content[0]." + ("source.type" if kind == "image" else "type")
+    said = check_refused(DIALECT, body(("user", [block])), path, UNSUPPORTED)
+    assert ("is not fetched" in said) is (kind == "image")
     result = {**RESULT, "content": [block]}
     path = "messages[1].content[0].content[0].type"
     check_refused(DIALECT, body(("assistant", [USE]), ("user", [result])), path, UNSUPPORTED)

@@ -106,7 +106,7 @@ def test_results_without_ids_go_to_their_calls_by_name_and_order() -> None:
         ({"model": "m", "messages": [{"role": "judge"}]}, FailureKind.INVALID, "messages[0].role"),
         (
             {"model": "m", "messages": [{"role": "user", "content": "x", "images": ["AAAA"]}]},
-            FailureKind.UNSUPPORTED,
+            FailureKind.INVALID,
             "messages[0].images",
         ),
         ({"model": "m", "messages": [HI], "logprobs": True}, FailureKind.UNSUPPORTED, "logprobs"),

@@ -76,10 +76,9 @@ def test_events_without_names_and_with_their_name_behind_are_read() -> None:
 
 def said(number: int | None, delta: str, kind: str = "output_text.delta", **more: Any) -> dict[str, Any]:
     """A piece of the part of this number, or with another `kind` something else about it."""
-    part = {} if number is None else {"content_index": number}
-    return event(
-        kind, item_id="msg_1", **part, **({"delta": delta} if kind.endswith("delta") else {"text": delta}), **more
-    )
+    part: dict[str, Any] = {} if number is None else {"content_index": number}
+    part |= {"delta": delta} if kind.endswith("delta") else {"text": delta}
+    return event(kind, item_id="msg_1", **part, **more)
 
 
 def parts(*texts: str) -> dict[str, Any]:
