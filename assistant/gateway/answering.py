@@ -146,6 +146,8 @@ class ModelAnswer:
         def hand_on(piece: bytes) -> Deferred[None] | None:
             self._has_part = True
             assert stream is not None
+            assert self._renderer is not None
+            self._renderer.passed(piece)
             return stream.write(piece)
 
         answer = await forward(

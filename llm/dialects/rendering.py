@@ -84,6 +84,9 @@ class AnswerRenderer(ABC):
     def whole(self, response: LLMResponse) -> bytes:
         """Return the answer as one JSON document."""
 
+    def passed(self, piece: bytes) -> None:  # noqa: B027  (most need not know)
+        """Note a piece of a stream that was handed on as the provider sent it: an error may have to be added to it."""
+
     def feed(self, event: StreamEvent) -> bytes:
         """Return what one event adds, which may be nothing."""
         rendered = self._render(event)

@@ -6,6 +6,7 @@ begin meanwhile wait.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import count
 
@@ -23,6 +24,8 @@ from llm.response import FinishReason, LLMResponse
 
 #: The events before the first item.
 _OPENING = ("created", "in_progress")
+#: The number of an event, and the most bytes in which one is looked for.
+_NUMBER, _LONGEST_NUMBER = re.compile(rb'"sequence_number"\s{0,4}:\s{0,4}(\d{1,9})[\s,}]'), 40
 #: Why an answer is cut off, in this dialect's words.
 _INCOMPLETE = {FinishReason.LENGTH: "max_output_tokens", FinishReason.FILTERED: "content_filter"}
 
@@ -40,6 +43,7 @@ class ResponsesRenderer(AnswerRenderer):
         #: The number of the next event. Those of `begin` are the first, although it may be called later: it is sent
         #: only when there is something to send after it.
         self._number = len(_OPENING)
+        self._passed = b""
 
     def _restart(self) -> None:
         super()._restart()
@@ -58,6 +62,13 @@ class ResponsesRenderer(AnswerRenderer):
     def ping(self) -> bytes:
         """Return a comment: this dialect has no event for it."""
         return b": waiting\n\n"
+
+    def passed(self, piece: bytes) -> None:
+        """Count the events that were handed on, by the numbers they have. A number may be cut in two."""
+        said = self._passed + piece
+        for found in _NUMBER.finditer(said):
+            self._number = int(found[1]) + 1
+        self._passed = said[-_LONGEST_NUMBER:]
 
     def fail(self, failure: Failure) -> bytes:
         """Return the one event that ends a stream that failed. An item that is open stays so: it must not be run."""

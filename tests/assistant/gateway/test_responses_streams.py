@@ -131,6 +131,28 @@ async def test_a_forwarded_stream_that_only_showed_life_fails_as_a_right_one(tmp
         assert judged(whole(await client.closed()))[-1]["type"] == "response.failed"
 
 
+@pytest.mark.parametrize("cut", [1, 7, 1000])
+@pytest_twisted.ensureDeferred
+async def test_a_forwarded_stream_that_breaks_is_numbered_to_its_end(tmp_path: Path, cut: int) -> None:
+    """The event that ends it is ours, and follows the provider's."""
+    item = text_item("Hi.")
+    told = [
+        event("created", None, response={"status": "in_progress", "output": []}),
+        event("in_progress", None, response={"status": "in_progress", "output": []}),
+        event("output_item.added", item={**item, "content": []}),
+        *[
+            event("output_text.delta", item_id="msg_1", content_index=0, delta=word)
+            for word in ["So", "it", "goes", "on"]
+        ],
+    ]
+    said = sse(*[{**one, "sequence_number": number} for number, one in enumerate(told)])
+    pieces = [said[at : at + cut] for at in range(0, len(said), cut)]
+    broken = Raw(200, {"Content-Type": "text/event-stream"}, pieces, abort=True)
+    async with standing(tmp_path, [broken], provider="openai-responses") as gateway:
+        events = events_of((await ask(gateway, PATH, body_of("responses"))).body)
+    assert [event["type"] for event in events[-2:]] == ["response.output_text.delta", "response.failed"]
+
+
 def numbered_from(number: int) -> list[bytes]:
     """A stream in which the part of the only item has this number, as Bedrock counts them."""
     item = text_item("Hi.")
