@@ -10,7 +10,7 @@
     RateLimited                            -         not before `retry_at`    cap halved, model cools down
     QuotaExhausted                         -         no                       model cools down
     BadCredential                          -         no                       key not used for a while
-    ModelNotFound                          -         no                       model not asked for a while
+    ModelNotFound                          -         no                       model not asked for by this caller
     Blocked                                -         no                       model cools down
     any other                              -         no
 

@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
 from assistant.gateway.http.calls import ClientResponse
 from assistant.gateway.models import OfferedChain
-from assistant.gateway.sight import check_sight
+from assistant.gateway.sight import check_sight, must_look
 from assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
 from llm import Link, LLMError, ModelChain, StreamBroken
 from llm.client import UnifiedLLMClient
@@ -140,6 +140,8 @@ class ModelAnswer:
     async def _forward(self, client: UnifiedLLMClient, deadline: Deadline) -> None:
         request = self._request
         self._way = "forwarded"
+        if must_look(client, request.parsed):
+            await check_sight(client, self._exchange)
         raw = RawRequest(request.body, request.parsed, request.headers, {HOPS_HEADER: str(request.hops)})
         stream = self._open_raw() if request.streams else None
 

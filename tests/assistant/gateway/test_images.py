@@ -186,13 +186,13 @@ async def test_anthropic_s_addresses_are_refused(tmp_path: Path) -> None:
         assert (got.status, "messages[0].content[0].source.type" in got.text) == (400, True)
 
 
-@pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
+@pytest.mark.parametrize("dialect", ASKED)
 @pytest_twisted.ensureDeferred
 async def test_a_model_that_is_known_to_see_nothing_is_not_asked(tmp_path: Path, dialect: str) -> None:
     """Ollama would answer as if there were no image."""
     async with standing(tmp_path, [SEEN, SEEN], provider="ollama") as gateway:
         for _ in range(2):
-            got = await ask(gateway, PATHS[dialect], body_of(dialect))
+            got = await ask(gateway, ASKED[dialect], body_of(dialect))
             assert (got.status, "takes no images" in got.text) == (400, True)
         assert gateway.fake.chats == []
         assert [request.path for request in gateway.fake.requests].count("/api/show") <= 2

@@ -12,6 +12,7 @@ import pytest
 import pytest_twisted
 
 from assistant.gateway.keys import KeyLimits
+from llm.embedded.fetching.convert import MINILM
 from llm.testing import EndEarly, HttpError, OpenAIVectors, Reply, serve
 from resilience import Allowance
 from tests.assistant.gateway.asking import PATHS, SPEAKERS, ask, body_of, events, get
@@ -80,6 +81,15 @@ async def test_one_text_needs_no_list_and_the_model_is_listed(tmp_path: Path) ->
         assert (got.status, len(orjson.loads(got.body)["data"])) == (200, 1)
         listed = orjson.loads((await get(gateway, "/v1/models")).body)
         assert [one["id"] for one in listed["data"]] == ["wise", "tiny-vectors"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_embedded_model_of_vectors_is_offered_and_not_started(tmp_path: Path) -> None:
+    async with standing(tmp_path, [], memory={"vectors": "embedded"}) as gateway:
+        listed = orjson.loads((await get(gateway, "/v1/models")).body)
+        assert [one["id"] for one in listed["data"]] == ["wise", MINILM.name]
+        got = await ask(gateway, "/v1/embeddings", {"model": MINILM.name, "input": ""})
+        assert (got.status, "input" in got.text) == (400, True)
 
 
 REFUSED: dict[str, tuple[Mapping[str, Any], int, str]] = {
