@@ -19,13 +19,13 @@ from twisted.web.http_headers import Headers
 from llm.answer import HTTP_OK, AnswerSink
 from llm.client import UnifiedLLMClient
 from llm.errors import BadCredential, LLMError, ToolsUnsupported
-from llm.messages import Citation, JSONObject, RawTurn, ServerToolCall, ServerToolResult
+from llm.messages import JSONObject
 from llm.modes.mode import FieldOverride, RequestMode, apply_overrides, learn_from
 from llm.other_form import ReadAnswer, is_document, new_answer, read_answer, read_whole
 from llm.providers.provider import LLMProvider
 from llm.response import Usage
 from llm.sending import DEFAULT_ANSWER_TOKENS
-from llm.wire.accumulate import Accumulator
+from llm.wire.accumulate import Accumulator, UsageReader
 from resilience import Caller, Deadline, Request
 
 #: The headers of a client that go along. Everything else is between the client and the gateway.
@@ -209,45 +209,6 @@ class ForwardingSink(AnswerSink):
         """Hand on what was held of a stream that is whole: it might have begun a key."""
         if self._hand_on is not None and (rest := self._redactor.rest()):
             self._hand_on(rest)
-
-
-class UsageReader(Accumulator):
-    """A reader of an answer that keeps only what it used. Its text is counted and forgotten."""
-
-    def __init__(self) -> None:
-        super().__init__((), str)
-        self._written = 0
-
-    @property
-    def written_bytes(self) -> int:
-        """About how many bytes of text were written so far."""
-        return self._written
-
-    def add_text(self, text: str, *, is_commentary: bool = False) -> None:
-        """Count a piece of the text."""
-        self._written += len(text)
-
-    def add_reasoning(self, text: str, signature: str = "") -> None:
-        """Count a piece of the reasoning."""
-        self._written += len(text)
-
-    def add_call(
-        self,
-        index: int | None,
-        call_id: str | None,
-        name: str | None,
-        arguments: str | JSONObject | None,
-        *,
-        is_legacy: bool = False,
-    ) -> None:
-        """Count a piece of a call."""
-        self._written += len(arguments) if isinstance(arguments, str) else 0
-
-    def add_block(self, block: ServerToolCall | ServerToolResult | Citation) -> None:
-        """Ignore a step of the provider's own tools."""
-
-    def set_raw(self, raw: RawTurn) -> None:
-        """Ignore the provider's own form of the turn."""
 
 
 def amended_body(

@@ -8,7 +8,7 @@ Each model of a chain is asked in the way that fits it, and the next one only wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
@@ -16,27 +16,26 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
+from assistant.gateway.asking import check_turns, options_of, was_told
 from assistant.gateway.http.calls import ClientResponse
 from assistant.gateway.models import OfferedChain
 from assistant.gateway.sight import check_sight, must_look
 from assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
-from llm import Link, LLMError, ModelChain, StreamBroken
+from llm import Link, LLMError, ModelChain
 from llm.client import UnifiedLLMClient
 from llm.dialects.dialect import AnswerHead, AskedCall, Dialect
-from llm.dialects.failures import RequestRefused, failure_of, unsupported
+from llm.dialects.failures import RequestRefused, failure_of
 from llm.dialects.images import estimated_tokens, images_in
 from llm.dialects.rendering import AnswerRenderer
-from llm.errors import LLMDeadlineExceeded, ProtocolError
 from llm.forwarding import NotForwardable, RawRequest, amended_fields, forward
-from llm.messages import JSONObject, Message, Role
+from llm.messages import JSONObject
 from llm.other_form import ReadAnswer
 from llm.providers.provider import LLMProvider
-from llm.request import HOPS_HEADER, CallOptions, merge
+from llm.request import HOPS_HEADER
 from llm.response import Usage
-from resilience import Caller, Deadline, HttpExchange, ResilienceError
+from resilience import Caller, Deadline, HttpExchange
 
 _JSON = b"application/json"
-_USUAL = CallOptions()
 
 
 class ModelRequest(Struct, frozen=True):
@@ -184,7 +183,7 @@ class ModelAnswer:
         request = self._request
         self._way = "translated"
         asked = self._asked = self._asked or request.dialect.read(request.parsed, request.headers)
-        _check_turns(asked.messages, link.client.provider)
+        check_turns(asked.messages, link.client.provider)
         images = images_in(asked.messages)
         if images[0]:
             await check_sight(link.client, self._exchange)
@@ -198,7 +197,7 @@ class ModelAnswer:
                 deadline=deadline,
                 caller=request.caller,
                 listener=listener,
-                **_options(link.options, asked.options, request.hops, images),
+                **options_of(link.options, asked.options, request.hops, images),
             )
         finally:
             self._has_part = renderer.has_content
@@ -239,7 +238,7 @@ class ModelAnswer:
         """End a stream that has begun with the error, unless the provider has said in it what is wrong."""
         assert self._stream is not None
         assert self._renderer is not None
-        if self._way == "forwarded" and self._has_part and _was_told(error):
+        if self._way == "forwarded" and self._has_part and was_told(error):
             self._stream.finish()
             return
         failure = error.failure if isinstance(error, RequestRefused) else failure_of(error, self._clock.seconds())
@@ -272,26 +271,3 @@ class ModelAnswer:
         """The fields of the request that were changed, because the model is known to refuse them."""
         overrides = self._client.record.overrides if self._client is not None else ()
         return ",".join(amended_fields(self._request.parsed, overrides))
-
-
-def _was_told(error: LLMError | RequestRefused) -> bool:
-    """Tell whether the provider itself said what is wrong, in what was passed on. It cannot say that it fell silent."""
-    last = error.__cause__ if isinstance(error.__cause__, LLMError) else error
-    is_ours = isinstance(last, StreamBroken | ProtocolError | LLMDeadlineExceeded | RequestRefused)
-    return not is_ours and not isinstance(last.__cause__, ResilienceError)
-
-
-def _check_turns(messages: Sequence[Message], provider: LLMProvider) -> None:
-    """Raise RequestRefused for a turn that the model should continue, where its server would begin a new one."""
-    if messages[-1].role is Role.ASSISTANT and not provider.continues_turns:
-        said = "messages: the last one is the assistant's, and the model behind this name cannot continue it"
-        raise unsupported(said, "messages")
-
-
-def _options(link: Mapping[str, Any], asked: CallOptions, hops: int, images: tuple[int, int]) -> dict[str, Any]:
-    """Return the options of a call: those of the model's settings, where the client says nothing else."""
-    said = {name: value for name, value in structs.asdict(asked).items() if value != getattr(_USUAL, name)}
-    options = {**link, **said}
-    options["extra_params"] = merge(link.get("extra_params", {}), asked.extra_params)
-    options["hops"], options["images"] = hops, images
-    return options

@@ -33,7 +33,7 @@ from llm.response import (
 from llm.wire.calls import MAX_ARGUMENT_CHARS, CallPieces, OpenCall
 from llm.wire.thinking import Piece, ThinkingSplitter, may_think
 
-__all__ = ["MAX_ARGUMENT_CHARS", "Accumulator"]
+__all__ = ["MAX_ARGUMENT_CHARS", "Accumulator", "UsageReader"]
 
 
 @dataclass(slots=True)
@@ -219,6 +219,45 @@ class Accumulator:
     def _begin(self, part: _Part) -> None:
         self._parts.append(part)
         self._said = None
+
+
+class UsageReader(Accumulator):
+    """A reader of an answer that keeps only what it used. Its text is counted and forgotten."""
+
+    def __init__(self) -> None:
+        super().__init__((), str)
+        self._written = 0
+
+    @property
+    def written_bytes(self) -> int:
+        """About how many bytes of text were written so far."""
+        return self._written
+
+    def add_text(self, text: str, *, is_commentary: bool = False) -> None:
+        """Count a piece of the text."""
+        self._written += len(text)
+
+    def add_reasoning(self, text: str, signature: str = "") -> None:
+        """Count a piece of the reasoning."""
+        self._written += len(text)
+
+    def add_call(
+        self,
+        index: int | None,
+        call_id: str | None,
+        name: str | None,
+        arguments: str | JSONObject | None,
+        *,
+        is_legacy: bool = False,
+    ) -> None:
+        """Count a piece of a call."""
+        self._written += len(arguments) if isinstance(arguments, str) else 0
+
+    def add_block(self, block: ServerToolCall | ServerToolResult | Citation) -> None:
+        """Ignore a step of the provider's own tools."""
+
+    def set_raw(self, raw: RawTurn) -> None:
+        """Ignore the provider's own form of the turn."""
 
 
 def _apart(runs: Sequence[str]) -> list[list[Piece]]:

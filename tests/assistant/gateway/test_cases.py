@@ -58,7 +58,7 @@ async def test_the_embedded_model_is_listed_with_its_own_window(tmp_path: Path) 
 async def test_what_stands_at_the_root_and_at_paths_that_are_none(tmp_path: Path) -> None:
     async with standing(tmp_path, []) as gateway:
         assert (await get(gateway, "/")).body == b"Ollama is running"
-        for path, shape in (("/v1/embeddings", "error"), ("/api/pull", "error"), ("/v1/messages/batches", "type")):
+        for path, shape in (("/v1/files", "error"), ("/api/pull", "error"), ("/v1/messages/batches", "type")):
             got = await ask(gateway, path, {})
             assert (got.status, shape in orjson.loads(got.body)) == (404, True)
         assert isinstance(orjson.loads((await ask(gateway, "/api/pull", {})).body)["error"], str)
