@@ -18,16 +18,20 @@ from twisted.web.http_headers import Headers
 
 from llm.answer import HTTP_OK, AnswerSink
 from llm.client import UnifiedLLMClient
+from llm.dialects.images import images_in_body
 from llm.errors import BadCredential, LLMError, ToolsUnsupported
 from llm.messages import JSONObject
 from llm.modes.mode import FieldOverride, RequestMode, apply_overrides, learn_from
 from llm.other_form import ReadAnswer, is_document, new_answer, read_answer, read_whole
 from llm.providers.provider import LLMProvider
+from llm.request import IMAGE_TOKENS
 from llm.response import Usage
 from llm.sending import DEFAULT_ANSWER_TOKENS
 from llm.wire.accumulate import Accumulator, UsageReader
 from resilience import Caller, Deadline, Request
 
+#: A shorter request may have images too, but none that tells in its tokens.
+_MANY_BYTES = 16 * 1024
 #: The headers of a client that go along. Everything else is between the client and the gateway.
 _PASSED = frozenset({"anthropic-version", "openai-beta", "x-session-affinity"})
 #: Headers that are lists: what the client asks for is added to what the provider asks for anyway.
@@ -126,13 +130,18 @@ class _Forwarding:
         body, amended = amended_body(self._raw.body, parsed, provider.model, overrides)
         headers = headers_of(provider, self._raw.headers, self._raw.more_headers)
         request = Request("POST", provider.get_api_url(), headers, body)
-        tokens = provider.tokens.of_request(body)
+        images, size = images_in_body(parsed) if len(body) > _MANY_BYTES else (0, 0)
+        estimator = provider.tokens
+        tokens = IMAGE_TOKENS * images + (
+            estimator.of_bytes(len(body) - size) if images else estimator.of_request(body)
+        )
         result = await client.sender.send(
             provider, request, self._new_sink, (tokens, _most(parsed)), caller=self._caller, deadline=self._deadline
         )
         assert self._sink is not None
         self._sink.finish()
-        provider.tokens.learn(len(body), result.answer.usage.input_tokens)
+        if not images:
+            estimator.learn(len(body), result.answer.usage.input_tokens)
         sink, read = self._sink, self._sink.in_other_form()
         whole = None if read else sink.whole_body
         return ForwardedAnswer(whole, result.answer.usage, sink.headers, read, amended)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from llm import LLMError
 from llm.client import UnifiedLLMClient
+from llm.dialects.images import images_in_body
 from llm.discover import describe_model
 from llm.errors import ImagesUnsupported
-from llm.messages import JSON, JSONObject
+from llm.messages import JSONObject
 from llm.providers.ollama import OllamaProvider
 from resilience import Deadline, HttpExchange
 
 #: How long the server may take to describe a model, in seconds.
 _SECONDS = 5.0
-#: The types of parts that are images, in every dialect that has parts.
-_IMAGES = frozenset({"image_url", "image", "input_image"})
 #: The word for it among the capabilities of a model, as Ollama lists them.
 _VISION = "vision"
 
@@ -41,15 +38,7 @@ async def check_sight(client: UnifiedLLMClient, exchange: HttpExchange) -> None:
 def must_look(client: UnifiedLLMClient, body: JSONObject) -> bool:
     """Tell whether a request that is forwarded has images for a model that may take none, without saying so."""
     is_doubted = client.record.sees_images is False or client.provider.name == OllamaProvider.name
-    return is_doubted and any(map(_has_images, _entries(body.get("messages") or body.get("input"))))
-
-
-def _has_images(turn: JSONObject) -> bool:
-    return bool(turn.get("images")) or any(part.get("type") in _IMAGES for part in _entries(turn.get("content")))
-
-
-def _entries(value: JSON) -> list[JSONObject]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    return is_doubted and images_in_body(body)[0] > 0
 
 
 def may_see(client: UnifiedLLMClient) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from llm.dialects.fields import RequestFields
-from llm.messages import Block, Image, Message, Role, Text
+from llm.messages import JSON, Block, Image, JSONObject, Message, Role, Text
 from llm.request import IMAGE_TOKENS
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,", re.IGNORECASE)
@@ -22,6 +22,8 @@ _BEGINNINGS = {
     "image/gif": b"GIF8",
     "image/webp": b"RIFF",
 }
+#: The types of parts that are images, in every dialect that has parts.
+_TYPES = frozenset({"image_url", "image", "input_image"})
 #: How many characters of base64 are looked at. The rest is the provider's to check.
 _LOOKED_AT = 24
 _FETCHED = "an image must be a data URL with its bytes in base64: no address is fetched"
@@ -69,6 +71,31 @@ def images_in(messages: Sequence[Message]) -> tuple[int, int]:
     """Return how many images the messages hold, and how many bytes they have in base64."""
     sizes = [len(block.data) for message in messages for block in message.blocks if isinstance(block, Image)]
     return len(sizes), sum(sizes)
+
+
+def images_in_body(body: JSONObject) -> tuple[int, int]:
+    """Return how many images a request holds that was not read, of whatever dialect, and their bytes in base64."""
+    sizes: list[int] = []
+    for turn in _entries(body.get("messages") or body.get("input")):
+        images = turn.get("images")
+        sizes += [len(data) for data in images if isinstance(data, str)] if isinstance(images, list) else []
+        for part in _entries(turn.get("content")):
+            held = [part, *_entries(part.get("content"))]  # the second: images in a tool's result
+            sizes += [size for one in held if (size := _image_size(one)) is not None]
+    return len(sizes), sum(sizes)
+
+
+def _image_size(part: JSONObject) -> int | None:
+    """Return how many bytes a part has that is an image, None for another one."""
+    if part.get("type") not in _TYPES:
+        return None
+    inner = part.get("image_url", part.get("source"))
+    said = next((inner[name] for name in ("url", "data") if name in inner), "") if isinstance(inner, Mapping) else inner
+    return len(said) if isinstance(said, str) else 0
+
+
+def _entries(value: JSON) -> list[JSONObject]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 def estimated_tokens(messages: Sequence[Message], count: Callable[[Sequence[Message]], int]) -> int:

@@ -11,9 +11,12 @@ import orjson
 import pytest
 import pytest_twisted
 
+from assistant.gateway.keys import KeyLimits
 from llm.testing import FakeOllama, HttpError, OllamaModel, Reply
+from resilience import Allowance
 from tests.assistant.gateway.asking import PATHS, ask, get
 from tests.assistant.gateway.standing import FAKES, Standing, standing
+from tests.assistant.gateway.test_planted_keys import key_of
 
 PNG = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(64)).decode()
 JPEG = b64encode(b"\xff\xd8\xff\xe0" + bytes(64)).decode()
@@ -228,13 +231,18 @@ async def test_a_model_that_refuses_images_is_named_so_and_asked_for_words_again
 async def test_an_image_is_not_counted_as_its_bytes(tmp_path: Path) -> None:
     """A megabyte of base64 would else use up a day's tokens before the provider has counted, and spoil the estimate."""
     large = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(1_000_000)).decode()
-    async with standing(tmp_path, [SEEN], provider="local") as gateway:
+    async with standing(tmp_path, [SEEN, SEEN], provider="local") as gateway:
         count = await ask(gateway, "/v1/messages/count_tokens", body_of("messages", large))
         assert 1_000 < orjson.loads(count.body)["input_tokens"] < 2_000
         (chosen,) = gateway.gateway.models._offered["wise"].chosen
         before = chosen.provider.tokens.bytes_per_token
-        assert (await ask(gateway, PATHS["messages"], body_of("messages", large))).status == 200
+        key = key_of(gateway, "frugal", KeyLimits(day=Allowance(tokens=5_000)))
+        await gateway.gateway._keys.refresh()
+        for dialect in ("messages", "chat"):  # translated, and forwarded
+            got = await ask(gateway, PATHS[dialect], body_of(dialect, large), x_api_key=key)
+            assert got.status == 200
         assert chosen.provider.tokens.bytes_per_token == before
+        assert gateway.service.parts.ledger.spent("key:frugal").tokens == 48
 
 
 @pytest_twisted.ensureDeferred
