@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 
 import orjson
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
+from msgspec.json import Decoder
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 
@@ -36,7 +37,10 @@ _MANY_BYTES = 16 * 1024
 _PASSED = frozenset({"anthropic-version", "openai-beta", "x-session-affinity"})
 #: Headers that are lists: what the client asks for is added to what the provider asks for anyway.
 _JOINED = frozenset({"anthropic-beta"})
-_MODEL = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*")')
+#: Reads the members of an object, each value as the bytes that were sent.
+_MEMBERS = Decoder(dict[str, Raw])
+#: What stands before the value of a member: the brace or the comma, and the name in whatever escapes.
+_BEFORE_VALUE = re.compile(rb'\s*[{,]\s*"(?:[^"\\]|\\.)*"\s*:\s*')
 #: Takes a piece of a stream, as it came. Returns a Deferred that fires when more may come, or None for at once.
 HandOn = Callable[[bytes], Deferred[None] | None]
 
@@ -232,11 +236,7 @@ def amended_body(
         return orjson.dumps({**changed, "model": model} if model else changed), amended
     if not model or parsed.get("model") == model:
         return body, ()
-    found = list(_MODEL.finditer(body))
-    if len(found) == 1:  # else one of them may be a part of a tool or a message
-        start, end = found[0].span(1)
-        return b"".join((body[:start], orjson.dumps(model), body[end:])), ()
-    return _model_among(body, parsed, model, [match.span(1) for match in found]), ()
+    return _with_model(body, parsed, model), ()
 
 
 def amended_fields(parsed: JSONObject, overrides: tuple[FieldOverride, ...]) -> tuple[str, ...]:
@@ -247,12 +247,21 @@ def amended_fields(parsed: JSONObject, overrides: tuple[FieldOverride, ...]) -> 
     return tuple(name for name in {**parsed, **changed} if parsed.get(name) != changed.get(name))
 
 
-def _model_among(body: bytes, parsed: JSONObject, model: str, spans: list[tuple[int, int]]) -> bytes:
-    """Replace the one of several names that is the request's own: the one whose change changes the request's model."""
-    for start, end in spans:
-        edited = b"".join((body[:start], orjson.dumps(model), body[end:]))
-        if orjson.loads(edited).get("model") == model:
-            return edited
+def _with_model(body: bytes, parsed: JSONObject, model: str) -> bytes:
+    """Return the body with another value of its member `model`, which is found by reading all members before it.
+
+    A name may be written with escapes, and objects further in may have a member of the same name. A body that has a
+    name twice is written anew from what was read of it.
+    """
+    at = 0
+    for name, value in _MEMBERS.decode(body).items():
+        sent = bytes(value)
+        before = _BEFORE_VALUE.match(body, at)
+        if before is None or not body.startswith(sent, before.end()):
+            break
+        at = before.end() + len(sent)
+        if name == "model":
+            return b"".join((body[: before.end()], orjson.dumps(model), body[at:]))
     return orjson.dumps({**parsed, "model": model})
 
 
