@@ -36,14 +36,15 @@ def who_may_ask(config: GatewayConfig, folder: Path) -> str:
     """Say whether other machines can reach the gateway. Raises Problem when they could and no key can be shown."""
     place = f"{config.interface}, port {config.port}" if config.port else config.interface
     when = "" if config.enabled else "; it opens with: mud-assistant gateway"
-    if not config.is_open_to_others:
+    if not config.opened_by:
         return f"only programs on this machine can reach it at {place}{when}"
     if not _taken(_keys(config, folder)[1]):
         raise Problem(
-            f"at {place} it would be open to other machines, and there is no key they could show: "
-            "make one with: mud-assistant gateway keys add NAME"
+            f"[gateway] {config.opened_by} opens it to other machines, at {place} or through a proxy, and there is no "
+            "key they could show: make one with: mud-assistant gateway keys add NAME"
         )
-    return f"it is open to other machines at {place}, for those that show a key{when}"
+    opened_by = f"[gateway] {config.opened_by}"
+    return f"it is open to other machines at {place}, for those that show a key{when} ({opened_by})"
 
 
 def _taken(keys: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from assistant.addresses import checked_network, is_loopback
 from assistant.config.model_config import ModelConfig
 from assistant.config.sections import Settings
 
@@ -37,8 +37,12 @@ class GatewayConfig(Settings):
     port: int = Field(default=8420, ge=0, le=65_535)
     #: The address it listens on; another than this machine's own lets other machines in, and takes keys.
     interface: str = Field(default="127.0.0.1", max_length=60, pattern=r"^[0-9A-Za-z.:]+$")
-    #: Further names under which it may be asked, such as that of a proxy with HTTPS in front of it.
+    #: Further names under which it may be asked, such as that of a proxy with HTTPS in front of it. A name that others
+    #: can reach takes keys.
     hosts: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
+    #: The addresses of proxies in front of it, such as 127.0.0.1: whom they name in X-Forwarded-For or Forwarded counts
+    #: as the client. From anybody else these headers say nothing.
+    proxies: tuple[Annotated[str, AfterValidator(checked_network)], ...] = ()
     #: Web pages that may use it from a browser, such as https://chat.example.org; usually none may.
     origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/]+$", max_length=300)], ...] = ()
     #: The file of the keys it has given out, from the folder of the settings. It holds no key, only what proves one.
@@ -62,9 +66,10 @@ class GatewayConfig(Settings):
         return self
 
     @property
-    def is_open_to_others(self) -> bool:
-        """Whether machines other than this one can reach it."""
-        try:
-            return not ip_address(self.interface).is_loopback
-        except ValueError:
-            return self.interface != "localhost"
+    def opened_by(self) -> str:
+        """The setting by which machines other than this one can reach it; empty when they cannot."""
+        if not is_loopback(self.interface):
+            return f"interface = '{self.interface}'"
+        if others := [host for host in self.hosts if not is_loopback(host)]:
+            return f"hosts = '{others[0]}'"
+        return f"proxies = '{self.proxies[0]}'" if self.proxies else ""

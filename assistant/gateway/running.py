@@ -7,6 +7,7 @@ import secrets
 from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
+from assistant.addresses import Proxies
 from assistant.config.gateway import GatewayConfig
 from assistant.errors import AssistantError
 from assistant.gateway.embeddings import GatewayEmbeddings
@@ -23,8 +24,9 @@ _TAKEN = (
     "still runs: set another in [gateway] port, or 0 for any that is free"
 )
 _NO_KEYS = (
-    "[gateway] interface = {interface!r} would let other machines use your models, and there is no key they would "
-    "have to show. Make one first: mud-assistant gateway keys add NAME"
+    "[gateway] {opened_by} lets other machines use your models, through a proxy too, and there is no key they would "
+    "have to show. Make one first: mud-assistant gateway keys add NAME. Or leave the setting out: then only this "
+    "machine can ask, and needs no key"
 )
 _OPEN = "the gateway is open to other machines at {address}: only who shows a key is answered"
 
@@ -50,7 +52,7 @@ class RunningGateway:
         parts, host = service.parts, service.config
         self._config = config
         self._service = service
-        self._keys = ring_of(service, key_store(config, host.folder))
+        self._keys = ring_of(service, key_store(config, host.folder), is_open=bool(config.opened_by))
         self.models = GatewayModels(parts, config, host.settings, int(host.wall()))
         self._bodies = BodyReader(parts.reactor)
         self._embedder = parts.embedder
@@ -66,6 +68,7 @@ class RunningGateway:
             self._bodies,
             parts.reactor,
             clock=parts.clock,
+            proxies=Proxies(config.proxies),
             new_id=lambda: f"req_{secrets.token_hex(12)}",
         )
 
@@ -73,8 +76,8 @@ class RunningGateway:
         """Listen, and return the address. Raises GatewayNotOpened."""
         config = self._config
         await self._keys.refresh()
-        if config.is_open_to_others and not self._keys.has_keys:
-            raise GatewayNotOpened(_NO_KEYS.format(interface=config.interface))
+        if config.opened_by and not self._keys.has_keys:
+            raise GatewayNotOpened(_NO_KEYS.format(opened_by=config.opened_by))
         try:
             place = self._listener.start(config.port, config.interface)
         except CannotListenError as error:
@@ -84,7 +87,7 @@ class RunningGateway:
         address = f"http://{host}:{place.port}"
         self._keys.start()
         self._service.on_close.insert(0, self.close)
-        if config.is_open_to_others:
+        if config.opened_by:
             _log.warn(_OPEN, log_event="gateway", address=address)
         else:
             _log.info("the gateway listens at {address}", log_event="gateway", address=address)

@@ -14,6 +14,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure as Reason
 from twisted.web.http import Request
 
+from assistant.addresses import Proxies
 from assistant.gateway.http.bodies import BodyReader, HeldBytes, overloaded
 from assistant.gateway.http.calls import ClientGone, ClientRequest, Handler, ResponseHeaders
 from assistant.gateway.http.channel import GatewayChannel, ReceivedRequest, Serving
@@ -35,7 +36,7 @@ class GatewayListener:
     """Listens on one port. Call `start` once, and `close` before the process ends.
 
     `reactor` opens the port. `clock` times everything. `new_id` makes the id of a request, of ASCII without spaces.
-    `bodies` is not closed with the listener.
+    `bodies` is not closed with the listener. Those in `proxies` are believed who they ask for.
     """
 
     def __init__(
@@ -47,12 +48,14 @@ class GatewayListener:
         *,
         clock: IReactorTime,
         new_id: Callable[[], str],
+        proxies: Proxies | None = None,
     ) -> None:
         self._handler = handler
         self._bodies = bodies
         self._reactor = reactor
         self._clock = clock
         self._new_id = new_id
+        self._proxies = proxies or Proxies()
         #: The requests that are being answered, each with what fires when that is over.
         self._answering: dict[CoroutineRunner, Deferred[None]] = {}
         #: The connections, each with what fires when it has ended.
@@ -170,7 +173,7 @@ class GatewayListener:
             headers=head.headers,
             body=body,
             credential=head.credential,
-            address=str(getattr(request.client, "host", "?")),
+            address=self._proxies.client_of(str(getattr(request.client, "host", "?")), head.headers),
         )
 
     def _tell(self, head: RequestHead, response: RequestResponse, failure: Failure) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from ipaddress import ip_address
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -11,6 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
+from assistant.addresses import is_loopback_address
 from assistant.gateway.keys.admission import Admission
 from assistant.gateway.keys.pace import KeyUse, WrongTries
 from assistant.gateway.keys.spending import KeySpending, Spent
@@ -51,12 +51,15 @@ class KeyRing:
     """
 
     def __init__(
-        self, read_keys: ReadKeys, spending: KeySpending, clock: IReactorTime, wall: Callable[[], float]
-    ) -> None:
+        self, read_keys: ReadKeys, spending: KeySpending, clock: IReactorTime, wall: Callable[[], float],
+        *, is_open: bool = False,
+    ) -> None:  # fmt: skip
+        """Take what the keys need. With `is_open` a key must be shown even while there is none."""
         self._read_keys = read_keys
         self._spending = spending
         self._clock = clock
         self._wall = wall
+        self._is_open = is_open
         self._stored: StoredKeys | None = None
         self._by_id: dict[str, VirtualKey] = {}
         self._uses: dict[str, KeyUse] = {}
@@ -124,7 +127,7 @@ class KeyRing:
         if self._stored is None:
             said = "the gateway's keys cannot be read now"
             raise RequestRefused(Failure(FailureKind.OVERLOADED, said, retry_after=_SOON))
-        if not self._stored.keys and _is_loopback(address):
+        if not self._stored.keys and not self._is_open and is_loopback_address(address):
             return _ANYONE
         found = self._by_id.get(id_in(credential), _ANYONE)
         if found.is_of(credential):
@@ -161,8 +164,8 @@ class KeyRing:
             self._troubles.pop(said, None)
 
 
-def ring_of(service: AssistantService, store: KeyStore) -> KeyRing:
-    """Return the ring of the keys in `store`, paid from the ledger of `service`."""
+def ring_of(service: AssistantService, store: KeyStore, *, is_open: bool = False) -> KeyRing:
+    """Return the ring of the keys in `store`, paid from the ledger of `service`. With `is_open` it demands a key."""
     reactor: Any = service.parts.reactor
 
     async def read_keys(known: StoredKeys | None) -> StoredKeys | None:
@@ -170,7 +173,7 @@ def ring_of(service: AssistantService, store: KeyStore) -> KeyRing:
 
     offset = service.config.settings.budget.utc_offset_hours * 3600
     spending = KeySpending(service.parts.ledger, service.config.wall, offset, service.usage)
-    return KeyRing(read_keys, spending, service.clock, service.config.wall)
+    return KeyRing(read_keys, spending, service.clock, service.config.wall, is_open=is_open)
 
 
 def changed_keys(store: KeyStore, known: StoredKeys | None) -> StoredKeys | None:
@@ -181,12 +184,3 @@ def changed_keys(store: KeyStore, known: StoredKeys | None) -> StoredKeys | None
 def _used_up(key: VirtualKey, spent: Spent) -> RequestRefused:
     said = f"the budget of the key {key.name} is used up for this {spent.span} ({spent.what})"
     return RequestRefused(Failure(FailureKind.BUDGET, said, retry_after=spent.seconds, should_retry=False))
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    mapped = getattr(found, "ipv4_mapped", None)
-    return (mapped or found).is_loopback

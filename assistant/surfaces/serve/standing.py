@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from ipaddress import ip_address
 from typing import Any
 
 from twisted.internet.address import IPv4Address, IPv6Address
@@ -11,6 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 
+from assistant.addresses import is_loopback
 from assistant.config.sections import PageConfig
 from assistant.errors import AssistantError
 from assistant.journal.place import JournalPlace
@@ -62,7 +62,7 @@ class StandingPage:
     def open(self) -> str:
         """Listen, and return an address that is good for one log-in. Raises PageNotOpened."""
         port, interface = self._config.port, self._config.interface
-        if not _is_loopback(interface) and not self._config.hosts:
+        if not is_loopback(interface) and not self._config.hosts:
             raise PageNotOpened(_NO_HOSTS.format(interface=interface))
         try:
             self._port = listen(self._reactor, self.site, port, interface)
@@ -84,10 +84,3 @@ class StandingPage:
         await self.site.close()
         if isinstance(stopped, Deferred):
             await stopped
-
-
-def _is_loopback(interface: str) -> bool:
-    try:
-        return ip_address(interface).is_loopback
-    except ValueError:
-        return interface == "localhost"

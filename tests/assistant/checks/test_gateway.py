@@ -76,3 +76,12 @@ def test_an_open_gateway_needs_a_key_that_is_taken(tmp_path: Path) -> None:
     store.revoke("laptop", WALL)
     with pytest.raises(Problem, match="no key they could show"):
         who_may_ask(config, tmp_path)
+
+
+@pytest.mark.parametrize("setting", [{"hosts": ["ai.example.org"]}, {"proxies": ["127.0.0.1"]}])
+def test_a_gateway_behind_a_proxy_is_as_open(tmp_path: Path, setting: dict[str, Any]) -> None:
+    config = with_keys(tmp_path, **setting, enabled=True)
+    with pytest.raises(Problem, match=rf"{next(iter(setting))} = .* through a proxy.*gateway keys add"):
+        who_may_ask(config, tmp_path)
+    with_keys(tmp_path, "laptop")
+    assert "for those that show a key" in who_may_ask(config, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.threads import deferToThread
 
 from assistant.config.schema import Config
+from assistant.gateway.keys import KeyLimits, key_store
 from assistant.gateway.running import RunningGateway
 from assistant.keys.redaction import Secrets
 from assistant.service.host import ServiceConfig
@@ -52,6 +54,8 @@ class Standing:
     folder: Path
     key: str = "any"
     others: list[FakeServer] = field(default_factory=list)
+    #: The secrets of its keys, by their names.
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do what blocks: the vendors' clients do."""
@@ -79,10 +83,11 @@ async def standing(
     more: Mapping[str, Any] | None = None,
     memory: Mapping[str, Any] | None = None,
     runs_on: Any = reactor,
+    keys: Sequence[str] = (),
 ) -> AsyncIterator[Standing]:
     """Open a gateway with one model, `sage`, before a fake of this provider, and fakes of its fallbacks.
 
-    `runs_on` is the reactor, or one whose time the test moves.
+    `runs_on` is the reactor, or one whose time the test moves. `keys` are the names of keys that exist before it opens.
     """
     async with AsyncExitStack() as stack:
         fakes: list[FakeServer] = []
@@ -101,13 +106,15 @@ async def standing(
         first = {**models[0], "aliases": ["gpt-4o-mini"], "fallback": models[1:]}
         gateway = {"port": 0, "models": {"wise": first}, **(settings or {})}
         config = Config.model_validate({"gateway": gateway, "memory": memory or {}})
+        store = key_store(config.gateway, folder)
+        made = {name: store.add(name, KeyLimits(), _WALL, secrets.token_bytes) for name in keys}
         inputs = ServiceConfig(config, folder, {}, lambda: _WALL, Secrets(), None)
         service = AssistantService(runs_on, inputs, Random(1))  # noqa: S311  (jitter)
         service.open()
         running = RunningGateway(service, config.gateway)
         try:
             address = await running.open()
-            yield Standing(address, running, service, fakes[0], folder, others=fakes[1:])
+            yield Standing(address, running, service, fakes[0], folder, others=fakes[1:], secrets=made)
         finally:
             await running.close()
             await service.finish()

@@ -69,7 +69,7 @@ def _value(draw: st.DrawFn, value: Any) -> str:
     return json.dumps(value, ensure_ascii=draw(st.booleans()), indent=draw(st.sampled_from([None, 1])))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(made=bodies(), model=st.sampled_from(["sage", 'gpt"4', "wise"]), has_override=st.booleans())
 def test_every_reader_finds_the_model_that_was_put_there(
     made: tuple[bytes, dict[str, Any]], model: str, *, has_override: bool
