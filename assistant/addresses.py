@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
+#: The headers in which proxies say for whom they ask, and how that client came.
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-proto")
 #: An address with a port behind it, and one in brackets with or without.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([\d.]+):\d+")
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
 
+from assistant.addresses import checked_network
 from assistant.keys.reference import check_reference
 from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
 
@@ -185,6 +186,9 @@ class PageConfig(Settings):
     interface: str = Field(default="127.0.0.1", max_length=60, pattern=r"^[0-9A-Za-z.:]+$")
     #: Further names under which it may be opened, such as that of a proxy.
     hosts: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
+    #: The addresses of proxies before it, such as 127.0.0.1: they are believed who their client is, and whether they
+    #: came by HTTPS.
+    proxies: tuple[Annotated[str, AfterValidator(checked_network)], ...] = ()
     #: Whether everybody who reaches the port may read /metrics; otherwise it takes a token or somebody logged in.
     open_metrics: bool = False
     #: Tokens for programs, by a name for each.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from assistant.addresses import Proxies
 from assistant.errors import KeyReferenceError
 from assistant.gateway.keys import key_store
 from assistant.journal.place import JournalPlace
@@ -48,7 +49,8 @@ class SiteOptions(Struct, frozen=True):
 
     `routes` and `public` are paths of its own, such as those of its log-in. `host_of` and `address_of` read the host
     and the sender of a request, where a proxy of the game stands before it. A stream ends after `stream_seconds`.
-    `journal` is what is shown, which the service need not write; None shows the service's own.
+    `journal` is what is shown, which the service need not write; None shows the service's own. `secure_cookie` is as
+    PageResource has it.
     """
 
     routes: Sequence[Route] = ()
@@ -57,6 +59,7 @@ class SiteOptions(Struct, frozen=True):
     address_of: ReadRequest = client_address
     stream_seconds: float = MAX_SECONDS
     journal: JournalPlace | None = None
+    secure_cookie: Callable[[Mapping[str, str]], str] = staticmethod(lambda _: "")
 
 
 class OperatorPage(PageResource):
@@ -105,6 +108,8 @@ def make_site(
         scrub=service.scrub,
         host_of=wanted.host_of,
         address_of=wanted.address_of,
+        proxies=Proxies(service.config.settings.page.proxies),
+        secure_cookie=wanted.secure_cookie,
     )
     service.watchers.keep_requests(asked)
     lag.start()

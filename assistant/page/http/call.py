@@ -85,6 +85,7 @@ class PublicCall(Struct, frozen=True):
     fields: Mapping[str, str] = field(default_factory=dict)
     is_json: bool = False
     accept: str = ""
+    is_https: bool = False
 
 
 class PublicRoute(Struct, frozen=True):

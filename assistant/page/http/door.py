@@ -91,12 +91,11 @@ class StandaloneDoor:
         return self.is_own_host(host) and origin in {scheme + host for scheme in schemes}
 
     async def visitor(self, cookies: Mapping[str, str], bearer: str, address: str) -> Visitor | None:
-        """Return whose cookie or bearer token it is. Raises TooManyRequests after 5 wrong tokens of an address."""
+        """Return whose cookie or bearer token it is. Raises HttpRefusal after 5 wrong tokens of an address."""
         if bearer:
-            self._refuse_guessing(address)
             found = self._bearers.visitor(bearer)
             if found is None:
-                self._tries.take(address)
+                self._count_guess(address)
             return found
         session = hash_token(cookies.get(self.cookie_name, ""))
         used = self._sessions.get(session)
@@ -108,19 +107,21 @@ class StandaloneDoor:
         self._use(session)
         return Visitor(self._principal, VisitorRole.OWNER, session)
 
-    def log_in(self, token: str, address: str) -> str:
-        """Swap the token for a cookie; return the Set-Cookie header. Raises Unauthenticated, TooManyRequests."""
-        self._refuse_guessing(address)
+    def log_in(self, token: str, address: str, *, is_https: bool = False) -> str:
+        """Swap the token for a cookie; return the Set-Cookie header. Raises Unauthenticated, and HttpRefusal as above.
+
+        Who came by HTTPS gets a cookie that is never sent without it.
+        """
         is_right = hmac.compare_digest(hash_token(token).encode(), (self._waiting or "-" * 64).encode())
         if not is_right or not self._waiting:
-            self._tries.take(address)
+            self._count_guess(address)
             raise Unauthenticated("This address was used already, or is not the one that was printed last.")
         self._waiting = ""
         cookie = self._new_token()
         self._use(hash_token(cookie))
         if len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
-        return f"{self.cookie_name}={cookie}; HttpOnly; SameSite=Strict; Path=/"
+        return f"{self.cookie_name}={cookie}; HttpOnly; SameSite=Strict; Path=/{'; Secure' if is_https else ''}"
 
     def log_out(self, session: str) -> str:
         """End a session by the id that its visitor has; return the Set-Cookie header that removes the cookie."""
@@ -131,8 +132,9 @@ class StandaloneDoor:
         self._sessions[session] = self._clock.seconds()
         self._sessions.move_to_end(session)
 
-    def _refuse_guessing(self, address: str) -> None:
-        if seconds := self._tries.wait(address):
+    def _count_guess(self, address: str) -> None:
+        """Count a wrong token. A right one is let in however many came before: they may be those of somebody else."""
+        if seconds := self._tries.take(address):
             raise too_many(seconds)
 
     def _new_token(self) -> str:
@@ -157,7 +159,7 @@ def login_routes(door: StandaloneDoor, draw: Callable[[str], bytes]) -> list[Pub
 
     async def log_in(call: PublicCall) -> Reply:
         token = call.fields.get("token", "").strip().rpartition("token=")[2]
-        cookie = ("Set-Cookie", door.log_in(token, call.address))
+        cookie = ("Set-Cookie", door.log_in(token, call.address, is_https=call.is_https))
         to = own_path(call.fields.get("next", "/"))
         if call.is_json:
             # own_path leaves nothing that JSON would have to escape but quotes and backslashes.

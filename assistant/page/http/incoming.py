@@ -10,6 +10,7 @@ import orjson
 from msgspec import Struct
 from twisted.web.http import Request
 
+from assistant.addresses import FORWARDED, Proxies
 from assistant.page.http.call import JSON
 from assistant.page.http.errors import HttpRefusal
 from assistant.page.ports import InvalidInput
@@ -29,6 +30,7 @@ class Incoming(Struct, frozen=True):
     """A request before any check. A header that was sent twice has both values with a comma, which no check lets pass.
 
     `path` is as it was sent, `host` and `origin` in lower case. `bearer` is the token of an Authorization header.
+    `is_https`: the browser speaks HTTPS, as it says in Origin or a named proxy does.
     """
 
     method: str
@@ -44,6 +46,7 @@ class Incoming(Struct, frozen=True):
     etag: str
     accept: str
     cookies: Mapping[str, str]
+    is_https: bool = False
 
     @property
     def is_change(self) -> bool:
@@ -67,8 +70,10 @@ def client_address(request: Request) -> str:
     return str(getattr(request.getClientAddress(), "host", "?"))
 
 
-def read_incoming(request: Request, host_of: ReadRequest, address_of: ReadRequest) -> Incoming:
-    """Return what a request says of itself, without its body."""
+def read_incoming(request: Request, host_of: ReadRequest, address_of: ReadRequest, proxies: Proxies) -> Incoming:
+    """Return what a request says of itself, without its body. Only `proxies` are believed whom they ask for."""
+    peer, forwarded = address_of(request), {name: header(request, name) for name in FORWARDED}
+    origin = header(request, "origin").lower()
     path, _, query = request.uri.decode("latin-1").partition("?")
     authorization = header(request, "authorization")
     is_bearer = authorization.lower().startswith(_BEARER)
@@ -77,8 +82,8 @@ def read_incoming(request: Request, host_of: ReadRequest, address_of: ReadReques
         path=path,
         query=query,
         host=host_of(request).lower(),
-        address=address_of(request),
-        origin=header(request, "origin").lower(),
+        address=proxies.client_of(peer, forwarded),
+        origin=origin,
         fetch_site=header(request, "sec-fetch-site"),
         content_type=header(request, "content-type").partition(";")[0].strip().lower(),
         csrf=header(request, "x-csrf-token"),
@@ -89,6 +94,7 @@ def read_incoming(request: Request, host_of: ReadRequest, address_of: ReadReques
             name.decode("latin-1").strip(): value.decode("latin-1").strip()
             for name, value in request.received_cookies.items()
         },
+        is_https=proxies.is_https(peer, forwarded) or origin.startswith("https://"),
     )
 
 

@@ -6,8 +6,8 @@ from io import BytesIO
 from typing import Any, cast
 
 from twisted.internet.interfaces import IListeningPort, ITCPTransport
+from twisted.web.http import HTTPChannel, datetimeToString
 from twisted.web.http import Request as HttpRequest
-from twisted.web.http import datetimeToString
 from twisted.web.resource import IResource
 from twisted.web.server import Request, Site
 
@@ -52,9 +52,26 @@ class _Request(Request):
         self.render(site.resource)  # type: ignore[no-untyped-call]  # Request has no types
 
 
+class _Channel(HTTPChannel):
+    """A connection that takes no folded header: a proxy before it may read one in another way (RFC 9112, 5.2)."""
+
+    _is_refused = False
+
+    def lineReceived(self, line: bytes) -> None:
+        """Read a line of the head, but nothing after one that was refused."""
+        if self._is_refused:
+            return
+        if line.startswith((b" ", b"\t")):
+            self._is_refused = True
+            self._respondToBadRequestAndDisconnect()  # type: ignore[no-untyped-call]  # HTTPChannel has no types
+        else:
+            super().lineReceived(line)  # type: ignore[no-untyped-call]  # the same
+
+
 class PageSite(Site):
     """A site that writes no log of requests, and lets go of idle connections. Streams are not idle."""
 
+    protocol = _Channel  # type: ignore[assignment]  # a maker of any protocol
     requestFactory = _Request  # noqa: N815  (Twisted's name)
     noisy = False
 

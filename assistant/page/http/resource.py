@@ -15,6 +15,7 @@ from twisted.web.resource import IResource
 from twisted.web.server import NOT_DONE_YET
 from zope.interface import implementer
 
+from assistant.addresses import Proxies
 from assistant.page.http.answer import set_safety_headers, write_reply
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply
 from assistant.page.http.errors import RenderError, error_reply, plain_error_page, too_many
@@ -58,7 +59,9 @@ class PageResource:
 
     `secret` is at least 16 random bytes of this process, for the tokens of forms. `render_error` draws the page of an
     error. `scrub` takes keys out of the texts of errors, `scrub_body` out of each answer. `host_of` and `address_of`
-    read the host and the sender of a request, where a proxy of the game stands before it.
+    read the host and the sender of a request, where a proxy of the game stands before it. `proxies` are those whose
+    word counts. `secure_cookie` returns the Set-Cookie header for a visitor who came by HTTPS with a cookie of
+    another's making, empty for none.
     """
 
     isLeaf = True
@@ -78,6 +81,8 @@ class PageResource:
         scrub_body: Callable[[bytes], bytes] = bytes,
         host_of: ReadRequest = host_header,
         address_of: ReadRequest = client_address,
+        proxies: Proxies | None = None,
+        secure_cookie: Callable[[Mapping[str, str]], str] = lambda _: "",
     ) -> None:
         self._router = Router(routes)
         self._door = door
@@ -93,6 +98,8 @@ class PageResource:
         self._scrub_body = scrub_body
         self._host_of = host_of
         self._address_of = address_of
+        self._proxies = proxies or Proxies()
+        self._secure_cookie = secure_cookie
         self._sessions = TokenBuckets(clock, _RATE, _BURST)
         self._strangers = TokenBuckets(clock, _RATE, _BURST)
         self._launcher = Launcher()
@@ -108,7 +115,7 @@ class PageResource:
 
     def render(self, request: Any) -> int:
         """Answer a request. A reader who leaves cancels their handler; a change runs to its end."""
-        exchange = _Exchange(request, read_incoming(request, self._host_of, self._address_of))
+        exchange = _Exchange(request, read_incoming(request, self._host_of, self._address_of, self._proxies))
         gone: Deferred[None] = request.notifyFinish()
         over = self._launcher.launch(self._serve(exchange), "answering a request of the page")
         over.addErrback(Failure.trap, CancelledError)
@@ -182,7 +189,8 @@ class PageResource:
         if incoming.is_change:  # a form that is shown again has in it what was typed
             body = self._scrub(reply.body.decode("utf-8", "replace")).encode()
             reply = Reply(body, reply.status, reply.content_type, reply.headers)
-        return self._scrubbed(reply)
+        cookie = self._secure_cookie(incoming.cookies) if incoming.is_https and not bearer else ""
+        return self._scrubbed(reply, *([("Set-Cookie", cookie)] if cookie else []))
 
     async def _visitor(self, incoming: Incoming, bearer: str) -> Visitor | None:
         # A bearer token counts alone: what comes with a cookie must show the token of a form too.
@@ -226,7 +234,8 @@ class PageResource:
 
     async def _answer_public(self, exchange: _Exchange, methods: dict[str, PublicRoute]) -> Reply:
         incoming = exchange.incoming
-        self._take(self._strangers, incoming.address)
+        if not incoming.is_change:  # a right token is let in, whoever tried wrong ones at the same address
+            self._take(self._strangers, incoming.address)
         route = methods.get("GET" if incoming.method == "HEAD" else incoming.method)
         if route is None:
             raise not_allowed_method(["HEAD", *methods] if "GET" in methods else list(methods))
@@ -243,11 +252,15 @@ class PageResource:
             except NotAllowed:
                 return None
 
-        return self._scrubbed(
-            await route.handler(
-                PublicCall(incoming.address, incoming.cookies, visitor, fields, is_json, incoming.accept)
-            )
+        call = PublicCall(
+            incoming.address, incoming.cookies, visitor, fields, is_json, incoming.accept, incoming.is_https
         )
+        try:
+            return self._scrubbed(await route.handler(call))
+        except PageError:
+            if incoming.is_change:
+                self._take(self._strangers, incoming.address)
+            raise
 
     def _to_login(self, exchange: _Exchange) -> Reply:
         incoming, url = exchange.incoming, self._door.login_url
@@ -265,8 +278,8 @@ class PageResource:
             error, exchange.call, path, is_api=exchange.is_api, render=self._render_error, scrub=self._scrub
         )
 
-    def _scrubbed(self, reply: Reply) -> Reply:
-        return Reply(self._scrub_body(reply.body), reply.status, reply.content_type, reply.headers)
+    def _scrubbed(self, reply: Reply, *more: tuple[str, str]) -> Reply:
+        return Reply(self._scrub_body(reply.body), reply.status, reply.content_type, (*reply.headers, *more))
 
     def _take(self, buckets: TokenBuckets, key: str) -> None:
         if seconds := buckets.take(key):

@@ -44,14 +44,15 @@ class TokenDoor:
         return self._door.is_own_origin(origin, host)
 
     async def visitor(self, cookies: Mapping[str, str], bearer: str, address: str) -> Visitor | None:
-        """Return who sends a request, None for nobody. Raises TooManyRequests after wrong tokens, and NotAllowed."""
+        """Return who sends a request, None for nobody. Raises NotAllowed, and HttpRefusal after 5 wrong tokens.
+
+        A right token is let in however many wrong ones came before: they may be those of somebody else.
+        """
         if not bearer:
             return await self._door.visitor(cookies, bearer, address)
-        if seconds := self._tries.wait(address):
-            raise too_many(seconds)
         found = self._bearers.visitor(bearer)
-        if found is None:
-            self._tries.take(address)
+        if found is None and (seconds := self._tries.take(address)):
+            raise too_many(seconds)
         return found
 
 

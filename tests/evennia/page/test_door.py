@@ -11,14 +11,18 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth import login, logout
 from django.http import HttpRequest
+from django.test import override_settings
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
+from assistant.addresses import Proxies
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.common import VisitorRole
 from assistant.worlds.evennia.body.identity import principal_of
 from assistant.worlds.evennia.page.addresses import OwnAddresses
-from assistant.worlds.evennia.page.door import KEPT_SECONDS, GameDoor
+from assistant.worlds.evennia.page.door import KEPT_SECONDS, GameDoor, secure_cookie
+from tests.assistant.page.http.visiting import visiting
+from tests.evennia.opened import reactor
 from tests.evennia.village import Player, Village
 
 pytestmark = pytest.mark.usefixtures("db")
@@ -169,3 +173,22 @@ async def test_sessions_that_are_made_up_take_no_more_room_than_a_thousand(door:
     for number in range(1100):
         await door.visitor({settings.SESSION_COOKIE_NAME: f"made-up-{number}"}, "", "127.0.0.1")
     assert len(door._kept) == 1000
+
+
+async def test_a_session_that_came_by_https_is_sent_by_https_alone_from_then_on(door: GameDoor) -> None:
+    session = web_session(Village().player("Boss", "Admin")).session.session_key
+    named, stranger = Proxies(["127.0.0.1"]), Proxies(["10.0.0.1"])
+    for proxies, scheme, is_marked in ((named, "https", True), (named, "http", False), (stranger, "https", False)):
+        async with visiting(reactor, door=door, proxies=proxies, secure_cookie=secure_cookie) as page:
+            page.cookie = f"{settings.SESSION_COOKIE_NAME}={session}"
+            got = await page.get("/", x_forwarded_proto=scheme)
+            assert got.status == 200
+            assert ("set-cookie" in got.headers) is is_marked
+            if is_marked:
+                cookie, *flags = got.headers["set-cookie"].split("; ")
+                assert cookie == page.cookie
+                assert {"Secure", "HttpOnly", "Path=/", "SameSite=Lax"} <= {*flags}
+            page.cookie = ""
+            assert "set-cookie" not in (await page.get("/", x_forwarded_proto=scheme)).headers
+    with override_settings(SESSION_COOKIE_SECURE=True):  # Django marks it already
+        assert secure_cookie({settings.SESSION_COOKIE_NAME: str(session)}) == ""

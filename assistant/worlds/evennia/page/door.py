@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.signals import user_logged_in, user_logged_out
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from twisted.internet.interfaces import IReactorTime
 
@@ -130,6 +130,23 @@ def find_visitor(cookie: str, session: str) -> Visitor | str | None:
         return _NO_ADMIN.format(name=account.key)
     role = VisitorRole.OWNER if account.is_superuser else VisitorRole.OPERATOR
     return Visitor(principal_of(account, account), role, session)
+
+
+def secure_cookie(cookies: Mapping[str, str]) -> str:
+    """Return the Set-Cookie header by which a browser sends the session of the web site over HTTPS alone.
+
+    Empty where the game's settings see to that, or there is no session.
+    """
+    name, age = settings.SESSION_COOKIE_NAME, settings.SESSION_COOKIE_AGE
+    if settings.SESSION_COOKIE_SECURE or not cookies.get(name):
+        return ""
+    response = HttpResponse()
+    response.set_cookie(
+        name, cookies[name], max_age=None if settings.SESSION_EXPIRE_AT_BROWSER_CLOSE else age, secure=True,
+        domain=settings.SESSION_COOKIE_DOMAIN, path=settings.SESSION_COOKIE_PATH,
+        httponly=settings.SESSION_COOKIE_HTTPONLY, samesite=settings.SESSION_COOKIE_SAMESITE,
+    )  # fmt: skip
+    return str(response.cookies[name].OutputString())
 
 
 def _find_login_url() -> str:

@@ -7,11 +7,11 @@ from typing import Any
 from django.conf import settings
 from twisted.internet.defer import Deferred
 
-from assistant.page.site import make_site
+from assistant.page.site import SiteOptions, make_site
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.console import web_address
 from assistant.worlds.evennia.page.addresses import OwnAddresses
-from assistant.worlds.evennia.page.door import GameDoor
+from assistant.worlds.evennia.page.door import GameDoor, secure_cookie
 from assistant.worlds.evennia.page.threads import DatabaseThreads
 from assistant.worlds.evennia.page.world import GameHost
 
@@ -27,7 +27,9 @@ class MountedPage:
         self._threads = DatabaseThreads(reactor)
         self._door = GameDoor(own_addresses(), reactor, self._threads)
         host = GameHost(reactor, self._threads)
-        self.site = make_site(server.service(), host, self._door, web_address.PREFIX)
+        self.site = make_site(
+            server.service(), host, self._door, web_address.PREFIX, SiteOptions(secure_cookie=secure_cookie)
+        )
         web_root.putChild(_PATH, self.site)
 
     def close(self) -> Deferred[None]:

@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from zope.interface import implementer
 
+from assistant.addresses import Proxies
 from assistant.page.http.call import JSON
 from assistant.page.http.door import MAX_SESSIONS, SESSION_SECONDS, StandaloneDoor, own_path
 from assistant.page.http.incoming import FORM
@@ -90,19 +91,78 @@ async def test_guessing_is_stopped_for_an_address(reactor: Any) -> None:
         token = page.door.new_address().rpartition("=")[2]
         for _ in range(5):
             assert (await send_token(page, "wrong")).status == 401
-        late = await send_token(page, token)
+        late = await send_token(page, "wrong")
         assert late.status == 429
         assert int(late.headers["retry-after"]) == 12
-        assert (await page.get("/api/v1/assistants", authorization=f"Bearer {VIEWER_TOKEN}")).status == 429
+        assert (await page.get("/api/v1/assistants", authorization="Bearer wrong")).status == 429
         page.clock.advance(13)
-        assert (await send_token(page, token)).status == 200
+        assert (await send_token(page, "wrong")).status == 401
 
 
 async def test_guessing_of_bearer_tokens_is_stopped_too(reactor: Any) -> None:
     async with visiting(reactor) as page:
         for guess in range(5):
             assert (await page.get("/api/v1/assistants", authorization=f"Bearer {guess}")).status == 401
-        assert (await page.get("/api/v1/assistants", authorization=f"Bearer {VIEWER_TOKEN}")).status == 429
+        assert (await page.get("/api/v1/assistants", authorization="Bearer 6")).status == 429
+
+
+async def test_wrong_tokens_lock_nobody_out_who_has_a_right_one(reactor: Any) -> None:
+    """Behind a proxy everybody has one address, and on a machine of several people as well."""
+    async with visiting(reactor) as page:
+        token = page.door.new_address().rpartition("=")[2]
+        for _ in range(40):
+            assert (await send_token(page, "wrong")).status in {401, 429}
+            assert (await page.get("/api/v1/assistants", authorization="Bearer wrong")).status in {401, 429}
+        viewer, operator = f"Bearer {VIEWER_TOKEN}", f"Bearer {OPERATOR_TOKEN}"
+        assert (await page.get("/api/v1/assistants", authorization=viewer)).status == 200
+        assert (await page.call_api("/api/v1/assistants/1/stop", authorization=operator)).status == 200
+        got = await send_token(page, token)
+        assert got.status == 200
+        page.cookie = got.headers["set-cookie"].partition(";")[0]
+        assert (await page.get("/")).status == 200
+
+
+async def test_the_cookie_of_who_came_by_https_is_never_sent_without_it(reactor: Any) -> None:
+    by_https, far = {"x_forwarded_proto": "https"}, {"x_forwarded_proto": "https", "x_forwarded_for": "192.0.2.7"}
+    for proxies, headers, is_secure in (
+        (["127.0.0.1"], by_https, True),
+        (["127.0.0.1"], far, True),
+        (["127.0.0.1"], {"forwarded": "for=192.0.2.7;proto=https"}, True),
+        (["127.0.0.1"], {"x_forwarded_proto": "http"}, False),
+        (["127.0.0.1"], {}, False),
+        (["10.0.0.1"], by_https, False),
+        ([], by_https, False),
+    ):
+        async with visiting(reactor, proxies=Proxies(proxies)) as page:
+            got = await send_token(page, page.door.new_address().rpartition("=")[2], **headers)
+            assert got.status == 200
+            assert got.headers["set-cookie"].endswith("; Secure") is is_secure, (proxies, headers)
+            assert "HttpOnly; SameSite=Strict; Path=/" in got.headers["set-cookie"]
+
+
+async def test_a_browser_that_names_an_https_origin_came_by_https(reactor: Any) -> None:
+    async with visiting(reactor, names=["mud.example"]) as page:
+        token = page.door.new_address().rpartition("=")[2]
+        got = await send_token(page, token, Host="mud.example", origin="https://mud.example")
+        assert got.headers["set-cookie"].endswith("; Secure")
+
+
+async def test_tries_count_for_the_client_of_a_named_proxy(reactor: Any) -> None:
+    async with visiting(reactor, proxies=Proxies(["127.0.0.1"])) as page:
+        for _ in range(5):
+            assert (await send_token(page, "wrong", x_forwarded_for="192.0.2.7")).status == 401
+        assert (await send_token(page, "wrong", x_forwarded_for="192.0.2.7")).status == 429
+        assert (await send_token(page, "wrong", x_forwarded_for="192.0.2.8")).status == 401
+
+
+@pytest.mark.parametrize("fold", [" ", "\t"])
+async def test_a_folded_header_is_refused(reactor: Any, fold: str) -> None:
+    """One reader takes it for a part of the header before, another for none."""
+    async with visiting(reactor) as page:
+        head = f"GET /login HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nX-A: 1\r\n{fold}Host: evil\r\n\r\n"
+        assert (await page.send(head.encode())).startswith(b"HTTP/1.1 400 ")
+        again = f"GET /login HTTP/1.1\r\n{fold}X: 1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n"
+        assert (await page.send(again.encode())).startswith(b"HTTP/1.1 400 ")
 
 
 async def test_session_ends_when_it_is_not_used(reactor: Any) -> None:
