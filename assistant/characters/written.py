@@ -33,6 +33,7 @@ from assistant.characters.character import (
     LoreEntry,
     unique_titles,
 )
+from assistant.toml_text import parse_toml
 
 
 def _text(longest: int) -> Any:
@@ -205,8 +206,8 @@ def _field(name: str, value: str, where: str) -> Any:
 
 def _toml(text: str, where: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return parse_toml(text)
+    except tomllib.TOMLDecodeError as error:
         raise CharacterError(f"{where} is no TOML: {error}") from error
 
 

@@ -19,6 +19,7 @@ from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
 from assistant.config.words import problem, table_in
 from assistant.errors import AssistantError
+from assistant.toml_text import parse_toml
 
 DEFAULT_FILE = Path("assistant.toml")
 _log = Logger()
@@ -62,7 +63,7 @@ def read_settings(
     text = _text(path)
     where = str(path or DEFAULT_FILE)
     try:
-        data = tomllib.loads(text)
+        data = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_syntax(where, text, str(error))) from error
     renamed, data = list_renamed(data), with_new_names(data)
@@ -98,7 +99,9 @@ def _text(path: Path | None) -> str:
 
 def _syntax(where: str, text: str, message: str) -> str:
     found = _AT_LINE.search(message)
-    line = int(found.group(1)) if found and found.group(1) else text.count("\n") + 1
+    if found is None:
+        return f"{where}: {message}"
+    line = int(found.group(1)) if found.group(1) else text.count("\n") + 1
     return f"{where}, line {line}: {_AT_LINE.sub('', message).strip()}"
 
 

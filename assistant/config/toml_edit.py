@@ -16,6 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from assistant.toml_text import parse_toml
+
 Value = str | bool | float | Sequence[str] | Mapping[str, object]
 Path = tuple[str, ...]
 
@@ -40,14 +42,14 @@ class _Place(Struct, frozen=True):
 
 def edited(text: str, changes: Mapping[Path, Value | None]) -> str:
     """Return the text with each path set to its value; None removes the setting. Raises CannotEdit."""
-    wanted: dict[str, Any] = tomllib.loads(text)
+    wanted: dict[str, Any] = parse_toml(text)
     for path, value in changes.items():
         if _get(wanted, path) == _plain(value):
             continue
         wanted = _changed(wanted, path, value)
         text = _with(text, path, value)
         try:
-            is_right = _full(tomllib.loads(text)) == _full(wanted)
+            is_right = _full(parse_toml(text)) == _full(wanted)
         except tomllib.TOMLDecodeError:
             is_right = False
         if not is_right:
@@ -176,7 +178,7 @@ def _end(lines: Sequence[str], first: int) -> int:
 
 def _parses(text: str) -> bool:
     try:
-        tomllib.loads(text)
+        parse_toml(text)
     except tomllib.TOMLDecodeError:
         return False
     return True

@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from assistant.toml_text import parse_toml
+
 #: What people type for yes, for no, and for no value at all.
 _YES, _NO = {"yes", "y", "true", "on", "1"}, {"no", "n", "false", "off", "0"}
 _NONE = {"none", "not set", "unset", "(not set)"}
@@ -255,5 +257,5 @@ def _parts(text: str) -> list[str]:
 def _toml(text: str) -> Any:
     """Return the text's value in TOML, None when it is not TOML."""
     with suppress(tomllib.TOMLDecodeError):
-        return tomllib.loads(f"value = {text}")["value"]
+        return parse_toml(f"value = {text}")["value"]
     return None

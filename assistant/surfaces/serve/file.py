@@ -14,6 +14,7 @@ from assistant.config.schema import Config
 from assistant.config.settings import SettingsError, with_new_names
 from assistant.config.toml_edit import CannotEdit, Value, edited
 from assistant.surfaces.setup.writing import put_settings
+from assistant.toml_text import parse_toml
 
 #: New values by the path of table and name; None takes a setting back.
 Changes = Mapping[tuple[str, ...], Value | None]
@@ -71,10 +72,12 @@ class SettingsFile:
             return edited(self._text(), changes)
         except CannotEdit as error:
             raise SettingsError(_STYLE.format(path=self.path, option=error)) from error
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{self.path} cannot be read: {error}") from error
 
     def _file_tables(self, text: str) -> dict[str, Any]:
         try:
-            return with_new_names(tomllib.loads(text))
+            return with_new_names(parse_toml(text))
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{self.path} cannot be read: {error}") from error
 

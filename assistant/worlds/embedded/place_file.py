@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from assistant.config.schema import AssistantConfig
 from assistant.config.words import problem
 from assistant.errors import AssistantError
+from assistant.toml_text import parse_toml
 from assistant.worlds.embedded.hamlet import Exit, Place, Resident, Room
 from tools.game import Thing
 from tools.trust import Kind, Principal
@@ -83,7 +83,7 @@ def read_place(path: Path) -> WrittenPlace:
         raise PlaceFileError(f"the place {path} cannot be read: {error.strerror}") from error
     if len(content) > MAX_BYTES:
         raise PlaceFileError(f"the place {path} is too large: a place has at most {MAX_BYTES // 1000} kB")
-    reader = {".toml": tomllib.loads, ".json": json.loads}.get(path.suffix.casefold())
+    reader = {".toml": parse_toml, ".json": json.loads}.get(path.suffix.casefold())
     if reader is None:
         raise PlaceFileError(f"the place {path} must be a file that ends in .toml or .json")
     try:

@@ -88,7 +88,6 @@ async def test_login_of_another_site_is_refused(reactor: Any) -> None:
 
 async def test_guessing_is_stopped_for_an_address(reactor: Any) -> None:
     async with visiting(reactor) as page:
-        token = page.door.new_address().rpartition("=")[2]
         for _ in range(5):
             assert (await send_token(page, "wrong")).status == 401
         late = await send_token(page, "wrong")
