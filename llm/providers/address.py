@@ -46,11 +46,13 @@ class KeyedAddress(ABC):
 
     def redact(self, text: str) -> str:
         """Return the text without the key, which some servers repeat in their errors."""
-        return text.replace(self._secret, "[key]") if self._secret else text
+        if not self._secret:
+            return text
+        return self.redact_body(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def redact_body(self, body: bytes) -> bytes:
         """Return a body without the key. Do this before an error takes a part of it: half a key could not be found."""
-        return body.replace(self._secret.encode(), b"[key]") if self._secret else body
+        return self.redactor().whole(body)
 
     def redactor(self) -> StreamRedactor:
         """Return what leaves the key out of one stream that is handed on as it comes."""

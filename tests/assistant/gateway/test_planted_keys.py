@@ -13,7 +13,7 @@ from twisted.logger import LogEvent, capturedLogs, formatEvent
 
 from assistant.gateway.keys import KeyLimits, key_store
 from llm.testing import DieMidStream, ErrorInStream, HttpError, Raw, Reply
-from tests.assistant.gateway.asking import LANES, PATHS, ask, body_of, get
+from tests.assistant.gateway.asking import LANES, PATHS, SPEAKERS, ask, body_of, get
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.standing import Standing, reactor, standing
 
@@ -87,3 +87,48 @@ def key_of(gateway: Standing, name: str, limits: KeyLimits | None = None) -> str
     config = gateway.service.config
     store = key_store(config.settings.gateway, config.folder)
     return store.add(name, limits or KeyLimits(), config.wall(), secrets.token_bytes)
+
+
+#: How the key may stand in the answer of a provider, so that a reader does not see a difference.
+DISGUISES = {
+    "as it is": KEY,
+    "a space without width": "\u200b".join(KEY),
+    "one joiner": f"{KEY[:9]}\u2060{KEY[9:]}",
+    "an escaped space": "\\u200b".join(KEY),
+    "a soft hyphen": f"{KEY[:20]}\u00ad{KEY[20:]}",
+    "marks": f"{KEY[:5]}\u0301{KEY[5:]}",
+    "tags": "\U000e0041".join(KEY),
+    "escapes": "".join(f"\\u{ord(sign):04x}" for sign in KEY),
+}
+SAID = {
+    "chat": ('data: {"choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+             '{"choices":[{"index":0,"message":{"role":"assistant","content":"%s"},"finish_reason":"stop"}]}'),
+    "ollama": ('{"model":"sage","message":{"role":"assistant","content":"%s"},"done":true,"done_reason":"stop"}\n',
+               '{"model":"sage","message":{"role":"assistant","content":"%s"},"done":true}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("dialect", SAID)
+@pytest_twisted.ensureDeferred
+async def test_a_key_that_is_not_seen_as_itself_is_left_out(tmp_path: Path, dialect: str, *, streams: bool) -> None:
+    kind = {"chat": "text/event-stream", "ollama": "application/x-ndjson"}[dialect] if streams else "application/json"
+    said = SAID[dialect][0 if streams else 1]
+    for name, key in DISGUISES.items():
+        body = (said % f"It is {key}.").encode()
+        for cut in (5, 10_000):
+            answer = Raw(200, {"content-type": kind}, [body[at : at + cut] for at in range(0, len(body), cut)])
+            async with standing(tmp_path, [answer], provider=SPEAKERS[dialect], key=KEY) as gateway:
+                got = await ask(gateway, PATHS[dialect], body_of(dialect, streams=streams))
+                assert got.body == (said % "It is [key].").encode(), name
+
+
+@pytest_twisted.ensureDeferred
+async def test_nor_is_it_told_in_an_error(tmp_path: Path) -> None:
+    with capturedLogs() as log:
+        for key in DISGUISES.values():
+            refusal = HttpError(400, f'{{"error":{{"message":"no: {key}"}}}}'.encode())
+            async with standing(tmp_path, [refusal], key=KEY) as gateway:
+                got = await ask(gateway, PATHS["chat"], body_of("chat", streams=False))
+                assert "no: [key]" in told(got)
+    assert KEY not in text_of(log)
