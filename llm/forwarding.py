@@ -266,9 +266,10 @@ def _with_model(body: bytes, parsed: JSONObject, model: str) -> bytes:
 
 
 def _most(parsed: JSONObject) -> int:
-    """Return the most tokens that the answer may have, as the request says."""
+    """Return the most tokens that the answers may have together, as the request says."""
     options = parsed.get("options")
     asked = options.get("num_predict") if isinstance(options, Mapping) else None
     for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
         asked = parsed.get(name) or asked
-    return asked if isinstance(asked, int) and asked > 0 else DEFAULT_ANSWER_TOKENS
+    most, answers = (asked if isinstance(asked, int) and asked > 0 else DEFAULT_ANSWER_TOKENS), parsed.get("n")
+    return most * answers if isinstance(answers, int) and answers > 1 else most

@@ -45,6 +45,9 @@ class GatewayConfig(Settings):
     proxies: tuple[Annotated[str, AfterValidator(checked_network)], ...] = ()
     #: Web pages that may use it from a browser, such as https://chat.example.org; usually none may.
     origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/]+$", max_length=300)], ...] = ()
+    #: Fields of requests that are passed on to a provider of the same dialect besides the harmless ones, such as
+    #: service_tier or plugins: for whoever has a key they may cost more, or reach what others keep there.
+    forwarded_fields: tuple[Annotated[str, Field(pattern=r"^[\w.-]{1,100}$")], ...] = Field(default=(), max_length=100)
     #: The file of the keys it has given out, from the folder of the settings. It holds no key, only what proves one.
     keys: str = Field(default="gateway-keys.json", min_length=1, max_length=300)
     #: How much of the requests to one server it may have under way, so that assistants need not wait for it.

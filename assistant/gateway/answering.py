@@ -18,6 +18,7 @@ from twisted.internet.interfaces import IReactorTime
 from assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
 from assistant.gateway.asking import check_turns, options_of, was_told
 from assistant.gateway.http.calls import ClientResponse
+from assistant.gateway.keys import Admission
 from assistant.gateway.models import OfferedChain
 from assistant.gateway.sight import check_sight, must_look
 from assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
@@ -26,6 +27,7 @@ from llm.client import UnifiedLLMClient
 from llm.dialects.dialect import AnswerHead, AskedCall, Dialect
 from llm.dialects.failures import RequestRefused, failure_of
 from llm.dialects.images import estimated_tokens, images_in
+from llm.dialects.passing import Passing
 from llm.dialects.rendering import AnswerRenderer
 from llm.forwarding import NotForwardable, RawRequest, amended_fields, forward
 from llm.messages import JSONObject
@@ -50,6 +52,9 @@ class ModelRequest(Struct, frozen=True):
     caller: Caller
     created: int
     hops: int = 1
+    #: For whom it is answered, and the fields that the owner lets pass besides the harmless ones.
+    admission: Admission | None = None
+    passed_fields: frozenset[str] = frozenset()
     #: Headers of the response: the request's id, and the state of the client's key.
     more_headers: Headers = ()
 
@@ -57,6 +62,11 @@ class ModelRequest(Struct, frozen=True):
     def answer_id(self) -> str:
         """The id of the answer, to which each dialect adds a prefix of its own."""
         return self.id.removeprefix("req_")
+
+    def check_passing(self, provider: LLMProvider) -> None:
+        """Raise RequestRefused for what is not passed on to this provider."""
+        knows = self.admission.knows if self.admission is not None else lambda _: False
+        Passing(self.passed_fields, not provider.is_at_vendor, knows).check(self.dialect.name, self.parsed)
 
     @property
     def streams(self) -> bool:
@@ -138,9 +148,12 @@ class ModelAnswer:
 
     async def _forward(self, client: UnifiedLLMClient, deadline: Deadline) -> None:
         request = self._request
+        request.check_passing(client.provider)
         self._way = "forwarded"
         if must_look(client, request.parsed):
             await check_sight(client, self._exchange)
+        keeps_answers = request.admission is not None and request.dialect.name == "responses"
+        ids = request.admission.answer_ids() if request.admission is not None and keeps_answers else None
         raw = RawRequest(request.body, request.parsed, request.headers, {HOPS_HEADER: str(request.hops)})
         stream = self._open_raw() if request.streams else None
 
@@ -149,12 +162,16 @@ class ModelAnswer:
             assert stream is not None
             assert self._renderer is not None
             self._renderer.passed(piece)
+            if ids is not None:
+                ids.feed(piece)
             return stream.write(piece)
 
         answer = await forward(
             client, raw, None if stream is None else hand_on, caller=request.caller, deadline=deadline
         )
         self._usage = answer.usage
+        if ids is not None and answer.body is not None:
+            ids.whole(answer.body)
         if answer.read is not None:
             self._send_anew(answer.read, client.provider, stream)
         elif stream is not None:

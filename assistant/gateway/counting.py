@@ -39,6 +39,7 @@ async def count_tokens(asked: ModelRequest, client: UnifiedLLMClient, exchange: 
 async def _counted(asked: ModelRequest, client: UnifiedLLMClient, exchange: HttpExchange) -> int:
     """Return the provider's own count. Raises ResilienceError, or LLMError for an answer without a number."""
     provider = client.provider
+    asked.check_passing(provider)
     body, _ = amended_body(asked.body, asked.parsed, provider.model, ())
     headers = headers_of(provider, asked.headers, {})
     request = Request("POST", f"{provider.get_api_url()}/count_tokens", headers, body)

@@ -180,6 +180,8 @@ class Gateway:
                     caller,
                     int(parts.wall()),
                     hops,
+                    admission,
+                    frozenset(parts.config.forwarded_fields),
                     limits,
                 )
             )

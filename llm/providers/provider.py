@@ -25,7 +25,7 @@ from llm.response import RateLimitInfo, StreamEvent, StreamParser
 from llm.tokens.estimate import TokenEstimator
 from llm.wire.building import AnswerBuilder, AnswerParser, EventParser, EventRecorder
 from llm.wire.rate_limits import Moment, read_rate_limits
-from resilience import Request, SentHeaders, host_of
+from resilience import Request, SentHeaders, host_of, origin_of
 
 #: The name given to a nameless call that is sent back to a provider: no provider accepts an empty name.
 NAMELESS = "unnamed"
@@ -93,6 +93,11 @@ class LLMProvider(KeyedAddress):
         Without an error: return the one that there may be. None when there is none. It has the same key.
         """
         return None
+
+    @property
+    def is_at_vendor(self) -> bool:
+        """Whether requests go to the vendor's own service on the internet, and not to a server of the owner's."""
+        return self.hosted and bool(self.usual_url) and origin_of(self.api_url) == origin_of(self.usual_url)
 
     def get_models_url(self) -> str:
         """Return the URL that lists the models."""

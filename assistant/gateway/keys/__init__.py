@@ -5,6 +5,7 @@ store.py         the file of keys, which commands and servers change at the same
 ring.py          decides whether a request is admitted
 admission.py     a request that was admitted: who pays for it, what its key has left
 spending.py      what keys may spend in a day and in a month
+answers.py       for whom a provider keeps answers
 pace.py          how fast keys ask, and who tries wrong ones
 headers.py       says in headers what a key has left
 wording.py       says in words what keys may do

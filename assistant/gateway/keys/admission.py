@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assistant.gateway.keys.answers import AnswerIds, AnswerOwners
 from assistant.gateway.keys.pace import KeyUse
 from assistant.gateway.keys.spending import KeySpending, LimitLeft
 from assistant.gateway.keys.virtual_key import VirtualKey
@@ -18,7 +19,7 @@ class Admission:
 
     def __init__(
         self, key: VirtualKey, accounts: tuple[Account, ...], use: KeyUse, spending: KeySpending,
-        wall: Callable[[], float],
+        wall: Callable[[], float], *, answers: AnswerOwners,
     ) -> None:  # fmt: skip
         self.name = key.name
         self.accounts = accounts
@@ -26,12 +27,21 @@ class Admission:
         self._use = use
         self._spending = spending
         self._wall = wall
+        self._answers = answers
         self._is_over = False
         use.in_flight += 1
 
     def may_use(self, model: str) -> bool:
         """Tell whether the key may use this model. Lists of models leave out the others."""
         return self._key.may_use(model)
+
+    def knows(self, made: str) -> bool:
+        """Tell whether an answer, or an item of one, was made for this key."""
+        return self._answers.is_of(made, self.name)
+
+    def answer_ids(self) -> AnswerIds:
+        """Return what reads the ids in one answer, which is then this key's."""
+        return AnswerIds(self._answers, self.name)
 
     def release(self) -> None:
         """Make room for another request of the key. Safe to repeat."""

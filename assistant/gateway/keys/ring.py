@@ -12,6 +12,7 @@ from twisted.logger import Logger
 
 from assistant.addresses import is_loopback_address
 from assistant.gateway.keys.admission import Admission
+from assistant.gateway.keys.answers import AnswerOwners
 from assistant.gateway.keys.pace import KeyUse, WrongTries
 from assistant.gateway.keys.spending import KeySpending, Spent
 from assistant.gateway.keys.store import KeyStore, StoredKeys
@@ -64,6 +65,7 @@ class KeyRing:
         self._by_id: dict[str, VirtualKey] = {}
         self._uses: dict[str, KeyUse] = {}
         self._tries = WrongTries(clock.seconds)
+        self._answers = AnswerOwners()
         #: What the log was told last, so that it is told once.
         self._troubles: dict[str, str] = {}
         self._launcher = Launcher()
@@ -113,7 +115,7 @@ class KeyRing:
         if use.in_flight >= key.limits.in_flight:
             said = f"the key {key.name} may have {key.limits.in_flight} requests at the same time"
             raise RequestRefused(Failure(FailureKind.TOO_MANY, said, retry_after=_SOON))
-        return Admission(key, (account,), use, self._spending, self._wall)
+        return Admission(key, (account,), use, self._spending, self._wall, answers=self._answers)
 
     def _use_of(self, key: VirtualKey) -> KeyUse:
         use = self._uses.get(key.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,7 +83,8 @@ def read_place(path: Path) -> WrittenPlace:
         raise PlaceFileError(f"the place {path} cannot be read: {error.strerror}") from error
     if len(content) > MAX_BYTES:
         raise PlaceFileError(f"the place {path} is too large: a place has at most {MAX_BYTES // 1000} kB")
-    reader = {".toml": parse_toml, ".json": json.loads}.get(path.suffix.casefold())
+    readers: Mapping[str, Callable[[str], Any]] = {".toml": parse_toml, ".json": json.loads}
+    reader = readers.get(path.suffix.casefold())
     if reader is None:
         raise PlaceFileError(f"the place {path} must be a file that ends in .toml or .json")
     try:

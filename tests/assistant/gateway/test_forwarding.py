@@ -29,7 +29,8 @@ STRANGE = b"""{ "messages" : [ {"role":"user","content":[
 @pytest_twisted.ensureDeferred
 async def test_every_byte_but_the_name_of_the_model_is_as_it_was(tmp_path: Path, *, streams: bool) -> None:
     sent = STRANGE % (b"true" if streams else b"false")
-    async with standing(tmp_path, [Reply("Here.")] * 2, provider="anthropic") as gateway:
+    settings = {"forwarded_fields": ["x_new_field"]}
+    async with standing(tmp_path, [Reply("Here.")] * 2, provider="anthropic", settings=settings) as gateway:
         headers = {
             "anthropic-beta": "context-management-2025-06-27,new-thing-2027-01-01",
             "anthropic-version": "2023-06-01",
