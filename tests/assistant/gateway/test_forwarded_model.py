@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from llm.testing import Reply
 from tests.assistant.gateway.asking import PATHS, ask
 from tests.assistant.gateway.standing import standing
 
-READERS = [json.loads, orjson.loads, msgspec.json.decode]
+READERS: list[Callable[[bytes], Any]] = [json.loads, orjson.loads, msgspec.json.decode]
 _NAMES = ["model", "Model", "models", "mod", '"model":"x"', "metadata", "a\\", "\u200b", "temperature"]
 VALUES = st.recursive(
     st.none()

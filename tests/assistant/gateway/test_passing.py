@@ -27,8 +27,9 @@ async def test_a_field_that_may_cost_more_is_refused_in_the_words_of_the_dialect
     tmp_path: Path, dialect: str, provider: str
 ) -> None:
     async with standing(tmp_path, [Reply("Here.")] * 3, provider=provider) as gateway:
-        for name, value in (("models", ["dear"]), ("service_tier", "priority"), ("Model", "dear"), ("plugins", [{}])):
-            got = await ask(gateway, PATHS[dialect], body_of(dialect, **{name: value}))
+        refused: dict[str, Any] = {"models": ["dear"], "service_tier": "priority", "Model": "dear", "plugins": [{}]}
+        for name, value in refused.items():
+            got = await ask(gateway, PATHS[dialect], {**body_of(dialect), name: value})
             assert got.status == 400
             said = orjson.loads(got.body)
             message = said["error"] if isinstance(said["error"], str) else said["error"]["message"]
