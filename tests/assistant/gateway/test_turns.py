@@ -32,7 +32,8 @@ FACES: Mapping[str, Step] = {
 
 def _provider(request: RecordedRequest) -> Step:
     """Answer as the last word of the request says."""
-    return FACES[str(request.body["messages"][-1]["content"])]
+    messages: Any = request.body["messages"]
+    return FACES[messages[-1]["content"]]
 
 
 def _said(word: str) -> list[dict[str, str]]:
@@ -90,7 +91,8 @@ class History:
         more: dict[str, Any] = {"messages": _said(what if what in FACES else "answered")}
         if dialect == "chat" and streams:  # else what it used is not told, and estimated
             more["stream_options"] = {"include_usage": True}
-        more |= {"wrong": {"brand_new": True}, "unknown": {"model": "nobody"}}.get(what, {})
+        odd: dict[str, dict[str, Any]] = {"wrong": {"brand_new": True}, "unknown": {"model": "nobody"}}
+        more |= odd.get(what, {})
         got = await ask(
             self.gateway, PATHS[dialect], {**body_of(dialect, streams=streams), **more}, **{**self.key, **headers}
         )
