@@ -40,7 +40,7 @@ _JOINED = frozenset({"anthropic-beta"})
 #: Reads the members of an object, each value as the bytes that were sent.
 _MEMBERS = Decoder(dict[str, Raw])
 #: What stands before the value of a member: the brace or the comma, and the name in whatever escapes.
-_BEFORE_VALUE = re.compile(rb'\s*[{,]\s*"(?:[^"\\]|\\.)*"\s*:\s*')
+_BEFORE_VALUE = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 #: Takes a piece of a stream, as it came. Returns a Deferred that fires when more may come, or None for at once.
 HandOn = Callable[[bytes], Deferred[None] | None]
 
@@ -250,17 +250,16 @@ def amended_fields(parsed: JSONObject, overrides: tuple[FieldOverride, ...]) -> 
 def _with_model(body: bytes, parsed: JSONObject, model: str) -> bytes:
     """Return the body with another value of its member `model`, which is found by reading all members before it.
 
-    A name may be written with escapes, and objects further in may have a member of the same name. A body that has a
-    name twice is written anew from what was read of it.
+    A name may be written with escapes, and objects further in may have a member of the same name. No name may stand
+    twice in the body, as `strict_json` sees to; what cannot be followed is written anew from what was read.
     """
     at = 0
     for name, value in _MEMBERS.decode(body).items():
-        sent = bytes(value)
         before = _BEFORE_VALUE.match(body, at)
-        if before is None or not body.startswith(sent, before.end()):
+        if before is None or orjson.loads(before.group(1)) != name:
             break
-        at = before.end() + len(sent)
-        if name == "model":
+        at = before.end() + memoryview(value).nbytes
+        if name == "model" and body[before.end() : at] == bytes(value):
             return b"".join((body[: before.end()], orjson.dumps(model), body[at:]))
     return orjson.dumps({**parsed, "model": model})
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from llm.dialects.failures import RequestRefused, unsupported
+from llm.dialects.failures import unsupported
 from llm.messages import JSON, JSONObject
 
 #: Tools, sampling and the like, under the names that most dialects share.
@@ -79,6 +79,10 @@ _OPAQUE = frozenset(
         "reasoning", "refusal", "annotations", "citations", "action", "results", "search_results",
     }
 )  # fmt: skip
+#: The members of most messages and parts, which are nothing of all this.
+_USUAL = frozenset({"role", "type", "text", "id", "name", "cache_control", "call_id", "tool_use_id", "tool_call_id"})
+#: Parts in which a provider tells what it found in the web.
+_OF_THE_WEB = ("web_search_", "web_fetch_r")
 #: The ids of what is kept at the provider for all who use the owner's account, and a template that runs there.
 _KEPT = frozenset(
     {
@@ -90,6 +94,7 @@ _KEPT = frozenset(
 _CONTENT = frozenset({"data", "file_data", "image", "audio", "video", "images", "path", "uri"})
 _SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _HOW = "the owner of the gateway lets it pass with [gateway] forwarded_fields"
+_KEPT_THERE = "what is kept at the provider is not passed on"
 _ADDRESS = "an address is not passed on to a server of the owner's: send what stands there, as data:"
 _OF_ANOTHER = "this was not made for your key, or is not known any more: send the conversation itself"
 
@@ -116,9 +121,10 @@ class Passing(Struct, frozen=True):
             if _only_refers(item) and "item_reference" not in self.fields:
                 self._check_known(str(item["id"]), f"{path}.id")
         for name in _INNER:
-            for path, above, key, value in _members(body.get(name), name, name):
-                if not self.fields & {above, key}:
-                    self._check_member(path, key.casefold(), value)
+            for above, key, value in _members(body.get(name), name):
+                if (why := self._trouble(key.casefold(), value)) and not self.fields & {above, key}:
+                    path = _path_to(body, value, key)
+                    raise unsupported(f"{path}: {why}; {_HOW}", path)
 
     def _check_field(self, name: str, value: JSON, known: Collection[str]) -> None:
         if name in known or name in self.fields or value in _HARMLESS.get(name, ()):
@@ -131,15 +137,12 @@ class Passing(Struct, frozen=True):
         if not self.knows(made):
             raise unsupported(f"{path}: {_OF_ANOTHER}", path)
 
-    def _check_member(self, path: str, key: str, value: JSON) -> None:
+    def _trouble(self, key: str, value: JSON) -> str:
+        """Return why a member does not pass, empty when it does."""
         refers = key in _KEPT or (key == "container" and isinstance(value, str))
         if value and (refers or (key == "audio" and isinstance(value, Mapping) and value.get("id"))):
-            raise unsupported(f"{path}: what is kept at the provider is not passed on; {_HOW}", path)
-        if self.asks_own_server and _is_address(key, value):
-            raise self._address(path)
-
-    def _address(self, path: str) -> RequestRefused:
-        return unsupported(f"{path}: {_ADDRESS}; {_HOW}", path)
+            return _KEPT_THERE
+        return _ADDRESS if self.asks_own_server and _is_address(key, value) else ""
 
 
 def _items(body: JSONObject) -> Iterator[tuple[Mapping[str, JSON], str]]:
@@ -156,18 +159,34 @@ def _only_refers(item: Mapping[str, JSON]) -> bool:
     return "id" in said and (item.get("type") == "item_reference" or said <= {"id", "type", "status"})
 
 
-def _members(value: JSON, path: str, above: str) -> Iterator[tuple[str, str, str, JSON]]:
-    """Yield the path, the name above, the name and the value of each member that is looked into, at any depth."""
-    waiting = [(value, path, above)]
+def _members(value: JSON, above: str) -> Iterator[tuple[str, str, JSON]]:
+    """Yield the name above, the name and the value of each member that is looked into, at any depth."""
+    waiting = [(value, above)]
     while waiting:
-        value, path, above = waiting.pop()
-        if isinstance(value, list):
-            waiting += [(inner, f"{path}[{at}]", above) for at, inner in enumerate(value)]
-        elif isinstance(value, Mapping) and not str(value.get("type", "")).startswith(("web_search_", "web_fetch_r")):
+        value, above = waiting.pop()
+        if type(value) is list:
+            waiting += [(inner, above) for inner in value if type(inner) is dict or type(inner) is list]
+        elif type(value) is dict and not str(value.get("type", "")).startswith(_OF_THE_WEB):
             for key, inner in value.items():
-                if key.casefold() not in _OPAQUE:
-                    yield f"{path}.{key}", above, key, inner
-                    waiting.append((inner, f"{path}.{key}", key))
+                if key in _USUAL or key.casefold() in _OPAQUE:
+                    continue
+                yield above, key, inner
+                if type(inner) is dict or type(inner) is list:
+                    waiting.append((inner, key))
+
+
+def _path_to(body: JSONObject, wanted: JSON, key: str) -> str:
+    """Return the path of the member with this key and this very value."""
+    waiting: list[tuple[JSON, str]] = [(body, "")]
+    while waiting:
+        value, path = waiting.pop()
+        if isinstance(value, list):
+            waiting += [(inner, f"{path}[{at}]") for at, inner in enumerate(value)]
+        elif isinstance(value, Mapping):
+            if value.get(key) is wanted:
+                return f"{path}.{key}".removeprefix(".")
+            waiting += [(inner, f"{path}.{name}") for name, inner in value.items()]
+    return key
 
 
 def _is_address(key: str, value: JSON) -> bool:

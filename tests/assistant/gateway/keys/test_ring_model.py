@@ -99,6 +99,13 @@ class RingHistory(RuleBasedStateMachine):
         self.wall.advance(seconds)
         self._turn()
 
+    @rule()
+    def midnight_comes_soon_after_a_look(self) -> None:
+        self.time_passes((2 * DAY - 60.0 - self.wall.seconds() % DAY) % DAY)
+        self.refresh()
+        self.time_passes(100.0)
+        self.refresh()
+
     @rule(seconds=st.sampled_from([-90.0, -HOUR, -7 * HOUR, -3.0 * DAY, 30.0, 7 * HOUR]))
     def the_wall_clock_is_set(self, seconds: float) -> None:
         self.wall.advance(seconds)
@@ -130,6 +137,15 @@ class RingHistory(RuleBasedStateMachine):
             key.admitted.append(admission)
         assert (failure.kind if failure else None) is expected, (name, failure, expected)
         assert failure is None or (failure.retry_after or 0.0) >= 0
+
+    @rule(name=NAMES, pause=st.sampled_from([0.0, 0.05, 0.1, 0.25]))
+    def ask_often(self, name: str, pause: float) -> None:
+        for _ in range(8):
+            self.ask(name)
+            self.clock.advance(pause)
+            for admission in self.keys[name].admitted:
+                admission.release()
+            self.keys[name].admitted.clear()
 
     def _expected(self, key: KeyModel, name: str) -> FailureKind | None:
         """Why a request is refused now, None when it is admitted."""
