@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.gateway.http.strict_json import strict_json
+from llm.dialects.failures import RequestRefused
+from llm.dialects.passing import Passing
 from llm.forwarding import amended_body
 from llm.modes.mode import FieldOverride
 from llm.testing import Reply
@@ -22,7 +24,7 @@ from tests.assistant.gateway.asking import PATHS, ask
 from tests.assistant.gateway.standing import standing
 
 READERS: list[Callable[[bytes], Any]] = [json.loads, orjson.loads, msgspec.json.decode]
-_NAMES = ["model", "Model", "models", "mod", '"model":"x"', "metadata", "a\\", "\u200b", "temperature"]
+_NAMES = ["model", "Model", "MODEL", "models", "mod", '"model":"x"', "metadata", "a\\", "\u200b", "temperature"]
 VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -68,6 +70,30 @@ def _value(draw: st.DrawFn, value: Any) -> str:
     if isinstance(value, str):
         return _text(draw, value)
     return json.dumps(value, ensure_ascii=draw(st.booleans()), indent=draw(st.sampled_from([None, 1])))
+
+
+#: Lets every name pass but those that are `model` in other capitals.
+PASSING = Passing(frozenset(name for name in _NAMES if name.casefold() != "model"))
+
+
+def read_in_any_capitals(body: bytes) -> Any:
+    """The model as servers written in Go find it: capitals do not matter, and the last member counts."""
+    return [value for name, value in json.loads(body, object_pairs_hook=list) if name.casefold() == "model"][-1]
+
+
+@given(made=bodies())
+def test_what_passes_has_one_model_for_a_reader_to_whom_capitals_are_the_same(
+    made: tuple[bytes, dict[str, Any]],
+) -> None:
+    body, asked = made
+    has_another = bool({"Model", "MODEL"} & {*asked})
+    try:
+        PASSING.check("ollama", strict_json(body))
+    except RequestRefused:
+        assert has_another
+    else:
+        assert not has_another
+        assert read_in_any_capitals(amended_body(body, strict_json(body), "sage", ())[0]) == "sage"
 
 
 @settings(max_examples=150, deadline=None)

@@ -83,11 +83,10 @@ class RingHistory(RuleBasedStateMachine):
         return changed_keys(self.store, known)
 
     async def _usage(self, days: int) -> Sequence[UsageRow]:
-        first = self.today - days + 1
+        written = {**self.days, self.today: self.used}  # of today and of other months too
         return [
             UsageRow(date(1970, 1, 1) + timedelta(day), f"key:{name}", used[name, "calls"], used[name, "tokens"], 0.0)
-            for day, used in self.days.items()
-            if day >= first
+            for day, used in written.items()
             for name in LIMITS
         ]
 
