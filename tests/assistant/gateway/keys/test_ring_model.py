@@ -135,7 +135,8 @@ class RingHistory(RuleBasedStateMachine):
             failure = None
             key.admitted.append(admission)
         assert (failure.kind if failure else None) is expected, (name, failure, expected)
-        assert failure is None or (failure.retry_after or 0.0) >= 0
+        if failure is not None and failure.kind is FailureKind.BUDGET:
+            assert failure.retry_after == self._until_the_budget_ends(key, name)
 
     @rule(name=NAMES, pause=st.sampled_from([0.0, 0.05, 0.1, 0.25]))
     def ask_often(self, name: str, pause: float) -> None:
@@ -161,6 +162,14 @@ class RingHistory(RuleBasedStateMachine):
         if self._is_used_up(limits.month, name, with_month=True) or self._is_used_up(limits.day, name):
             return FailureKind.BUDGET
         return FailureKind.TOO_MANY if len(key.admitted) >= limits.in_flight else None
+
+    def _until_the_budget_ends(self, key: KeyModel, name: str) -> float:
+        """The seconds until the month ends when it is used up, else until the day does."""
+        today = date(1970, 1, 1) + timedelta(self.today)
+        end = today + timedelta(1)
+        if self._is_used_up(key.limits.month, name, with_month=True):
+            end = date(today.year + today.month // 12, today.month % 12 + 1, 1)
+        return (end - date(1970, 1, 1)).days * DAY - self.wall.seconds()
 
     def _pace(self, key: KeyModel) -> float:
         passed = max(0.0, self.clock.seconds() - key.paced_at)
