@@ -59,7 +59,7 @@ class SiteOptions(Struct, frozen=True):
     address_of: ReadRequest = client_address
     stream_seconds: float = MAX_SECONDS
     journal: JournalPlace | None = None
-    secure_cookie: Callable[[Mapping[str, str]], str] = staticmethod(lambda _: "")
+    secure_cookie: Callable[[Mapping[str, str]], str] = lambda _: ""
 
 
 class OperatorPage(PageResource):
