@@ -182,6 +182,12 @@ class ToolContext:
         return self.http_client()
 
     @property
+    def people(self) -> tuple[Principal, ...]:
+        """Everybody whose words woke the run, each once; the requester may be one more."""
+        everybody = (*self.askers, *((self.requester,) if self.requester else ()))
+        return tuple({who.id: who for who in everybody}.values())
+
+    @property
     def notes(self) -> Notes:
         """The memories by their name of the version before, with the methods that notes had."""
         warnings.warn("ToolContext.notes is now called ToolContext.memories", DeprecationWarning, stacklevel=2)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from typing import Protocol, Self
 
-from tools.trust import Principal
+from tools.errors import ToolFailed
+from tools.trust import Audience, Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,8 @@ class GameCommand:
     """A typed line as the game understands it: which command it is, whatever alias or nick was typed.
 
     `line` is the whole line as it will run; `permission` is what the game requires to run it. `affects` looks up what
-    the line acts on now: the place first, then every object that its words mean. It does not wait, and may raise
-    `ToolFailed`; None where the game cannot tell.
+    the line acts on now: the place first, then every object that its words mean. `people` looks up the ids of all
+    people whom its words mean now. Neither waits, and both may raise `ToolFailed`; None where the game cannot tell.
     """
 
     line: str
@@ -106,6 +108,7 @@ class GameCommand:
     switches: tuple[str, ...] = ()
     permission: int = 1
     affects: Callable[[], tuple[Target, ...]] | None = field(default=None, compare=False, repr=False)
+    people: Callable[[], frozenset[str]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def full_name(self) -> str:
@@ -141,16 +144,23 @@ class World(Protocol):
         """Act visibly, as `NAME text`."""
         ...
 
-    def whisper(self, target: str, text: str) -> Awaitable[None]:
-        """Speak to one person in the room, unheard by others."""
+    def whisper(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
+        """Speak to one person in the room, unheard by others.
+
+        `only` holds the ids of those who may hear it, None for anybody. Raises ToolFailed, and lets nobody hear a word,
+        when the person that the world itself takes `target` for is somebody else (`pick_person`).
+        """
         ...
 
     def hears(self, who: Principal) -> bool:
         """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
         ...
 
-    def page(self, target: str, text: str) -> Awaitable[None]:
-        """Speak to one person anywhere in the game. Raises ToolFailed when no person of that name is there."""
+    def page(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
+        """Speak to one person anywhere in the game; `only` as for a whisper.
+
+        Raises ToolFailed when no person of that name is there.
+        """
         ...
 
     def speak_on(self, channel: str, text: str) -> Awaitable[None]:
@@ -179,3 +189,25 @@ class World(Protocol):
     def execute(self, command: GameCommand) -> Awaitable[str]:
         """Run exactly this command, without looking it up again, and return what the game printed."""
         ...
+
+
+#: What an assistant reads where its world cannot tell who would hear it.
+CANNOT_TELL = "This game cannot tell who would hear that, so nothing private can be said here."
+
+
+def takes_only(speak: Callable[..., object]) -> bool:
+    """Tell whether a world's `whisper` or `page` takes `only`; one that was written for an older version does not."""
+    parameters = signature(speak).parameters.values()
+    return any(one.name == "only" or one.kind is Parameter.VAR_KEYWORD for one in parameters)
+
+
+def speak_to(speak: Callable[..., Awaitable[None]], target: str, text: str, only: Audience) -> Awaitable[None]:
+    """Speak by a world's `whisper` or `page` to nobody but those in `only`, None for anybody.
+
+    Raises ToolFailed where the world cannot tell who would hear it.
+    """
+    if only is None:
+        return speak(target, text)
+    if not takes_only(speak):
+        raise ToolFailed(CANNOT_TELL)
+    return speak(target, text, only=only)

@@ -106,7 +106,8 @@ def _audience(context: RunContext, run: Run, executed: Sequence[Executed]) -> tu
         target = str(done.call.arguments.get("target", ""))
         if tool.heard_by in {Reach.PERSON, Reach.NEARBY}:
             people = (heard.event.who for heard in run.events)
-            audience = common(audience, frozenset(who.id for who in people if plain(who.name) == plain(target)))
+            named = frozenset(who.id for who in people if plain(who.name) == plain(target))
+            audience = common(audience, named if len(named) == 1 else frozenset())
             others_see.append(f"[You said something to {one_line(target, max_chars=60)} in private.]")
         elif tool.heard_by is Reach.CHANNEL and audience is not None:
             others_see.append("[You answered there.]")

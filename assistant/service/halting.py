@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from tools import Person, Principal, Scene, ToolFailed, World
-from tools.game import GameCommand
+from tools.game import GameCommand, speak_to
+from tools.trust import Audience
 
 #: What an act that came too late is answered.
 STOPPED = "You were stopped: nothing was done."
@@ -53,17 +54,17 @@ class HaltableWorld(World):
         """Act visibly."""
         return self._acting().emote(text)
 
-    def whisper(self, target: str, text: str) -> Awaitable[None]:
-        """Speak to one person in the room."""
-        return self._acting().whisper(target, text)
+    def whisper(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
+        """Speak to one person in the room, and to nobody but those in `only`."""
+        return speak_to(self._acting().whisper, target, text, only)
 
     def hears(self, who: Principal) -> bool:
         """Tell whether this person would hear the character speak aloud now."""
         return self._world.hears(who)
 
-    def page(self, target: str, text: str) -> Awaitable[None]:
-        """Speak to one person anywhere in the game."""
-        return self._acting().page(target, text)
+    def page(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
+        """Speak to one person anywhere in the game, and to nobody but those in `only`."""
+        return speak_to(self._acting().page, target, text, only)
 
     def speak_on(self, channel: str, text: str) -> Awaitable[None]:
         """Speak on a channel."""

@@ -28,7 +28,8 @@ from assistant.service.host import Embodiment, ServiceConfig
 from assistant.service.service import AssistantService
 from tools import Kind, Principal, ToolFailed
 from tools.game import GameCommand, Person, Scene, Thing, Written
-from tools.text.lenient import pick
+from tools.text.lenient import pick_person
+from tools.trust import Audience
 from tools.verbs import ACCOUNT_TOOLS
 
 #: Makes an event from its id and the time, which the taker chooses.
@@ -110,14 +111,14 @@ class ChatBody:
         alone = len(self.others()) == 1
         self._tell(self.others(), lambda id_, at: Emoted(id=id_, at=at, who=self.me, text=text, alone=alone))
 
-    async def whisper(self, target: str, text: str) -> None:
-        """Speak to one person in the room."""
-        hearer = self._person(target, self.others(), "Here are")
+    async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Speak to one person in the room, and to nobody but those in `only`."""
+        hearer = self._person(target, self.others(), "Here are", only)
         self._tell([hearer], lambda id_, at: Whispered(id=id_, at=at, who=self.me, text=text))
 
-    async def page(self, target: str, text: str) -> None:
-        """Speak to one person anywhere in the game."""
-        hearer = self._person(target, self._elsewhere(), "In the game are")
+    async def page(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Speak to one person anywhere in the game, and to nobody but those in `only`."""
+        hearer = self._person(target, self._elsewhere(), "In the game are", only)
         self._tell([hearer], lambda id_, at: Paged(id=id_, at=at, who=self.me, text=text))
 
     async def speak_on(self, channel: str, text: str) -> None:
@@ -206,12 +207,14 @@ class ChatBody:
     def _take(self, name: str, things: list[Thing], what: str) -> Thing:
         return things.pop(self._pick(name, [thing.name for thing in things], what))
 
-    def _person(self, name: str, bodies: Sequence[ChatBody], what: str) -> ChatBody:
-        return bodies[self._pick(name, [body.me.name for body in bodies], what)]
+    def _person(self, name: str, bodies: Sequence[ChatBody], what: str, only: Audience = None) -> ChatBody:
+        return bodies[self._pick(name, [one.me.name for one in bodies], what, [one.me.id for one in bodies], only)]
 
-    def _pick(self, wanted: str, names: Sequence[str], what: str = "You see") -> int:
+    def _pick(
+        self, wanted: str, names: Sequence[str], what: str = "You see", ids: Sequence[str] = (), only: Audience = None
+    ) -> int:
         try:
-            return pick(wanted, names, what=what)
+            return pick_person(wanted, list(zip(ids or names, names, strict=True)), only, what=what)
         except ToolFailed as failed:
             failed.authority = PLAYER  # its sentence lists names, and players choose theirs
             raise

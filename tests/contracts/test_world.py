@@ -65,7 +65,9 @@ class Witness:
 
 
 def recording() -> Subject:
-    hall = Scene("Hall", "A hall.", ("north", "east"), (Person("Anna"),), (Thing("old map", "A map."), Thing("lamp")))
+    hall = Scene(
+        "Hall", "A hall.", ("north", "east"), (Person("Anna", id=ANNA.id),), (Thing("old map", "A map."), Thing("lamp"))
+    )
     commands = {"give": GameCommand("", "give"), "hand": GameCommand("", "give"), "py": GameCommand("", "py", (), 5)}
     commands |= {"get": GameCommand("", "get"), "drop": GameCommand("", "drop")}
     world = RecordingWorld(hall, SAGE, commands=commands)
@@ -73,9 +75,12 @@ def recording() -> Subject:
 
 
 def handle(subject: Subject, name: str, **arguments: str) -> Executed:
-    """Handle a thing as a run of its own, through the dispatcher."""
+    """Handle a thing as a run of its own, through the dispatcher; Anna asks."""
+    anna = next(Principal(one.id or ANNA.id, one.name) for one in now(subject.world.look()).people)
     dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(frozenset({"take", "drop", "give"})), Clock())
-    (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], tool_context(subject.world)))
+    (executed,) = now(
+        dispatcher.answer_all([tool_call(name, **arguments)], tool_context(subject.world, requester=anna))
+    )
     return executed
 
 
@@ -146,6 +151,19 @@ def test_whispering_to_who_is_not_there_is_refused(subject: Subject, target: str
     with pytest.raises(ToolFailed, match="Anna"):
         now(subject.world.whisper(target, "psst"))
     assert subject.witnessed() == []
+
+
+@pytest.mark.parametrize("target", ["Anna", "anna", "the ANNA", "An"])
+@pytest.mark.parametrize("verb", ["whisper", "page"])
+def test_what_is_for_one_person_reaches_nobody_else_of_the_name(subject: Subject, verb: str, target: str) -> None:
+    anna = next(one.id for one in now(subject.world.look()).people) or ANNA.id
+    speak = getattr(subject.world, verb)
+    for only in (frozenset[str](), frozenset({"player:zoe"}), frozenset({"channel:public"})):
+        with pytest.raises(ToolFailed):
+            now(speak(target, "psst", only=only))
+    assert subject.witnessed() == []
+    now(speak(target, "psst", only=frozenset({"player:zoe", anna})))
+    assert subject.witnessed() == [Act(verb, "psst", "Anna")]
 
 
 def test_who_is_in_the_scene_hears_and_nobody_else_does(subject: Subject) -> None:

@@ -36,6 +36,7 @@ from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from resilience import HttpExchange, Ledger, Pipeline
 from tools import GameCommand, Kind, Person, Principal, Registry, Scene
+from tools.trust import Audience
 from tools.verbs import WORLD_TOOLS
 
 #: Every assistant there may be, by name.
@@ -99,9 +100,9 @@ class Hands:
         await self._body.emote(text)
         await self._done("emote", text)
 
-    async def whisper(self, target: str, text: str) -> None:
+    async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
         await self._pass()
-        await self._body.whisper(target, text)
+        await self._body.whisper(target, text)  # the one in the room stands for the one who asked
         await self._done("whisper", text)
 
     def hears(self, who: Principal) -> bool:
@@ -113,7 +114,7 @@ class Hands:
     def is_left_alone(self) -> bool:
         return False  # likewise
 
-    async def page(self, target: str, text: str) -> None:
+    async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         raise NotImplementedError
 
     async def speak_on(self, channel: str, text: str) -> None:

@@ -14,9 +14,12 @@ from tools.policy.config import PolicyConfig
 from tools.result import Executed
 from tools.testing import now, tool_call, tool_context
 from tools.tool import Registry
+from tools.trust import Principal
 from tools.verbs import WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("db")
+
+ASKER = Principal("character:0", "Asker")
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def sage(village: Village) -> Any:
 def use(sage: Any, name: str, **arguments: JSON) -> Executed:
     body = EvenniaBody(sage, Clock())
     dispatcher = Dispatcher(Registry(WORLD_TOOLS), PolicyConfig(frozenset({"take", "drop", "give"})), Clock())
-    (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], tool_context(body)))
+    (executed,) = now(dispatcher.answer_all([tool_call(name, **arguments)], tool_context(body, requester=ASKER)))
     return executed
 
 

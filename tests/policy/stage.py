@@ -39,6 +39,7 @@ from tools import (
     ToolFailed,
 )
 from tools.notes import Notes
+from tools.trust import Audience
 from tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 #: The assistant could do all that a builder can: what it does not do for a player is the policy's merit.
@@ -120,8 +121,8 @@ class LoggedBody:
         await self.body.emote(text)
         self.log.add(Effect("emote", text))
 
-    async def whisper(self, target: str, text: str) -> None:
-        await self.body.whisper(target, text)
+    async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
+        await self.body.whisper(target, text, only=only)
         self.log.add(Effect("whisper", f"{target}: {text}"))
 
     def hears(self, who: Principal) -> bool:
@@ -135,8 +136,8 @@ class LoggedBody:
     def is_left_alone(self) -> bool:
         return self.body.is_left_alone()
 
-    async def page(self, target: str, text: str) -> None:
-        await self.body.page(target, text)
+    async def page(self, target: str, text: str, *, only: Audience = None) -> None:
+        await self.body.page(target, text, only=only)
         self.log.add(Effect("page", f"{target}: {text}"))
 
     async def speak_on(self, channel: str, text: str) -> None:

@@ -9,15 +9,13 @@ person alone, or not at all: this is never left to the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from llm.messages import ToolCall
 from tools.context import ToolContext
 from tools.errors import NoAnswer, Status
 from tools.text.clean import one_line
 from tools.text.lenient import plain
 from tools.tool import Category, Reach, Tool
-from tools.trust import Principal, channel_id
+from tools.trust import channel_id
 
 #: The longest list of private words that the model is shown, in characters.
 _MAX_LISTED = 200
@@ -40,7 +38,7 @@ def keep_private(tool: Tool, call: ToolCall, context: ToolContext, *, changed: b
             return None
         case Reach.PERSON | Reach.NEARBY:
             target = plain(str(call.arguments.get("target", "")))
-            meant = [who for who in _people(context) if who.id in audience and plain(who.name) == target]
+            meant = [who for who in context.people if who.id in audience and plain(who.name) == target]
             if len(meant) == 1 and (tool.heard_by is Reach.PERSON or context.world.hears(meant[0])):
                 return None
         case _:
@@ -63,7 +61,7 @@ def _refuse(context: ToolContext, *, changed: bool) -> NoAnswer:
     if requester is None:
         return NoAnswer(Status.FAILED, "Others would notice this, and you know it in private. It was not done.")
     name = one_line(requester.name, max_chars=60)
-    if not any(context.world.hears(who) for who in _people(context)):
+    if not any(context.world.hears(who) for who in context.people):
         if context.answer_by:
             text = f"{name} is not here and would not hear you, so it was not said. Use {context.answer_by}."
             return NoAnswer(Status.FAILED, text)
@@ -71,12 +69,3 @@ def _refuse(context: ToolContext, *, changed: bool) -> NoAnswer:
             return NoAnswer(Status.UNHEARD, f"{name} is not here any more, so it was not said.")
     way = context.answer_by or "whisper"
     return NoAnswer(Status.FAILED, f"{name} spoke to you in private, and others would notice this. Use {way}.")
-
-
-def _people(context: ToolContext) -> Iterator[Principal]:
-    """Yield everybody whose words woke the run, each once."""
-    seen: set[str] = set()
-    for who in (*context.askers, *((context.requester,) if context.requester else ())):
-        if who.id not in seen:
-            seen.add(who.id)
-            yield who

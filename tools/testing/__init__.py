@@ -19,7 +19,7 @@ from tools.result import Executed
 from tools.testing.memories import ListedMemories
 from tools.text.lenient import pick
 from tools.tool import Arguments, Category, NoArguments, Tool
-from tools.trust import Kind, Principal
+from tools.trust import Audience, Kind, Principal
 
 T = TypeVar("T")
 
@@ -110,19 +110,26 @@ class RecordingWorld:
         """Note the act."""
         self._act(Act("emote", text))
 
-    async def whisper(self, target: str, text: str) -> None:
-        """Note the whisper, when a person of that name is there."""
-        names = [person.name for person in self.scene.people]
-        self._act(Act("whisper", text, names[pick(target, names, what="Here are")]))
+    async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Note the whisper, when a person of that name, and of those in `only`, is there."""
+        self._act(Act("whisper", text, self._find(target, (), only, "Here are")))
 
     def hears(self, who: Principal) -> bool:
         """Tell whether a person of that name is in the scene."""
         return who.name in {person.name for person in self.scene.people}
 
-    async def page(self, target: str, text: str) -> None:
-        """Note the page, when a person of that name is in the scene or `elsewhere`."""
-        names = list(dict.fromkeys([*(person.name for person in self.scene.people), *self._elsewhere]))
-        self._act(Act("page", text, names[pick(target, names, what="In the game are")]))
+    async def page(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Note the page, when a person of that name, and of those in `only`, is in the scene or `elsewhere`."""
+        self._act(Act("page", text, self._find(target, self._elsewhere, only, "In the game are")))
+
+    def _find(self, target: str, elsewhere: Sequence[str], only: Audience, what: str) -> str:
+        """Return the name of the person meant. Raises ToolFailed. One without an id is known by their name alone."""
+        people = {person.name: person.id for person in self.scene.people}
+        names = list(dict.fromkeys([*people, *elsewhere]))
+        name = names[pick(target, names, what=what)]
+        if only is not None and (id_ := people.get(name)) and id_ not in only:
+            raise ToolFailed(f"{name} is somebody else.")
+        return name
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Note the speech, when there is such a channel."""

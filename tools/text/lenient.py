@@ -100,6 +100,25 @@ def pick(wanted: str, names: Sequence[str], *, what: str = "You see") -> int:
     raise ToolFailed(f"There is no '{shown}' here. {what}: {there}.")
 
 
+def pick_person(
+    wanted: str, people: Sequence[tuple[str, str]], only: frozenset[str] | None = None, *, what: str = "Here are"
+) -> int:
+    """Return the index of the person meant. `people` holds the id and the name of each who is there.
+
+    `only` holds the ids of those who may be meant, None for anybody: a name is no proof of who somebody is. Raises
+    ToolFailed like `pick`, and when the name fits only somebody else.
+    """
+    names = [name for _, name in people]
+    if only is None:
+        return pick(wanted, names, what=what)
+    allowed = [index for index, (id_, _) in enumerate(people) if id_ in only]
+    found = candidates(wanted, [names[index] for index in allowed])
+    if len(found) == 1:
+        return allowed[found[0]]
+    shown = one_line(names[pick(wanted, names, what=what)], max_chars=60)
+    raise ToolFailed(f"The {shown} who is there is somebody else, so it was not done.")
+
+
 def candidates(wanted: str, names: Sequence[str]) -> list[int]:
     """Return the indexes of the names that fit `wanted` best; empty when none does."""
     target = plain(wanted)

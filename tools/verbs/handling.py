@@ -16,7 +16,7 @@ from tools.context import Requirement, ToolContext
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, Target, Thing, Written
 from tools.text.clean import clean_heard, one_line
-from tools.text.lenient import candidates, pick
+from tools.text.lenient import candidates, pick, plain
 from tools.tool import Arguments, Category, Labelled, Reach, Tool
 from tools.verbs.execute_command import MOST_TRUST
 
@@ -77,13 +77,22 @@ async def _drop(arguments: ThingArguments, context: ToolContext) -> _Handling:
 async def _give(arguments: GiveArguments, context: ToolContext) -> _Handling:
     """Prepare to give what is carried; a thing that only lies in the room is taken first."""
     scene = await context.world.look()
-    person = find_person(arguments.person, scene)
+    person = find_person(arguments.person, scene, context)
     things = (*scene.carried, *scene.things)
     thing = await _find(arguments.thing, things, scene, context, verb="get", what="Here are")
-    lines = [f"give {one_line(thing.name)} to {one_line(person.name)}"]
-    if thing not in scene.carried:
-        lines.insert(0, f"get {one_line(thing.name)}")
-    return _Handling(thing, tuple([await context.world.resolve(line) for line in lines]))
+    giving = await context.world.resolve(f"give {one_line(thing.name)} to {one_line(person.name)}")
+    _check_receiver(giving, person, scene)
+    if thing in scene.carried:
+        return _Handling(thing, (giving,))
+    return _Handling(thing, (await context.world.resolve(f"get {one_line(thing.name)}"), giving))
+
+
+def _check_receiver(giving: GameCommand, person: Person, scene: Scene) -> None:
+    """Raise ToolFailed when the game itself would give it to somebody else than this person."""
+    same = [one for one in scene.people if plain(one.name) == plain(person.name)]
+    there = {person.id} if giving.people is None or not person.id else giving.people()
+    if len(same) > 1 or person.id not in there:
+        raise ToolFailed(f"The game cannot tell who of those here is {one_line(person.name)}.", scene.min_level)
 
 
 async def take(arguments: ThingArguments, context: ToolContext) -> Labelled:
@@ -183,12 +192,18 @@ async def _by_another_name(wanted: str, things: Sequence[Thing], verb: str, cont
     return [thing for thing in things if thing.id and thing.id in found]
 
 
-def find_person(wanted: str, scene: Scene) -> Person:
-    """Find the person meant. Raises ToolFailed that says who is here."""
+def find_person(wanted: str, scene: Scene, context: ToolContext) -> Person:
+    """Find the person meant. Raises ToolFailed that says who is here, and when one who asked is meant and has left."""
     if not scene.people:
         raise ToolFailed("Nobody else is here.")
+    here = {person.id for person in scene.people}
+    gone = [one_line(who.name) for who in context.people if here.isdisjoint({"", who.id})]
+    names = _names(scene.people)
+    if (found := candidates(wanted, [*gone, *names])) and found[0] < len(gone):
+        sentence = f"{gone[found[0]]} is not here any more. Here are: {', '.join(names)}."
+        raise ToolFailed(sentence, scene.min_level)
     try:
-        return scene.people[pick(wanted, _names(scene.people), what="Here are")]
+        return scene.people[pick(wanted, names, what="Here are")]
     except ToolFailed as failed:
         failed.authority = scene.min_level
         raise

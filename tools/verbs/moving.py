@@ -62,7 +62,7 @@ async def follow(arguments: FollowArguments, context: ToolContext) -> str | Labe
     Raises ToolFailed for a person who is not here, for another assistant, and where following is switched off.
     """
     scene = await context.world.look()
-    person = find_person(arguments.person, scene)
+    person = find_person(arguments.person, scene, context)
     name = one_line(person.name)
     if person.is_ai or not person.id:
         raise ToolFailed(f"You cannot follow {name}: you follow people only.", scene.min_level)

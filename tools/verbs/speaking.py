@@ -10,6 +10,7 @@ from pydantic import Field
 
 from tools.context import ToolContext
 from tools.errors import ToolRetry, Unheard
+from tools.game import speak_to
 from tools.text.clean import clean_speech, one_line
 from tools.text.lenient import MAX_WORDS, Words, strip_actor_name, strip_speech_label
 from tools.tool import Arguments, Category, Reach, Tool
@@ -104,7 +105,8 @@ async def whisper(arguments: WhisperArguments, context: ToolContext) -> str:
     if not words:
         raise ToolRetry("There were no words in 'text'. Whisper something.")
     target = one_line(arguments.target)
-    await context.world.whisper(target, " ".join(context.cite(words).split()))
+    said = " ".join(context.cite(words).split())
+    await speak_to(context.world.whisper, target, said, context.trust.audience)
     return f"You whispered it to {target}. Nobody else heard it."
 
 
@@ -132,7 +134,8 @@ async def page(arguments: PageArguments, context: ToolContext) -> str:
     if not words:
         raise ToolRetry("There were no words in 'text'. Page something.")
     target = one_line(arguments.target)
-    await context.world.page(target, " ".join(context.cite(words).split()))
+    said = " ".join(context.cite(words).split())
+    await speak_to(context.world.page, target, said, context.trust.audience)
     return f"You paged it to {target}. Nobody else heard it."
 
 

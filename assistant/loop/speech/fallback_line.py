@@ -9,6 +9,7 @@ from assistant.config.schema import AssistantConfig
 from assistant.events.events import Event, Paged
 from resilience import Launcher
 from tools import ToolFailed, World
+from tools.game import speak_to
 
 _log = Logger()
 
@@ -100,6 +101,7 @@ class Waking:
             return
         self._paged[event.who.id] = now + self._settings.fallback_every_seconds
         try:
-            await self._world.page(event.who.name, f"({self._settings.name} {self._settings.waking_line})")
+            line = f"({self._settings.name} {self._settings.waking_line})"
+            await speak_to(self._world.page, event.who.name, line, frozenset({event.who.id}))
         except ToolFailed as failed:
             _log.info("the waking line was refused: {why}", why=str(failed))

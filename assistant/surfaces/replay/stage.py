@@ -30,6 +30,7 @@ from tools import (
     Unheard,
 )
 from tools.arguments import parse_arguments
+from tools.trust import Audience
 from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tools.web.errors import ErrorKind, WebError
 
@@ -133,7 +134,7 @@ class Nowhere:
     async def emote(self, text: str) -> None:
         """Do nothing: nobody sees it."""
 
-    async def whisper(self, target: str, text: str) -> None:
+    async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
         """Do nothing: nobody hears it."""
 
     def hears(self, who: Principal) -> bool:
@@ -148,7 +149,7 @@ class Nowhere:
         """Return True: whether it went home for that reason is in the record."""
         return True
 
-    async def page(self, target: str, text: str) -> None:
+    async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Do nothing: nobody hears it."""
 
     async def speak_on(self, channel: str, text: str) -> None:

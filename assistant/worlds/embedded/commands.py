@@ -51,6 +51,12 @@ def find_targets(body: Occupant, command: GameCommand) -> tuple[Target, ...]:
     return (Target(body.room.key, body.room.name), *COMMANDS[command.name].finds(body, text))
 
 
+def find_people(body: Occupant, command: GameCommand) -> frozenset[str]:
+    """Return the ids of the people whom the command would act on at this moment."""
+    people = {one.principal.id for one in (*body.world.bodies, *body.world.residents)}
+    return frozenset(people.intersection(target.id for target in find_targets(body, command)))
+
+
 def run(body: Occupant, command: GameCommand) -> str:
     """Run the command for `body`, and return what the game prints."""
     text = command.line.partition(" ")[2]

@@ -19,8 +19,8 @@ from twisted.logger import Logger
 from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
 from tools.errors import ToolFailed
 from tools.game import Person, Target, Thing, Written
-from tools.text.lenient import pick
-from tools.trust import Kind, Principal, label_of
+from tools.text.lenient import pick_person
+from tools.trust import Audience, Kind, Principal, label_of
 
 _log = Logger()
 
@@ -209,12 +209,12 @@ class Occupant:
         """Let the room see an act; `act` follows the name."""
         self.world.tell_room(self, lambda listener: listener.saw_emote(self.principal, act))
 
-    def other(self, name: str) -> Principal:
-        """Return the other person in the room who is meant. Raises ToolFailed that lists who is there."""
+    def other(self, name: str, only: Audience = None) -> Principal:
+        """Return the other person in the room who is meant, of those in `only`. Raises ToolFailed that lists them."""
         others = self.principals()
         if not others:
             raise ToolFailed("Nobody else is here.")
-        return others[pick(name, [other.name for other in others], what="Here are")]
+        return others[pick_person(name, [(other.id, other.name) for other in others], only)]
 
     def alone_with(self, principal: Principal) -> bool:
         """Tell whether `principal` is the only other person in the room; residents count."""

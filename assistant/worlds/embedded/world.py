@@ -11,8 +11,8 @@ from assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
 from assistant.worlds.embedded.hamlet import Exit
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, Thing
-from tools.text.lenient import candidates, pick, plain
-from tools.trust import Kind, Principal
+from tools.text.lenient import candidates, pick, pick_person, plain
+from tools.trust import Audience, Kind, Principal
 
 _SHORT = {
     "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
@@ -104,10 +104,10 @@ class EmbeddedBody(Occupant):
         """Act visibly."""
         self.show(text)
 
-    async def whisper(self, target: str, text: str) -> None:
-        """Speak to one person in the room; a resident does not answer."""
+    async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Speak to one person in the room, and to nobody but those in `only`; a resident does not answer."""
         with self.label_failures():
-            hearer = self.other(target)
+            hearer = self.other(target, only)
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
         self.world.tell(bodies, lambda listener: listener.heard_whisper(self.principal, text))
 
@@ -115,13 +115,12 @@ class EmbeddedBody(Occupant):
         """Tell whether this person is in the same room."""
         return who.id in [other.id for other in self.principals()]
 
-    async def page(self, target: str, text: str) -> None:
-        """Speak to one person anywhere in the game; a resident does not answer."""
+    async def page(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Speak to one person anywhere in the game, and to nobody but those in `only`; a resident does not answer."""
         others = self._all_others()
-        names = [body.principal.name for body in others]
-        names += [resident.principal.name for resident in self.world.residents]
+        people = [(one.principal.id, one.principal.name) for one in (*others, *self.world.residents)]
         with self.label_failures(everywhere=True):
-            place = pick(target, names, what="In the game are")
+            place = pick_person(target, people, only, what="In the game are")
         self.world.tell(others[place : place + 1], lambda listener: listener.heard_page(self.principal, text))
 
     async def speak_on(self, channel: str, text: str) -> None:
@@ -149,7 +148,11 @@ class EmbeddedBody(Occupant):
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""
         command = embedded_commands.resolve(line)
-        return replace(command, affects=lambda: embedded_commands.find_targets(self, command))
+        return replace(
+            command,
+            affects=lambda: embedded_commands.find_targets(self, command),
+            people=lambda: embedded_commands.find_people(self, command),
+        )
 
     async def execute(self, command: GameCommand) -> str:
         """Run the command and return what the game printed. Permissions are not checked here."""

@@ -24,7 +24,7 @@ from assistant.worlds.evennia.body.identity import (
 )
 from tools.errors import ToolFailed, Unheard
 from tools.game import GameCommand, Person, Scene, Written
-from tools.trust import Principal
+from tools.trust import Audience, Principal
 
 T = TypeVar("T")
 _log = Logger()
@@ -45,8 +45,8 @@ NO_ACCOUNT = "You have no account in this game, so you can neither page nor spea
 class FarSpeech(Protocol):
     """The account of an assistant. In Evennia only accounts can page and speak on channels."""
 
-    def page(self, target: str, text: str) -> Awaitable[None]:
-        """Speak to one person anywhere in the game. Raises ToolFailed when there is no such person."""
+    def page(self, target: str, text: str, only: Audience) -> Awaitable[None]:
+        """Speak to one person anywhere in the game, of those in `only`. Raises ToolFailed for nobody."""
         ...
 
     def speak_on(self, channel: str, text: str) -> Awaitable[None]:
@@ -137,16 +137,16 @@ class EvenniaBody:
         except ToolFailed as failed:
             _log.info("{name} could not give a sign: {why}", name=self.character.key, why=str(failed))
 
-    async def whisper(self, target: str, text: str) -> None:
-        """Speak to one person in the room, in pieces. Raises ToolFailed that says who is there."""
-        hearer = self._game(lambda: scenery.find_person(self.character, target))
+    async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Speak to one person in the room, of those in `only`, in pieces. Raises ToolFailed that says who is there."""
+        hearer = self._game(lambda: scenery.find_person(self.character, target, only))
         await self._in_pieces(text, lambda piece: self._speak(piece, hearer))
 
-    async def page(self, target: str, text: str) -> None:
-        """Speak to one person anywhere in the game. Raises ToolFailed when there is no such person."""
+    async def page(self, target: str, text: str, *, only: Audience = None) -> None:
+        """Speak to one person anywhere in the game, of those in `only`. Raises ToolFailed for nobody."""
         account = self._account
         with self._label_failures():
-            await account.page(target, text)
+            await account.page(target, text, only)
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel that the account listens to. Raises ToolFailed that lists those channels."""

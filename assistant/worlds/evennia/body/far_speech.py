@@ -8,13 +8,16 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.utils import create
+from evennia.utils.utils import make_iter
 from msgspec import Struct
 
 from assistant.worlds.evennia.body.border import MAX_NAME, border, escape_for_game
-from assistant.worlds.evennia.body.identity import Writers
+from assistant.worlds.evennia.body.identity import Writers, principal_of
 from assistant.worlds.evennia.stored import CATEGORY
 from tools import ToolFailed
 from tools.text.clean import one_line
+from tools.text.lenient import plain
+from tools.trust import Audience
 
 #: The tag with which Evennia's own `page` command marks its messages.
 PAGE_TAG = ("page", "comms")
@@ -28,10 +31,10 @@ class AccountChannel(Struct, frozen=True):
     #: Any: Evennia has no types.
     account: Any
 
-    async def page(self, target: str, text: str) -> None:
-        """Speak to one person anywhere in the game. Raises ToolFailed."""
+    async def page(self, target: str, text: str, only: Audience = None) -> None:
+        """Speak to one person anywhere in the game, of those in `only`. Raises ToolFailed."""
         with border(self.account.key):
-            page(self.account, target, text)
+            page(self.account, target, text, only)
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel. Raises ToolFailed."""
@@ -49,9 +52,12 @@ def channels_of(account: Any) -> list[Any]:
     return [channel for channel in all_channels() if channel.has_connection(account)]
 
 
-def page(account: Any, target: str, text: str) -> None:
-    """Send a page as Evennia's own command does. Raises ToolFailed with the reason when it cannot be sent."""
-    receiver = _receiver(account, target)
+def page(account: Any, target: str, text: str, only: Audience = None) -> None:
+    """Send a page as Evennia's own command does. Raises ToolFailed with the reason when it cannot be sent.
+
+    `only` holds the ids of those who may read it, None for anybody.
+    """
+    receiver = _receiver(account, target, only)
     if account.permissions.has("page_banned") or not receiver.access(account, "msg"):
         raise ToolFailed(f"You are not allowed to page {target}.")
     words = _prepare(text)
@@ -80,19 +86,40 @@ def speak_on(account: Any, channel: str, text: str) -> None:
     found[0].msg(_prepare(text.lstrip(":; ")), senders=account)
 
 
-def _receiver(account: Any, target: str) -> Any:
-    """Return a connected account, by its name or its character's. Raises ToolFailed."""
-    wanted = target.strip().casefold()
+def _receiver(account: Any, target: str, only: Audience) -> Any:
+    """Return a connected account, by its name or its character's. Raises ToolFailed.
+
+    Anybody can make an account or a character of any free name. So of several that a name may mean, those in `only`
+    are meant, and nobody else.
+    """
     there = [one for one in _connected_accounts() if one != account]
+    wanted, form = target.strip().casefold(), str.casefold
+    if only is not None:
+        there = [one for one in there if not only.isdisjoint(_ids_of(one))]
+        wanted, form = plain(target), plain
     matches: tuple[Callable[[Any], bool], ...] = (
-        lambda one: one.key.casefold() == wanted,
-        lambda one: any(puppet.key.casefold() == wanted for puppet in one.get_all_puppets()),
+        lambda one: form(one.key) == wanted,
+        lambda one: any(form(played.key) == wanted for played in _characters_of(one)),
     )
     for matching in matches:
         found = [one for one in there if matching(one)]
         if len(found) == 1:
             return found[0]
     raise ToolFailed(f"Nobody named '{one_line(target)}' is in the game.")
+
+
+def _characters_of(account: Any) -> list[Any]:
+    """Return the characters that the account plays, with the last one when nobody else plays it now."""
+    played = list(account.get_all_puppets())
+    last = getattr(account.db, "_last_puppet", None)
+    return played if last is None or last in played or last.sessions.count() else [*played, last]
+
+
+def _ids_of(account: Any) -> set[str]:
+    """Return the ids of all principals that the account is: its own, and those of its characters."""
+    ids = {principal_of(one, account).id for one in _characters_of(account)}
+    mine = (tag for tag in make_iter(account.tags.get(category=CATEGORY, return_list=True)) if tag)
+    return {*ids, f"account:{account.pk}", *(tag.replace("character-", "assistant:") for tag in mine)}
 
 
 def _connected_accounts() -> list[Any]:

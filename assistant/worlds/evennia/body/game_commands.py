@@ -15,8 +15,9 @@ from typing import Any
 from twisted.internet.defer import CancelledError, maybeDeferred
 
 from assistant.worlds.evennia.body.border import escape
-from assistant.worlds.evennia.body.identity import TOP, Ladder
+from assistant.worlds.evennia.body.identity import TOP, Ladder, principal_of
 from assistant.worlds.evennia.body.running import EvenniaCommand, find_targets
+from assistant.worlds.evennia.body.scenery import people
 from tools.errors import ToolFailed
 
 MAX_LINE = 500
@@ -55,7 +56,18 @@ async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
         cmdset=cmdset,
         rank=rank or ladder.names[-1],
     )
-    return replace(resolved, affects=lambda: find_targets(character, resolved))
+    return replace(
+        resolved,
+        affects=lambda: find_targets(character, resolved),
+        people=lambda: _find_people(character, resolved),
+    )
+
+
+def _find_people(character: Any, command: EvenniaCommand) -> frozenset[str]:
+    """Return the ids of the people in the room whom the command would act on now. Raises ToolFailed."""
+    meant = {target.id for target in find_targets(character, command)}
+    there = (one for one in people(character) if f"#{one.pk}" in meant)
+    return frozenset(principal_of(one, character).id for one in there)
 
 
 def _acceptable(line: str) -> str:

@@ -10,7 +10,8 @@ from assistant.worlds.evennia.body.border import visible_lines
 from assistant.worlds.evennia.body.identity import Writers, is_assistant, is_played, principal_of, seen_name
 from tools.errors import ToolFailed
 from tools.game import Person, Scene, Thing, Written
-from tools.text.lenient import candidates, pick, plain
+from tools.text.lenient import candidates, pick, pick_person, plain
+from tools.trust import Audience
 
 NOWHERE = "You are nowhere in the game."
 MAX_DESCRIPTION = 2_000
@@ -79,12 +80,13 @@ def inspect(character: Any, target: str) -> str:
     return _looked_at(seen[pick(target, [seen_name(one, character) for one in seen])], character)
 
 
-def find_person(character: Any, name: str) -> Any:
-    """Return the person in the room who is meant. Raises ToolFailed that lists who is there."""
+def find_person(character: Any, name: str, only: Audience = None) -> Any:
+    """Return the person in the room who is meant, of those in `only`. Raises ToolFailed that lists who is there."""
     others = people(character)
     if not others:
         raise ToolFailed("Nobody else is here.")
-    return others[pick(name, [seen_name(other, character) for other in others], what="Here are")]
+    seen = [principal_of(other, character) for other in others]
+    return others[pick_person(name, [(who.id, who.name) for who in seen], only)]
 
 
 def find_exit(character: Any, direction: str) -> Any:
