@@ -173,9 +173,10 @@ class MemoryJournal:
         self.finished = kept
         return Forgotten(0, removed, 0, 0, waiting, erased=True)
 
-    async def forget_event(self, event_id: str) -> None:
-        """Remove the finished runs over one event."""
+    async def forget_event(self, event_id: str, memory_id: str = "") -> int:
+        """Remove the finished runs over one event. Return 0: memories are not kept here."""
         self.finished = [run for run in self.finished if event_id not in {heard.event.id for heard in run.events}]
+        return 0
 
     async def interrupted(self) -> InterruptedRun | None:
         """Return the oldest open run, None when there is none."""

@@ -182,10 +182,11 @@ class Journal(Protocol):
         """Remove what is kept of a player; return how much was removed."""
         ...
 
-    def forget_event(self, event_id: str) -> Awaitable[None]:
+    def forget_event(self, event_id: str, memory_id: str = "") -> Awaitable[int]:
         """Remove one event with the finished runs over it and its entries. One that waits, or whose run is open, stays.
 
-        The memory of it is removed by its own id.
+        The memory with that id is removed with it, and what was derived from it, where the journal keeps memories.
+        Return how many memories were removed.
         """
         ...
 

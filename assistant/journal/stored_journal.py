@@ -44,7 +44,8 @@ class StoredJournal:
 
     Every write raises Fenced when another process has started the same assistant since, and JournalUnwritable when the
     disk does not take it. Cancelling only drops the result: the write is done all the same. `remember` says what of an
-    event is remembered; it is called on the store's thread, and what it returns is written with the event.
+    event is remembered; it is called on the store's thread, and what it returns is written with the event. `on_lost`
+    is called there with the memories of the assistant that a forgetting takes, and writes with it.
     """
 
     def __init__(
@@ -54,9 +55,12 @@ class StoredJournal:
         inbox_limit: int = 500,
         name: str = "",
         remember: Callable[[Accepted], Memory | None] = lambda _: None,
+        *,
+        on_lost: Callable[[Database, str, list[Memory]], object] = lambda *_: None,
     ) -> None:
         self._inbox_limit = inbox_limit
         self._remember = remember
+        self._on_lost = on_lost
         self._wall = store.wall
         self.lease = Lease(store, assistant, name)
         self.waiting = WaitingEvents()
@@ -206,18 +210,26 @@ class StoredJournal:
         Events that wait, or whose run is open, stay and are counted: deal with them and call again. The file is then
         rewritten, and nothing else is written meanwhile. Raises Fenced and JournalUnwritable.
         """
-        done = await self.lease.write(lambda db: removal.forget(db, self.assistant, principal_id))
+        name, lost = self.assistant, self._on_lost
+        done = await self.lease.write(
+            lambda db: removal.forget(db, name, principal_id, lambda gone: lost(db, name, gone))
+        )
         try:
             return replace(done, erased=await self.lease.store.compact())
         except JournalUnwritable:  # no room to rewrite it: done at the next start
             return done
 
-    async def forget_event(self, event_id: str) -> None:
-        """Remove one settled event, the finished runs over it and its entries.
+    async def forget_event(self, event_id: str, memory_id: str = "") -> int:
+        """Remove one settled event, the finished runs over it, its entries and its memory. Return how many memories.
 
-        The file is rewritten without them by who removes the memory of it, at the next start at the latest.
+        The file is then rewritten without them, at the next start at the latest.
         """
-        await self.lease.write(lambda db: removal.forget_event(db, self.assistant, event_id))
+        name, lost = self.assistant, self._on_lost
+        dropped = await self.lease.write(
+            lambda db: removal.forget_event(db, name, event_id, memory_id, lambda gone: lost(db, name, gone))
+        )
+        await self.lease.compact()
+        return dropped
 
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
         """Return the effects of finished runs of which it is unknown whether they happened."""

@@ -18,6 +18,7 @@ from assistant.journal.database import Database, owe
 from assistant.journal.schema import SCHEMA
 from assistant.journal.tables import memories as rows
 from assistant.journal.tables.lease import MemoryRows
+from assistant.journal.tables.memories import SHOWN
 from assistant.journal.tables.removal import forget_entries
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.recall.protocol import MemoryIndex
@@ -34,8 +35,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 #: What the index found, its memories with the numbers of their rows, and the ids of those not used lately.
 _Found = tuple[RecallHits, list[tuple[int, Memory]], list[str]]
-#: Begins the id under which the stream knows that a memory is shown.
-SHOWN = "recalled:"
 #: How many rows are indexed at once: 0.1 s of the index's thread.
 _AT_ONCE = 2000
 #: How many of the newest are looked through for an empty query.
@@ -153,7 +152,7 @@ class IndexedMemories:
     async def forget(self, principal_id: str) -> int:
         """Delete what has this principal among its sources, to the last byte of the index. Return how many.
 
-        The journal is rewritten when what else it holds of them is removed, at the next start at the latest.
+        The journal may have removed the rows already, with what else it holds of them, and is rewritten by itself.
         """
         return await self._remove(partial(_forget, self._rows.assistant, principal_id))
 
@@ -174,8 +173,7 @@ class IndexedMemories:
         self._erasing += 1
         try:
             gone = await self._rows.write(work)
-            if gone:
-                await self._up_to_date(_nothing, _nothing)
+            await self._up_to_date(_nothing, _nothing)
         except BaseException:
             self._is_checked = False  # the next one erases what this one may have left
             raise

@@ -71,11 +71,14 @@ class Past(Protocol):
     """The records about players and what they said."""
 
     def forget_player(self, who_id: str) -> Awaitable[Forgotten]:
-        """Delete the records about a player, and return how much was deleted."""
+        """Delete the records about a player, all or none, and return how much was deleted."""
         ...
 
-    def forget_event(self, event_id: str) -> Awaitable[None]:
-        """Delete the records about one thing that was said or done. Their bytes go when its memory is dropped."""
+    def forget_event(self, event_id: str, memory_id: str) -> Awaitable[int]:
+        """Delete the records about one thing that was said or done, with its memory, all or none.
+
+        Return how many memories were deleted.
+        """
         ...
 
 
@@ -118,9 +121,8 @@ class Rights:
         event = meant[0].event
         shown = (SHOWN + memory.id for memory in (*meant, *derived))
         self._history.forget_events(frozenset(filter(None, (event, *shown))))
-        if event:
-            await self._past.forget_event(event)
-        return await self._memories.drop(memory_id)
+        dropped = await self._past.forget_event(event, memory_id)
+        return dropped + await self._memories.drop(memory_id)
 
     async def mute(self, who: Principal) -> None:
         """Stop hearing a player, and remember nothing they say from now on."""
@@ -133,8 +135,11 @@ class Rights:
         self.muted -= {who.id}
 
     async def forget(self, who: Principal) -> Forgotten:
-        """Delete what is remembered of a player. Do not call it during a run (`Assistant.forget` waits for its end)."""
+        """Delete what is remembered of a player. Do not call it during a run (`Assistant.forget` waits for its end).
+
+        What a journal holds goes in one write. A process that is killed meanwhile has forgotten all of it or nothing.
+        """
         entries = self._history.forget(who.id)
-        memories = await self._memories.forget(who.id)
         forgotten = await self._past.forget_player(who.id)
+        memories = await self._memories.forget(who.id)
         return replace(forgotten, memories=forgotten.memories + memories, entries=max(forgotten.entries, entries))

@@ -40,7 +40,7 @@ from assistant.memory.recall_file import ENDING, RecallFile, RecallThread
 from assistant.memory.remembered import IndexedMemories
 from assistant.memory.remembering import Remember, remembering
 from assistant.memory.rights import Mutes
-from assistant.memory.sleep.stored import StoredSleep
+from assistant.memory.sleep.stored import StoredSleep, note_lost
 from resilience import Launcher
 from resilience.budget.shared import SharedLedger
 from tools import Memories
@@ -125,7 +125,8 @@ class KeptJournal:
         remembered. Raises JournalError when the journal cannot be read or written, and HeldElsewhere when it is shared
         and another process runs this assistant.
         """
-        journal = StoredJournal(self.store, assistant, inbox_limit, name, remember or remembering((name,)))
+        remember = remember or remembering((name,))
+        journal = StoredJournal(self.store, assistant, inbox_limit, name, remember, on_lost=note_lost)
         life = await journal.start()
         loaded = await StoredStream(journal.lease).load_stream()
         if loaded.unreadable:

@@ -32,7 +32,10 @@ class Evidence:
         #: The words that must be gone, and those that may be gone since nobody was told that they are.
         self._gone: set[str] = set()
         self._corrected: list[tuple[bool, str, str, str]] = []
+        #: What was told in the last life by whoever was being forgotten at the kill: memories, and in the stream.
+        self._in_doubt: set[str] = set()
         self._read()
+        self._read_last_life()
 
     def _read(self) -> None:
         """Go through the deeds, in their order."""
@@ -49,6 +52,25 @@ class Evidence:
                     self._lose({word}, sure=stage == "done")
                 case "forget", [who, _]:
                     self._lose({word for word, teller in whose.items() if teller == who}, sure=stage == "done")
+                case _:
+                    pass
+
+    def _read_last_life(self) -> None:
+        """Find what was told by whoever was being forgotten when the last process was killed."""
+        talk: dict[str, str] = {}
+        for stage, deed, *about in self._deeds:
+            match stage, deed:
+                case _, "life":
+                    talk, self._in_doubt = {}, set()
+                case "done", "talk":
+                    talk[about[0]] = about[1]
+                case "begin", "forget":
+                    self._in_doubt = {word for word, who in talk.items() if who == about[0]}
+                case "done", "forget":
+                    talk = {word: who for word, who in talk.items() if who != about[0]}
+                    self._in_doubt = set()
+                case "done", "drop":
+                    talk.pop(about[1], None)
                 case _:
                     pass
 
@@ -69,6 +91,7 @@ class Evidence:
             *await self._derived(everything),
             *await self._found(everything),
             *self._back(everything, first.memories),
+            *self._whole(everything),
             *self._bytes({word for word in self._maybe if not self._is_there(everything, word)}),
         ]
 
@@ -159,12 +182,24 @@ class Evidence:
 
     def _back(self, everything: Sequence[Memory], first: Sequence[Memory]) -> Iterator[str]:
         """Nothing that was forgotten is in a memory, in what is recalled, or in what the next prompt shows."""
-        prompt = " ".join(message.text for message in self._history.messages())
+        prompt = self._stream()
         for word in self._gone:
             if any(word in one.text for one in (*everything, *first)):
                 yield f"{word} was forgotten, and is remembered"
             if word in prompt:
                 yield f"{word} was forgotten, and is in the prompt"
+
+    def _stream(self) -> str:
+        """Return all that the stream holds, also what only some may be told."""
+        return " ".join(message.text for entry in self._history.entries() for message in entry.messages)
+
+    def _whole(self, everything: Sequence[Memory]) -> Iterator[str]:
+        """A forgetting that nobody was told of took the talk and the memories of it, or neither."""
+        prompt = self._stream()
+        is_known = {self._is_there(everything, word) for word in self._in_doubt}
+        is_shown = {word in prompt for word in self._in_doubt}
+        if len(is_known | is_shown) > 1:
+            yield f"half of a forgetting: memories {is_known}, talk {is_shown}"
 
     def _bytes(self, absent: set[str]) -> Iterator[str]:
         """No byte of what is gone is left in any file.

@@ -140,6 +140,7 @@ class MemoryLife:
         audience = frozenset({who.id}) if private else None
         entry = StreamEntry((user(f'{who.name} says: "{text}"'),), 8, (event.id,), 1, (who.id,), audience=audience)
         await self.journal.close_run(run_id, Answered(("say",)), StreamChange((entry,)))
+        self.tell("done", "talk", word, who.id)
 
     async def note(self) -> None:
         """The character remembers something for somebody."""

@@ -82,9 +82,9 @@ class MortalJournal:
         self._live()
         return await self._journal.forget_player(principal_id)
 
-    async def forget_event(self, event_id: str) -> None:
+    async def forget_event(self, event_id: str, memory_id: str = "") -> int:
         self._live()
-        await self._journal.forget_event(event_id)
+        return await self._journal.forget_event(event_id, memory_id)
 
     async def parked(self) -> Sequence[Parked]:
         return await self._journal.parked()

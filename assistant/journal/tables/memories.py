@@ -37,6 +37,8 @@ COUNTED_EVERY = 64
 _USE_SECONDS = 3600.0
 #: The uses of a new row: their number, and the time of the last.
 UNUSED = (0, 0.0)
+#: Begins the id under which the stream knows that a memory is shown.
+SHOWN = "recalled:"
 #: SQLite takes this many parameters in any build.
 _AT_ONCE = 500
 

@@ -20,6 +20,7 @@ from assistant.journal.tables import memories
 from assistant.journal.tables.lease import NAME_OF, Lease
 from assistant.journal.tables.repeats import has_any, own_words
 from assistant.journal.tables.stream import names_in
+from tools.memories import Memory
 
 #: SQL: whether an event belongs to a run that is not over.
 _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
@@ -48,11 +49,11 @@ class Pruned(Struct, frozen=True):
         return Pruned(self.runs + other.runs, self.events + other.events)
 
 
-def forget(db: Database, assistant: str, principal_id: str) -> Forgotten:
+def forget(db: Database, assistant: str, principal_id: str, on_lost: Callable[[list[Memory]], object]) -> Forgotten:
     """Remove a player's settled and parked events, finished runs over them, what is remembered of them, their entries.
 
     Finished runs and answers in the stream that repeat them to others go too (`repeats.py`). Events that wait, or whose
-    run is open, stay and are counted.
+    run is open, stay and are counted. `on_lost` is called with the memories that went.
     """
     owe(db)
     settled: dict[int, str] = {}
@@ -68,13 +69,24 @@ def forget(db: Database, assistant: str, principal_id: str) -> Forgotten:
     removed = (runs.rowcount if settled else 0) + _forget_repeats(db, assistant, own)
     db.executemany("DELETE FROM events WHERE seq = ?", one_each)
     remembered = memories.forget(db, assistant, principal_id)
+    on_lost(remembered)
     entries = forget_entries(db, assistant, {principal_id}, set(settled.values()))
     return Forgotten(len(settled), removed, len(remembered), entries, waiting)
 
 
-def forget_event(db: Database, assistant: str, event_id: str) -> None:
-    """Remove one settled event, the finished runs over it, the stream entries that hold it, and what repeats it."""
+def forget_event(
+    db: Database, assistant: str, event_id: str, memory_id: str, on_lost: Callable[[list[Memory]], object]
+) -> int:
+    """Remove one settled event, the finished runs over it, the stream entries that hold it, and what repeats it.
+
+    Its memory goes with all that was derived from it. Return how many memories went; `on_lost` is called with them.
+    """
     owe(db)
+    dropped = memories.drop(db, assistant, memory_id)
+    on_lost(dropped)
+    forget_entries(db, assistant, (), {memories.SHOWN + memory.id for memory in dropped})
+    if not event_id:
+        return len(dropped)
     _forget_repeats(db, assistant, _own_words(db, assistant, lambda event: event.id == event_id))
     row = db.execute(
         f"""SELECT seq FROM events WHERE assistant = ? AND id = ? AND state != 'pending' AND NOT {_IN_OPEN_RUN}""",
@@ -84,6 +96,7 @@ def forget_event(db: Database, assistant: str, event_id: str) -> None:
         db.execute("DELETE FROM runs WHERE seq IN (SELECT run FROM run_events WHERE event = ?)", row)
         db.execute("DELETE FROM events WHERE seq = ?", row)
     forget_entries(db, assistant, (), {event_id})
+    return len(dropped)
 
 
 def erase(db: Database, assistant: str) -> int:
