@@ -174,3 +174,8 @@ def put_meta(db: Database, key: str, value: str) -> None:
 def owe(db: Database) -> None:
     """Request that deleted data is made unreadable, at the next start at the latest. Part of a work that deletes."""
     put_meta(db, OWED, "1")
+
+
+def is_owed(db: Database) -> bool:
+    """Tell whether deleted data is still to be made unreadable."""
+    return db.execute("SELECT 1 FROM meta WHERE key = ?", (OWED,)).fetchone() is not None

@@ -55,7 +55,7 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
         results[-1] = replace(results[-1], text=f"{results[-1].text}\n({advice})")
     authority = min(done.authority for done in executed)
     audience, others_see = _audience(context, run, executed)
-    sources = run.people.union(*(done.sources for done in executed))
+    sources = _sources(context, run).union(*(done.sources for done in executed))
     context.history.acted(
         (message, tool_results(results)),
         authority=authority,
@@ -114,6 +114,11 @@ def _audience(context: RunContext, run: Run, executed: Sequence[Executed]) -> tu
     return audience, "\n".join(others_see)
 
 
+def _sources(context: RunContext, run: Run) -> frozenset[str]:
+    """Return the ids of all whose words the prompt held: what the model made of it may repeat any of them."""
+    return run.people | context.history.sources(run.hearers)
+
+
 async def carry_out(
     context: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
 ) -> tuple[Executed, ...]:
@@ -129,7 +134,8 @@ def keep_said(context: RunContext, run: Run) -> None:
         run.early.said = None
         authority = said.executed.authority
         messages = (said.message, tool_results([said.executed.result]))
-        context.history.acted(messages, authority=authority, sources=run.people, audience=run.trust.audience)
+        sources = _sources(context, run)
+        context.history.acted(messages, authority=authority, sources=sources, audience=run.trust.audience)
 
 
 def outcome_without_words(run: Run) -> Outcome:

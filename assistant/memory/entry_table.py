@@ -243,3 +243,32 @@ class Levels:
     def min_level(self) -> int:
         """The lowest level with at least one entry, `TOP` when there is none."""
         return next((level for level, entries in enumerate(self._counts) if entries), TOP)
+
+
+class LabelCounts:
+    """Counts the labels of the entries: their levels, and for each audience whose words they hold."""
+
+    __slots__ = ("_sources", "authority", "others")
+
+    def __init__(self) -> None:
+        self.authority = Levels()
+        self.others = Levels()
+        self._sources: dict[Audience, dict[str, int]] = {}
+
+    def add(self, entry: Entry, entries: int = 1) -> None:
+        """Add the labels of an entry; with -1 for `entries` take them away."""
+        self.authority.add(entry.authority, entries)
+        self.others.add(entry.others_level, entries)
+        counts = self._sources.setdefault(entry.audience, {})
+        for who in entry.sources:
+            left = counts.get(who, 0) + entries
+            if left:
+                counts[who] = left
+            else:
+                del counts[who]
+        if not counts:
+            del self._sources[entry.audience]
+
+    def sources(self, hearers: Audience) -> frozenset[str]:
+        """Return the ids of those whose words are in the entries that these may be told of."""
+        return frozenset[str]().union(*(who for audience, who in self._sources.items() if may_hear(audience, hearers)))

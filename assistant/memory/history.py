@@ -13,7 +13,7 @@ from itertools import islice
 
 from assistant.journal import StreamChange, StreamEntry
 from assistant.memory.entries import Entry, OldPart, find_with_repeats, from_store, old_part
-from assistant.memory.entry_table import KEPT_IDS, KnownEvents, Levels, PackedEntries, Unsaved
+from assistant.memory.entry_table import KEPT_IDS, KnownEvents, LabelCounts, PackedEntries, Unsaved
 from assistant.memory.trimming import KNOWN_BY, squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
@@ -40,8 +40,7 @@ class History:
         #: In chronological order. A key is never used twice: an entry that must be written anew gets a new one.
         self._packed = PackedEntries()
         self._last_key = 0
-        self._authority = Levels()
-        self._others = Levels()
+        self._labels = LabelCounts()
         self._known = KnownEvents()
         self._scene: tuple[str, int] | None = None
         self._unsaved = Unsaved()
@@ -89,8 +88,12 @@ class History:
         return self._scene is not None and self._scene[0] == scene
 
     def min_level(self) -> int:
-        """Return the lowest authority in the stream, `TOP` when it is empty. The cost does not grow with length."""
-        return self._authority.min_level
+        """Return the lowest authority in the stream, `TOP` when it is empty. Looks at no entry."""
+        return self._labels.authority.min_level
+
+    def sources(self, hearers: Audience) -> frozenset[str]:
+        """Return the ids of all whose words a prompt holds that these hear the answer to. Looks at no entry."""
+        return self._labels.sources(hearers)
 
     def parts(self, hearers: Audience = None) -> list[Part]:
         """Return the stream for a prompt whose answer `hearers` hear, oldest first. Packed parts stay packed."""
@@ -98,7 +101,7 @@ class History:
 
     def messages(self) -> list[Message]:
         """Return the stream as messages, oldest first."""
-        return list(Joined(self._packed.parts()))
+        return list(Joined(self.parts()))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the entries, oldest first."""
@@ -148,7 +151,7 @@ class History:
         `authority` is the lowest of the results. The whole step also gets no more than the lowest authority of what
         others wrote in the stream: a model that repeats a stranger's words must not lend them its own name.
         """
-        whole = min(authority, self._others.min_level)
+        whole = min(authority, self._labels.others.min_level)
         step = StreamEntry(
             tuple(messages), importance, (), whole, tuple(sources), audience=audience, others_see=others_see
         )
@@ -194,8 +197,7 @@ class History:
         self._remove_with_repeats(lambda entry: not event_ids.isdisjoint(entry.event_ids))
 
     def _remove_with_repeats(self, goes: Callable[[Entry], bool]) -> int:
-        entries = self._packed.unpack()
-        keys = find_with_repeats(entries, goes)
+        keys = find_with_repeats(self._packed.unpack(), goes)
         for key in keys:
             self.remove(key)
         self._packed.pack_open()
@@ -254,7 +256,7 @@ class History:
             if key in self._of_run:
                 self._of_run[moved] = None
             if self._scene is not None and self._scene[1] == key:
-                self._scene = (self._scene[0], moved)
+                self._scene = self._scene[0], moved
         self._packed.pack_open()
         return True
 
@@ -268,8 +270,7 @@ class History:
         if entry.audience is not None:  # the entry must fit in either form
             entry.tokens = max(entry.tokens, self.count(entry.mask))
         self.tokens += entry.tokens
-        self._authority.add(entry.authority)
-        self._others.add(entry.others_level)
+        self._labels.add(entry)
         self._known.add(entry.event_ids)
         return self._place(entry)
 
@@ -283,8 +284,7 @@ class History:
         """Take an entry out of the stream; its events stay known for a while. For trimming."""
         entry = self._packed.unpack(key).pop(key)
         self.tokens -= entry.tokens
-        self._authority.add(entry.authority, -1)
-        self._others.add(entry.others_level, -1)
+        self._labels.add(entry, -1)
         self._unsaved.removed(key, entry.seq)
         if self._scene is not None and self._scene[1] == key:
             self._scene = None

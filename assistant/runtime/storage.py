@@ -27,6 +27,7 @@ from assistant.journal import (
     StreamEntry,
     next_prune_after,
 )
+from assistant.journal.database import is_owed
 from assistant.journal.files import beside
 from assistant.journal.place import JournalPlace
 from assistant.journal.store import JournalStore
@@ -188,6 +189,11 @@ class KeptJournal:
                 removed += await journal.prune(self._config.keep_days, self._config.max_bytes)
             except JournalError as error:
                 _log.warn("old runs were not removed: {why}", why=str(error))
+        try:
+            if await self.store.read(is_owed):  # a forgetting could not leave no byte, as when a table was busy
+                await self.store.compact()
+        except JournalError as error:
+            _log.warn("what was forgotten was not erased: {why}", why=str(error))
         self._next = self._reactor.callLater(next_prune_after(removed), self._tidy)
 
 

@@ -34,7 +34,7 @@ _PARAMETERS: dict[str, Any] = {
 }
 #: An answer that is late is an error, and a transaction that nobody ends is ended, as it holds up everybody else.
 #: The server, too, is to notice a broken line soon: a process that is gone holds its locks until then.
-_SETTINGS = """SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'; SET lock_timeout = '8s';
+SETTINGS = """SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'; SET lock_timeout = '8s';
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3"""
 #: A string, a cast, or a placeholder of the journal's SQL.
 _PART = re.compile(r"'[^']*'|::|\?|:([a-z_]+)")
@@ -148,7 +148,7 @@ def connect(
     connection = kind.connect(parse_postgres_url(url).for_libpq, autocommit=True, **parameters)
     try:
         connection.adapters.register_loader("numeric", _Numbers)
-        connection.execute(_SETTINGS)
+        connection.execute(SETTINGS)
     except BaseException:
         connection.close()
         raise

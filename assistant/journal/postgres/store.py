@@ -16,6 +16,7 @@ from assistant.journal.place import PostgresPlace
 from assistant.journal.postgres.clock import ThreadClock
 from assistant.journal.postgres.connection import NAME, PatientConnection, PostgresDatabase, connect
 from assistant.journal.postgres.refusals import explain
+from assistant.journal.postgres.rewriting import rewrite
 from assistant.journal.postgres.sharing.leases import HeldLeases
 from assistant.journal.postgres.sharing.listener import tell_others
 from assistant.journal.postgres.sharing.process import JournalProcess
@@ -27,7 +28,9 @@ from resilience.errors import DeadlineExceeded
 #: The longest wait for the room of deleted data, in seconds.
 VACUUM_SECONDS = 300.0
 #: The tables that hold what players said.
-_PERSONAL = "events, runs, run_events, responses, intents, results, stream, memories, messages"
+_PERSONAL = (
+    "events", "runs", "run_events", "responses", "intents", "results", "stream", "memories", "memory_state", "messages",
+)  # fmt: skip
 
 
 def _nobody(_: str) -> None:
@@ -76,7 +79,7 @@ class PostgresStore(JournalStore):
         return self.write(partial(tell_others, words=words))
 
     def compact(self) -> Deferred[bool]:
-        """Free the room of what was deleted, so that it is used again. Raises JournalUnwritable.
+        """Leave no byte of what was deleted in the files of the tables. Raises JournalUnwritable.
 
         Return False when the role may not, or it takes long. The server's log, its replicas and its backups keep what
         was deleted until they roll over.
@@ -108,7 +111,7 @@ class PostgresStore(JournalStore):
     async def _compact(self) -> bool:
         try:
             is_done = await in_daemon_thread(self._reactor, VACUUM_SECONDS, self._vacuum)
-        except DeadlineExceeded:  # it goes on, and so does autovacuum
+        except DeadlineExceeded:  # it goes on
             return False
         except psycopg.Error as error:
             raise JournalUnwritable(f"what was deleted could not be freed: {explain(error)}") from error
@@ -117,14 +120,9 @@ class PostgresStore(JournalStore):
         return is_done
 
     def _vacuum(self) -> bool:
-        """Free the room, on a connection of its own: leases must be renewed meanwhile. Blocks."""
+        """Rewrite the tables, on a connection of its own: leases must be renewed meanwhile. Blocks."""
         with closing(connect(self.url, self.password, kind=PatientConnection)) as db:
-            db.run("SET statement_timeout = 0")
-            try:
-                db.run(f"VACUUM {_PERSONAL}")
-            except psycopg.errors.InsufficientPrivilege:
-                return False
-        return True
+            return rewrite(db, _PERSONAL)
 
 
 def _pay(db: Database) -> None:

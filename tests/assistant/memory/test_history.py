@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
 from llm.packing.packed import Packed
 from llm.providers import LocalProvider
-from tools.trust import TOP, Label, Source
+from tools.trust import TOP, Label, Source, may_hear
 
 PROVIDER = LocalProvider("http://a/v1", "m")
 ANN = Label(Source.PLAYER, 2, "ann")
@@ -357,3 +358,38 @@ def test_what_the_assistant_says_has_the_authority_of_what_it_read_and_not_for_e
     history.perceive(["Ann says: hello"], ["2"], 8, labels=[Label(Source.PLAYER, 3, "ann")])
     history.acted((assistant(Text("Hello.")),), authority=TOP, sources=["ann"])
     assert [entry.authority for entry in history.entries()] == [0, 3, 3]
+
+
+def test_the_sources_of_a_prompt_are_those_of_the_entries_it_shows() -> None:
+    chance = Random(1)  # noqa: S311
+    history = History(count, 4000)
+    people = ("ann", "bob", "cid")
+    for number in range(400):
+        who = chance.choice(people)
+        audience = chance.choice((None, None, frozenset({who}), frozenset({"channel:staff", who})))
+        label = Label(Source.PLAYER, 1, who, audience)
+        history.perceive([f"{who} says: {number}"], [str(number)], chance.randint(1, 10), labels=[label])
+        if chance.random() < 0.4:
+            history.acted(step(number, "x" * chance.randint(1, 300)), authority=1, sources=history.sources(audience))
+        history.trim()
+        if chance.random() < 0.05:
+            history.forget(who)
+            assert who not in history.sources(frozenset({who}))
+        if chance.random() < 0.05:
+            part = history.old_part(500)
+            history.replace_by_summary(part, "in short", 8)
+        if chance.random() < 0.2:
+            history.saved(range(1, len(history.changes().new) + 1))
+        for hearers in (None, frozenset({"ann"}), frozenset({"channel:staff"})):
+            shown = [entry for entry in history.entries() if may_hear(entry.audience, hearers)]
+            assert history.sources(hearers) == frozenset(who for entry in shown for who in entry.sources)
+
+
+def test_an_answer_made_before_somebody_spoke_stays_when_they_are_forgotten() -> None:
+    history = History(count)
+    history.perceive(["Bob says: how is the bridge?"], ["1"], 8, labels=[BOB])
+    history.acted(step(1, "out"), authority=1, sources=history.sources(None))
+    history.perceive(["Ann says: hi"], ["2"], 8, labels=[ANN])
+    history.acted(step(2, "hi"), authority=1, sources=history.sources(None))
+    assert history.forget("ann") == 2
+    assert [entry.sources for entry in history.entries()] == [("bob",), ("bob",)]

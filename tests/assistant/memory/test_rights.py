@@ -34,7 +34,7 @@ async def test_a_player_sees_what_is_remembered_of_him_and_only_of_him() -> None
         await life.assistant.settled()
         seen = await life.assistant.rights.see(ANN)
         assert [memory.text for memory in seen.memories] == ["Ann likes tea.", "Sage, I like tea"]
-        assert seen.entries == 2
+        assert seen.entries == 3  # their line, the answer, and the answer to Bea, who heard it with their words in view
         assert [memory.text for memory in (await life.assistant.rights.see(BEA)).memories] == [
             "Bea likes rain.",
             "Sage, I like rain",
@@ -61,6 +61,26 @@ async def test_a_mute_outlives_the_process(tmp_path: Any) -> None:
         async with place.one() as (assistant, _):
             await assistant.rights.load()
             assert assistant.rights.muted == {ANN.id}
+
+
+async def test_what_the_character_repeated_in_its_own_words_is_forgotten_with_whose_words_it_had_in_view() -> None:
+    kin = "Her kin dwell where stone is cut."
+    noted = Reply(calls=(Call("remember", {"text": f"It is known: {kin}"}), Call("say", {"text": "So it is."})))
+    async with living([HELLO, Reply(calls=(Call("say", {"text": kin}),)), noted, HELLO]) as life:
+        await life.say("Sage, my brother lives at the quarry")
+        bea = life.world.add(BEA, listener=Witness())
+        for line in ("Sage, who lives nearby?", "Sage, keep that in mind"):
+            await bea.say(line)
+            await life.assistant.settled()
+        assert "stone is cut" in str(life.assistant.context.history.messages())
+        await life.assistant.forget(ANN)
+        assert "stone is cut" not in str(life.assistant.context.history.messages())
+        assert "who lives nearby" in str(life.assistant.context.history.messages())
+        seen = (await life.assistant.rights.see(BEA)).memories
+        assert not [memory.text for memory in seen if "stone is cut" in memory.text]
+        await bea.say("Sage, what do you know of the stone that is cut?")
+        await life.assistant.settled()
+        assert "kin dwell" not in str(life.fake.chats[-1].messages)
 
 
 async def test_who_is_forgotten_is_in_no_prompt_no_memory_and_no_record() -> None:

@@ -1,8 +1,7 @@
 """The index of memories in PostgreSQL: the same for every process that works with the database.
 
-What is forgotten leaves no row here, and no word of it in the rows of its neighbours. Its bytes go when PostgreSQL
-writes those pages again, which VACUUM makes room for. The stems of words stay in the pages of the GIN
-indexes until REINDEX; the server's log, its replicas and its backups keep all of it until they roll over.
+What is forgotten leaves no row here, and no word of it in the rows of its neighbours. The tables and their indexes are
+then written anew, without its bytes. The server's log, its replicas and its backups keep it until they roll over.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from twisted.logger import Logger
 
 from assistant.journal.database import Database
 from assistant.journal.postgres.connection import DATABASE_ERRORS, PostgresDatabase
+from assistant.journal.postgres.rewriting import rewrite
 from assistant.memory.recall.candidates import list_ids, list_without_vector
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT, PostgresLists
@@ -176,17 +176,12 @@ class PostgresIndex:
             )
 
     def erase(self) -> None:
-        """Free the room of what was removed, so that it is written over. See above for what PostgreSQL still keeps.
+        """Leave no byte of what was removed in the files of the tables. See above for what PostgreSQL still keeps.
 
-        What takes the server too long is left to its autovacuum.
+        Of a table that is busy or too large only the room is freed.
         """
         with self._reading() as db:
-            for table in (*TABLES, EMBEDDINGS) if self._pgvector else TABLES:
-                try:
-                    db.run(f"VACUUM {table}")
-                except DATABASE_ERRORS:
-                    if db.is_broken:
-                        raise
+            rewrite(db, (*TABLES, EMBEDDINGS) if self._pgvector else TABLES)
 
     def _prepare(self) -> str:
         with self._writing() as db:
