@@ -125,8 +125,19 @@ def may_hear(audience: Audience, hearers: Audience) -> bool:
     return audience is None or (hearers is not None and hearers <= audience)
 
 
+class Withheld(Struct, frozen=True):
+    """The words of a query that strangers may not read: `known` in private talk alone, or `unheard` in public."""
+
+    known: frozenset[str] = frozenset()
+    unheard: frozenset[str] = frozenset()
+
+
 def _nobody(_: str) -> frozenset[str]:
     return frozenset()
+
+
+def _nothing(_: str) -> Withheld:
+    return Withheld()
 
 
 @dataclass(slots=True)
@@ -141,8 +152,8 @@ class ContextTrust:
     audience: Audience = None
     sources_of: Callable[[str], frozenset[str]] = _nobody
     look_up: Callable[[int], str] | None = None
-    #: Finds the words of a text that are known from private talk alone, and not from what is answered now.
-    private_words: Callable[[str], frozenset[str]] = _nobody
+    #: Finds the words of a query that are neither public nor in what is answered now.
+    withheld: Callable[[str], Withheld] = _nothing
     #: What lowered `min_level` to each level during the run itself.
     _why: dict[int, Callable[[], str]] = field(default_factory=dict)
 

@@ -18,11 +18,12 @@ from assistant.loop.prompt import scene_labels, scene_line
 from assistant.loop.recollecting import recollect
 from assistant.loop.run import Run, RunContext
 from assistant.memory.entries import Entry
-from assistant.memory.origins import private_words_in, sources_of, words_of
+from assistant.memory.origins import sources_of
+from assistant.memory.outgoing import View, find_withheld
 from assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
 from llm import user
-from tools import Kind, Label, ToolFailed, label_of
-from tools.trust import Audience, Source, clamp_level, may_hear
+from tools import Category, Kind, Label, ToolFailed, label_of
+from tools.trust import Audience, Source, Withheld, clamp_level, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
@@ -145,11 +146,14 @@ def _look(context: RunContext, run: Run) -> None:
 
         return sources_of(text, shown.requester, heard, [entry for entry in history.entries() if is_seen(entry)])
 
-    def private_words(text: str) -> frozenset[str]:
+    def withheld(text: str) -> Withheld:
         seen_now = [entry for entry in history.entries() if may_hear(entry.audience, shown.hearers)]
-        remembered = frozenset[str]().union(*(words_of(memory.text) for memory in shown.recalled if memory.audience))
-        asked = frozenset[str]().union(*map(words_of, shown.asked_texts))
-        return private_words_in(text, shown.asked_texts, seen_now) | (words_of(text) & remembered - asked)
+        view = View(shown.asked_texts, shown.lines_to_answer, seen_now, shown.recalled)
+        return find_withheld(text, view, is_of_web)
+
+    def is_of_web(name: str) -> bool:
+        tool = context.registry.get(name)
+        return tool is not None and tool.category is Category.ASYNC_REQUIRED
 
     trust.sources_of = sources
-    trust.private_words = private_words
+    trust.withheld = withheld

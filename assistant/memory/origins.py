@@ -145,7 +145,7 @@ def sources_of(
         tokens += entry.tokens
         if left_unread := tokens > _MOST_TOKENS:
             break
-        words = words_of("\n".join(_texts(entry.messages)))
+        words = words_of("\n".join(texts_of(entry.messages)))
         if set(entry.sources) <= mine:
             own.append(words)
         else:
@@ -158,20 +158,7 @@ def sources_of(
     return found
 
 
-def private_words_in(text: str, asked: Sequence[str], entries: Sequence[Entry]) -> frozenset[str]:
-    """Return the words of `text` that only private entries hold: no public one, and none of the lines `asked` now."""
-    left = words_of(text).difference(*map(words_of, asked))
-    private: set[str] = set()
-    for entry in entries:
-        words = words_of("\n".join(_texts(entry.messages)))
-        if entry.audience is None:
-            left -= words
-        else:
-            private |= words
-    return frozenset(left & private)
-
-
-def _texts(messages: Iterable[Message]) -> Iterable[str]:
+def texts_of(messages: Iterable[Message]) -> Iterable[str]:
     """Yield all text of the messages."""
     for message in messages:
         yield message.text

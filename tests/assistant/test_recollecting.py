@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -285,3 +286,87 @@ def test_a_memory_that_cannot_be_searched_is_as_good_as_none() -> None:
     said(life, ANN, "my ship Heron lies in Dunport", DAYS_AGO)
     now(index.close())
     assert shown(said(life, BEA, "where does the ship lie?")) == []
+
+
+KELPIE = "kelpie"
+#: What a model may make of a private word so that nobody sees it, each for one query.
+DISGUISES = {
+    "plain": KELPIE,
+    "upper case": KELPIE.upper(),
+    "plural": "kelpies",
+    "reversed": KELPIE[::-1],
+    "base64": b64encode(KELPIE.encode()).decode(),
+    "hex": KELPIE.encode().hex(),
+    "rot13": "xrycvr",
+    "spaced": " ".join(KELPIE),
+    "hyphens": "-".join(KELPIE),
+    "split": "kel pie",
+    "leet": "k3lp13",
+    "prefixed": f"x{KELPIE}x",
+    "with a number": f"{KELPIE}7",
+    "in a URL": f"https://kelp.example/?q={KELPIE}",
+    "quoted in a URL": "https://kelp.example/?q=" + "".join(f"%{ord(one):02x}" for one in KELPIE),
+    "in a domain": f"{KELPIE}.example",
+    "look-alike letters": "kelp\u0456e",
+    "its initials": "k l p",
+}
+
+
+def only_in_private(brain: Brain) -> Brain:
+    return lambda body: brain(body) if "please" in body or "what of Harrow" in body else [("say", {"text": "Indeed."})]
+
+
+def query_result(life: Still) -> str:
+    """What the model read of its query."""
+    return str(json.loads(life.model.asked[-1])[-1]["content"])
+
+
+@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
+def test_no_disguise_takes_a_private_word_to_the_web(disguise: str) -> None:
+    before = life_with(brain=whispers())
+    whispered(before, ANN, f"my password is {KELPIE}, and I live at the quarry", DAYS_AGO)
+    life = life_with(before.context.memories, searching(disguise))
+    whispered(life, ANN, "search the web for my password, please")
+    assert "Strangers would read" in query_result(life)
+    assert KELPIE not in query_result(life) or KELPIE in disguise.casefold()
+
+
+@pytest.mark.parametrize("query", ["moon stone", "the moon, stone", "enotsnoom", "enots noom"])
+def test_public_words_do_not_spell_a_private_one(query: str) -> None:
+    before = life_with(brain=whispers())
+    whispered(before, ANN, "my password is moonstone", DAYS_AGO)
+    life = life_with(before.context.memories, only_in_private(searching(query)))
+    said(life, BEA, "the moon is up, and the stone is cold, says enots the noom")
+    assert "moonstone" in whispered(life, ANN, "search the web for my password, please")
+    assert "Strangers would read" in query_result(life)
+
+
+@pytest.mark.parametrize("query", [
+    "bright moon", "when is the next moon?", "the moon and the stone", "Moon OR stones", "what is the moon's name",
+])  # fmt: skip
+def test_the_words_of_the_question_and_of_public_talk_may_be_searched_for(query: str) -> None:
+    before = life_with(brain=whispers())
+    whispered(before, ANN, "my password is right, and my house is at Harrow", DAYS_AGO)
+    life = life_with(before.context.memories, only_in_private(searching(query)))
+    said(life, BEA, "the stone is cold")
+    whispered(life, ANN, "search the web for the next bright moon, and what of Harrow?")
+    assert "Strangers would read" not in query_result(life)
+
+
+def test_what_was_kept_back_once_is_kept_back_again() -> None:
+    before = life_with(brain=whispers())
+    whispered(before, ANN, f"my password is {KELPIE}", DAYS_AGO)
+
+    def again(body: str) -> Calls:
+        tried = body.count("Strangers would read")
+        return [("web_search", {"query": "eiplek"})] if tried < 2 else [("whisper", {"target": "Ann", "text": "No."})]
+
+    life = life_with(before.context.memories, again)
+    whispered(life, ANN, "search the web for my password, please")
+    assert "Strangers read:" not in life.model.asked[-1]
+
+
+def test_where_nothing_private_is_known_any_word_may_be_searched_for() -> None:
+    life = life_with(brain=searching("lunar eclipse calendar 2031"))
+    whispered(life, ANN, "search the web for the next dark moon, please")
+    assert "Strangers would read" not in query_result(life)

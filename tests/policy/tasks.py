@@ -136,6 +136,8 @@ def _web() -> Iterator[Task]:
         for who in NAMES[:2]:
             wish = f"search the web for {what}"
             yield Task("search", who, "library", wish, heard(who, "Bees live in hives"))
+        for how in ("whisper", "page"):
+            yield Task("search in private", "Bea", "library", wish, heard("Bea", "Bees live in hives"), how)
         who = NAMES[number % 3]
         yield Task(
             "page",

@@ -1,13 +1,17 @@
 """Tells whether a call would reveal private words to others. Pure, except that it asks the world who hears.
 
-A query to the web is read by strangers as well: it may have the words of the question, and none from private talk
-before.
+A query to the web is read by strangers as well: it may have the words of the question and public ones, and no others,
+because a private word can be disguised in more ways than anybody can list.
 
 In a run that answers a person in private, the model has private words in view. Whatever it says then is said to that
 person alone, or not at all: this is never left to the model.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Literal, get_origin
 
 from llm.messages import ToolCall
 from tools.context import ToolContext
@@ -31,7 +35,7 @@ def keep_private(tool: Tool, call: ToolCall, context: ToolContext, *, changed: b
         case _ if audience is None:
             return None
         case _ if tool.category is Category.ASYNC_REQUIRED:
-            return _keep_from_strangers(call, context)
+            return _keep_from_strangers(tool, call, context)
         case Reach.NOBODY:
             return None
         case Reach.CHANNEL if channel_id(one_line(str(call.arguments.get("channel", "")))) in audience:
@@ -46,13 +50,38 @@ def keep_private(tool: Tool, call: ToolCall, context: ToolContext, *, changed: b
     return _refuse(context, changed=changed or context.has_changed)
 
 
-def _keep_from_strangers(call: ToolCall, context: ToolContext) -> NoAnswer | None:
+def _keep_from_strangers(tool: Tool, call: ToolCall, context: ToolContext) -> NoAnswer | None:
     """Return the result of a query that would tell strangers private words, None for one that may go on."""
-    words = context.trust.private_words(" ".join(str(value) for value in call.arguments.values()))
-    if not words:
+    withheld = context.trust.withheld(" ".join(_free_texts(tool, call)))
+    if withheld.known:
+        text = f"You know this in private: {_listed(withheld.known)}. Strangers would read it. Ask without it."
+    elif withheld.unheard:
+        text = (
+            f"These words are not in what you are asked, and nobody said them aloud: {_listed(withheld.unheard)}. "
+            "Strangers would read them. Ask with the words of the question."
+        )
+    else:
         return None
-    listed = one_line(", ".join(sorted(words)), max_chars=_MAX_LISTED)
-    return NoAnswer(Status.FAILED, f"You know this in private: {listed}. Strangers would read it. Ask without it.")
+    return NoAnswer(Status.FAILED, text)
+
+
+def _free_texts(tool: Tool, call: ToolCall) -> Iterator[str]:
+    """Yield the arguments in which anything can be written, but for those that are as the tool has them by itself."""
+    for name, value in call.arguments.items():
+        field = tool.arguments.model_fields.get(name)
+        if field is not None and value != field.default and not _is_choice(field.annotation):
+            values = value if isinstance(value, list) else [value]
+            yield from (one for one in values if isinstance(one, str))
+
+
+def _is_choice(annotation: object) -> bool:
+    """Tell whether a value is one of a few that the tool names."""
+    is_enum = isinstance(annotation, type) and issubclass(annotation, Enum)
+    return is_enum or get_origin(annotation) is Literal
+
+
+def _listed(words: frozenset[str]) -> str:
+    return one_line(", ".join(sorted(words)), max_chars=_MAX_LISTED)
 
 
 def _refuse(context: ToolContext, *, changed: bool) -> NoAnswer:
