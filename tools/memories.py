@@ -126,6 +126,10 @@ class Memories(Protocol):
         """Delete every memory that has this principal among its sources. Return how many there were."""
         ...
 
+    def clear(self) -> Awaitable[int]:
+        """Delete every memory. Return how many there were."""
+        ...
+
     def supersede(self, old_id: str, new: Memory) -> Awaitable[bool]:
         """Keep `new` and mark the old one as superseded by it, both or neither.
 

@@ -24,6 +24,7 @@ from assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly
 from assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
+    Cleared,
     Forgotten,
     InterruptedCall,
     InterruptedRun,
@@ -48,6 +49,7 @@ __all__ = [
     "Accepted",
     "AlreadyRecorded",
     "BrokenRecord",
+    "Cleared",
     "Fenced",
     "Forgotten",
     "HeldElsewhere",

@@ -14,6 +14,7 @@ from assistant.journal.errors import AlreadyRecorded, InboxFullError, UnknownRun
 from assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
+    Cleared,
     Forgotten,
     InterruptedRun,
     Parked,
@@ -177,6 +178,10 @@ class MemoryJournal:
         """Remove the finished runs over one event. Return 0: memories are not kept here."""
         self.finished = [run for run in self.finished if event_id not in {heard.event.id for heard in run.events}]
         return 0
+
+    async def clear_mind(self, *, memories: bool) -> Cleared:
+        """Remove nothing: neither stream nor memories are kept here."""
+        return Cleared(0, 0, erased=True)
 
     async def interrupted(self) -> InterruptedRun | None:
         """Return the oldest open run, None when there is none."""

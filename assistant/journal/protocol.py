@@ -82,6 +82,14 @@ class Forgotten(Struct, frozen=True):
     erased: bool = False
 
 
+class Cleared(Struct, frozen=True):
+    """How much of a mind was removed. `erased` as in `Forgotten`."""
+
+    entries: int
+    memories: int
+    erased: bool = False
+
+
 #: Step, counted from 1, and index of the call in it, from 0.
 At = tuple[int, int]
 
@@ -187,6 +195,13 @@ class Journal(Protocol):
 
         The memory with that id is removed with it, and what was derived from it, where the journal keeps memories.
         Return how many memories were removed.
+        """
+        ...
+
+    def clear_mind(self, *, memories: bool) -> Awaitable[Cleared]:
+        """Remove the stream with its summaries, and all memories if told to, where the journal keeps them.
+
+        Events, the records of runs, mutes and what was spent stay.
         """
         ...
 

@@ -18,6 +18,7 @@ from assistant.journal.errors import JournalUnwritable
 from assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
+    Cleared,
     Forgotten,
     InterruptedRun,
     Parked,
@@ -230,6 +231,11 @@ class StoredJournal:
         )
         await self.lease.compact()
         return dropped
+
+    async def clear_mind(self, *, memories: bool) -> Cleared:
+        """Remove the stream with its summaries, and all memories if told to. The file is then rewritten."""
+        done = await self.lease.write(lambda db: removal.clear_mind(db, self.assistant, with_memories=memories))
+        return replace(done, erased=await self.lease.compact())
 
     async def unknown_effects(self) -> Sequence[UnknownEffect]:
         """Return the effects of finished runs of which it is unknown whether they happened."""

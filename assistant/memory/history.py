@@ -14,7 +14,7 @@ from itertools import islice
 from assistant.journal import StreamChange, StreamEntry
 from assistant.memory.entries import Entry, OldPart, find_with_repeats, from_store, old_part
 from assistant.memory.entry_table import KEPT_IDS, KnownEvents, LabelCounts, PackedEntries, Unsaved
-from assistant.memory.trimming import KNOWN_BY, squeeze, trim
+from assistant.memory.trimming import find_lost, squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
 from tools.trust import Audience, Label, common
@@ -58,12 +58,7 @@ class History:
 
     def find_lost(self, lines: Mapping[str, str]) -> set[str]:
         """Return those of the given events whose line, or its beginning, no entry holds."""
-        lost = set(lines)
-        for _, entry in self._packed.items() if lost else ():
-            for event_id in lost.intersection(entry.event_ids):
-                if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
-                    lost.discard(event_id)
-        return lost
+        return find_lost(lines, (entry for _, entry in self._packed.items())) if lines else set()
 
     def naming(self, principal_id: str) -> int:
         """Return how many entries have this principal among their sources."""
@@ -195,6 +190,11 @@ class History:
         if self._out is not None and not event_ids.isdisjoint(self._out.event_ids):
             self._out = None
         self._remove_with_repeats(lambda entry: not event_ids.isdisjoint(entry.event_ids))
+
+    def clear(self) -> int:
+        """Remove every entry, and return how many there were; a summary being made is void. Their events stay known."""
+        self._out = None
+        return self._remove_with_repeats(lambda _: True)
 
     def _remove_with_repeats(self, goes: Callable[[Entry], bool]) -> int:
         keys = find_with_repeats(self._packed.unpack(), goes)

@@ -156,6 +156,10 @@ class IndexedMemories:
         """
         return await self._remove(partial(_forget, self._rows.assistant, principal_id))
 
+    async def clear(self) -> int:
+        """Delete every memory, to the last byte of the index. Return how many; see `forget`."""
+        return await self._remove(partial(_clear, self._rows.assistant))
+
     async def supersede(self, old_id: str, new: Memory) -> bool:
         """Keep `new` in place of the old memory, which stays; False when the old one is not there or somebody else's.
 
@@ -165,7 +169,7 @@ class IndexedMemories:
         kept = await self._rows.write(lambda db: rows.supersede(db, whose, old_id, new, may=new.authority >= TOP))
         return kept is not None
 
-    async def _remove(self, work: Callable[[Database], Collection[Memory]]) -> int:
+    async def _remove(self, work: Callable[[Database], Collection[object]]) -> int:
         """Remove rows, and every byte of them from the index. Return how many there were.
 
         A search meanwhile may be the first to see that they are gone: it erases them as well.
@@ -259,6 +263,11 @@ def _drop(assistant: str, memory_id: str, db: Database) -> list[Memory]:
     gone = rows.drop(db, assistant, memory_id)
     forget_entries(db, assistant, (), {SHOWN + memory.id for memory in gone})
     return note_lost(db, assistant, gone)
+
+
+def _clear(assistant: str, db: Database) -> Collection[str]:
+    owe(db)
+    return rows.clear(db, assistant)
 
 
 def _forget(assistant: str, principal_id: str, db: Database) -> list[Memory]:

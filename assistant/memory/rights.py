@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.journal import Forgotten, Muted
+from assistant.journal import Cleared, Forgotten, Muted
 from assistant.memory.history import History
 from assistant.memory.remembered import SHOWN
 from tools import Memories, Memory, Principal
@@ -72,6 +72,10 @@ class Past(Protocol):
 
     def forget_player(self, who_id: str) -> Awaitable[Forgotten]:
         """Delete the records about a player, all or none, and return how much was deleted."""
+        ...
+
+    def clear_mind(self, *, memories: bool) -> Awaitable[Cleared]:
+        """Delete the records of what the assistant has in mind, with its memories if told to."""
         ...
 
     def forget_event(self, event_id: str, memory_id: str) -> Awaitable[int]:
@@ -143,3 +147,13 @@ class Rights:
         forgotten = await self._past.forget_player(who.id)
         memories = await self._memories.forget(who.id)
         return replace(forgotten, memories=forgotten.memories + memories, entries=max(forgotten.entries, entries))
+
+    async def clear_mind(self, *, memories: bool) -> Cleared:
+        """Delete the stream with its summaries, and all memories if told to: the owner's right, and no player's.
+
+        Do not call it during a run (`Assistant.clear_mind` waits for its end).
+        """
+        entries = self._history.clear()
+        cleared = await self._past.clear_mind(memories=memories)
+        gone = await self._memories.clear() if memories else 0
+        return replace(cleared, entries=max(cleared.entries, entries), memories=cleared.memories + gone)

@@ -11,7 +11,7 @@ So the line that is to be answered is in the prompt, however much was overheard.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -234,3 +234,13 @@ def _shorten(stream: Stream, held: Collection[int], entries: Mapping[int, Entry]
     most = len(lines[place]) - len(lines[place]) * too_many // max(1, entries[key].tokens) - len(_CUT)
     lines[place] = lines[place][: max(_LEAST_CHARS, most)] + _CUT
     stream.change(key, (user("\n".join(lines)),))
+
+
+def find_lost(lines: Mapping[str, str], entries: Iterable[Entry]) -> set[str]:
+    """Return the ids of those events whose line, or its beginning, no entry holds."""
+    lost = set(lines)
+    for entry in entries:
+        for event_id in lost.intersection(entry.event_ids):
+            if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
+                lost.discard(event_id)
+    return lost

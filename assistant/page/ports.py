@@ -273,6 +273,10 @@ class Desk(Protocol):
         """Return what is kept of a player, as counts."""
         ...
 
+    def clear_mind(self, who: Visitor, assistant: str, *, memories: bool) -> Awaitable[ActionDone]:
+        """Delete what an assistant has in mind, and all its memories if told to."""
+        ...
+
     def forget_player(self, who: Visitor, player: str) -> Awaitable[ActionDone]:
         """Delete what every assistant keeps of a player."""
         ...

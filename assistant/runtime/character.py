@@ -13,7 +13,7 @@ from assistant.events.conversation import Cooldown
 from assistant.events.events import Event, Noticed
 from assistant.events.outcome import Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.tick import Tick, TickPace
-from assistant.journal import Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
+from assistant.journal import Cleared, Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
 from assistant.loop.react import react
 from assistant.loop.run import RunContext
 from assistant.loop.unasked import Homing, tell_void, walking_after, why_void
@@ -21,6 +21,7 @@ from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime import inbox
 from assistant.runtime.company import Company
+from assistant.runtime.forgetting import forgetting
 from assistant.runtime.sleeping import Sleep
 from tools import Declined, Denied, Given, Kind, Pending, Principal
 from tools.policy.approvals import ENDS
@@ -174,23 +175,21 @@ class Assistant:
 
     async def forget(self, who: Principal) -> Forgotten:
         """Delete what is kept of a player, after the current run, and return what was deleted. Raises JournalError."""
-        async with self._alone:
-            await self._sleep.forgotten(who.id)  # before the file is rewritten: it holds what a model said of them
+        async with self._alone, forgetting(self.context, self._sleep, who.id):
             try:
-                forgotten = await self.rights.forget(who)
+                return await self.rights.forget(who)
             finally:
                 self.context.approvals.forget(who)
-                self.context.watchers.forget(self.context.me.id)
-            await self._sleep.forgotten(who.id)
-            return forgotten
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""
-        async with self._alone:
-            dropped = await self.rights.drop(who, memory_id)
-            self.context.watchers.forget(self.context.me.id)
-            await self._sleep.forgotten(who.id)
-            return dropped
+        async with self._alone, forgetting(self.context, self._sleep, who.id):
+            return await self.rights.drop(who, memory_id)
+
+    async def clear_mind(self, *, memories: bool) -> Cleared:
+        """Delete its stream and summaries, and all memories if told to, after the current run. Raises JournalError."""
+        async with self._alone, forgetting(self.context, self._sleep, ""):
+            return await self.rights.clear_mind(memories=memories)
 
     def approve(self, number: int, who: Principal) -> Given | Denied:
         """Allow the exact call of this number once. The assistant is woken and makes it.

@@ -11,6 +11,7 @@ from assistant.events.outcome import Outcome
 from assistant.journal import (
     NO_CHANGE,
     Accepted,
+    Cleared,
     Forgotten,
     InterruptedRun,
     Parked,
@@ -81,6 +82,10 @@ class MortalJournal:
     async def forget_player(self, principal_id: str) -> Forgotten:
         self._live()
         return await self._journal.forget_player(principal_id)
+
+    async def clear_mind(self, *, memories: bool) -> Cleared:
+        self._live()
+        return await self._journal.clear_mind(memories=memories)
 
     async def forget_event(self, event_id: str, memory_id: str = "") -> int:
         self._live()

@@ -10,6 +10,7 @@ from evennia.accounts.models import AccountDB
 from assistant.events.tick import MAX_CRASHES
 from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation, server
+from assistant.worlds.evennia.body.identity import principal_of
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -116,6 +117,30 @@ async def test_the_emergency_stop_is_lifted(tmp_path: Path) -> None:
         assert "emergency stop" in await here.orders("assistant/list")
         assert "is lifted" in await here.orders("assistant/reset Sage")
         assert not runner.emergency
+
+
+async def test_a_mind_is_cleared_without_forgetting_anybody(tmp_path: Path) -> None:
+    fake = ollama()
+    async with office(tmp_path) as here, serve(fake, reactor) as url:
+        runner = await here.sage(url)
+        await here.says(here.admin, runner, "Sage, my boat is called Heron")
+        assert runner.assistant is not None
+        context, who = runner.assistant.context, principal_of(here.admin.character, here.admin.character)
+        known = await context.memories.about(who.id)
+        assert known
+        assert len(context.history) > 0
+        for line in ("assistant/forget Sage = everything", "assistant/forget Sag", "assistant/forget"):
+            assert "forgotten what" not in await here.orders(line)
+            assert len(context.history) > 0
+        told = await here.orders("assistant/forget Sage")
+        assert "has forgotten what it had in mind" in told
+        assert "What it remembers of people is still there." in told
+        assert len(context.history) == 0
+        assert await context.memories.about(who.id) == known
+        assert "1 memories" in await here.orders("assistant/forget Sage = memories")
+        assert await context.memories.about(who.id) == []
+        await here.says(here.admin, runner, "Sage, how is the weather?")
+        assert "Heron" not in str(fake.chats[-1].messages)
 
 
 async def test_nobody_below_an_admin_has_the_command(tmp_path: Path) -> None:

@@ -48,6 +48,10 @@ class ListedMemories:
         """Delete what came from this principal."""
         return self._remove(lambda one: one.is_from(principal_id))
 
+    async def clear(self) -> int:
+        """Delete everything."""
+        return self._remove(lambda _: True)
+
     async def supersede(self, old_id: str, new: Memory) -> bool:
         """Keep `new` and mark the old one, which is from the same person unless an operator corrects it."""
         places = [

@@ -128,6 +128,14 @@ def drop(db: Database, assistant: str, memory_id: str) -> list[Memory]:
     return removed
 
 
+def clear(db: Database, assistant: str) -> frozenset[str]:
+    """Remove all memories, and how far the assistant's sleep came. Return their ids."""
+    gone = all_ids(db, assistant)
+    remove(db, assistant, gone)
+    save_sleep(db, assistant, {})
+    return gone
+
+
 def remove(db: Database, assistant: str, ids: Collection[str]) -> None:
     """Remove these memories, and count them, so that the index knows that it is behind."""
     if not ids:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from assistant.events.events import Event, spoken_text
 from assistant.journal.database import Database, delete_all, is_sqlite, owe
 from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.protocol import Forgotten
+from assistant.journal.protocol import Cleared, Forgotten
 from assistant.journal.records import EVENT, MESSAGES
 from assistant.journal.tables import memories
 from assistant.journal.tables.lease import NAME_OF, Lease
@@ -97,6 +97,13 @@ def forget_event(
         db.execute("DELETE FROM events WHERE seq = ?", row)
     forget_entries(db, assistant, (), {event_id})
     return len(dropped)
+
+
+def clear_mind(db: Database, assistant: str, *, with_memories: bool) -> Cleared:
+    """Remove the stream of an assistant, and all its memories if told to."""
+    owe(db)
+    entries = db.execute("DELETE FROM stream WHERE assistant = ?", (assistant,)).rowcount
+    return Cleared(entries, len(memories.clear(db, assistant)) if with_memories else 0)
 
 
 def erase(db: Database, assistant: str) -> int:

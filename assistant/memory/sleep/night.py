@@ -121,14 +121,14 @@ class Sleeper:
         self._interrupt(NightEnd.WOKEN)
 
     async def forgotten(self, principal_id: str, parts: Iterable[tuple[str, ...]] = ()) -> None:
-        """Throw away what is under way of a player who was forgotten, and queue what is to be derived anew.
+        """Throw away what is under way of a player who was forgotten, of all for "", and queue what is derived anew.
 
         Call it when the store has forgotten them. `parts` are the lists of `list_parts_left`. A night that read nothing
         of the player goes on.
         """
         self._forgetting += 1
         try:
-            if self._reading is None or principal_id in self._reading:
+            if self._reading is None or not principal_id or principal_id in self._reading:
                 self._interrupt(NightEnd.VOID)
                 record = await self._state.load()
                 if record.answer is not None:

@@ -17,6 +17,7 @@ from assistant.page.values.actions import (
     CharacterView,
     FindingView,
     LorePreview,
+    MindToClear,
     NewLore,
     NewPersona,
     PlayerView,
@@ -70,6 +71,11 @@ async def _change_setting(desk: Desk, call: PageCall) -> Answer:
 
 async def _set_persona(desk: Desk, call: PageCall) -> Answer:
     return await desk.set_persona(call.visitor, call.parts["id"], parse_body(NewPersona, call.json).text)
+
+
+async def _clear_mind(desk: Desk, call: PageCall) -> Answer:
+    memories = parse_body(MindToClear, call.json).memories
+    return await desk.clear_mind(call.visitor, call.parts["id"], memories=memories)
 
 
 async def _add_lore(desk: Desk, call: PageCall) -> Answer:
@@ -126,6 +132,8 @@ ENDPOINTS = (
              lambda desk, call: desk.start(call.visitor, call.parts["id"]), ActionDone, needs=_O),
     ApiEndpoint("POST", f"{_A}/reset", "Lift the emergency stop that crashes set",
              lambda desk, call: desk.reset(call.visitor, call.parts["id"]), ActionDone, needs=_O),
+    ApiEndpoint("POST", f"{_A}/forget", "Clear what an assistant has in mind, and all memories if told to", _clear_mind,
+             ActionDone, needs=_W, takes=MindToClear),
     ApiEndpoint("POST", "/api/v1/stop-all", "Stop all assistants at once",
              lambda desk, call: desk.stop(call.visitor, ""), ActionDone, needs=_O),
     ApiEndpoint("POST", f"{_A}/parked/{{event}}/retry", "Try again what was put aside",

@@ -6,6 +6,7 @@ from assistant.journal import Forgotten
 from assistant.page.operations.sources import Sources, log_action
 from assistant.page.ports import InvalidInput, NotFound, Visitor
 from assistant.page.values.actions import ActionDone, FindingView
+from assistant.service.wording.rights import cleared_text
 from tools import Principal
 
 _NOBODY = "nobody runs, so there was nothing to stop"
@@ -65,6 +66,14 @@ async def retry_parked(sources: Sources, who: Visitor, assistant: str, event: st
         return ActionDone(sentence=f"Cleared: {name} does not deal with it.")
     there.tick.wake()
     return ActionDone(sentence=f"{name} tries it again.")
+
+
+async def clear_mind(sources: Sources, who: Visitor, assistant: str, *, memories: bool) -> ActionDone:
+    """Delete what an assistant has in mind, and its memories. Raises NotFound, Unavailable and JournalError."""
+    there, name = sources.awake(assistant), sources.runner(assistant).embodiment.me.name
+    cleared = await there.clear_mind(memories=memories)
+    log_action(who, f"clears the mind of {name}{' and its memories' if memories else ''}")
+    return ActionDone(sentence=cleared_text(name, cleared, memories=memories))
 
 
 async def forget_player(sources: Sources, who: Visitor, player: str) -> ActionDone:

@@ -168,6 +168,11 @@ class Operations:
         with self._for(who, _VIEWER):
             return self._scrub(await runs.find_player(self._sources, player))
 
+    async def clear_mind(self, who: Visitor, assistant: str, *, memories: bool) -> ActionDone:
+        """Delete what an assistant has in mind, and all its memories if told to."""
+        with self._for(who, _OWNER):
+            return self._scrub(await acting.clear_mind(self._sources, who, assistant, memories=memories))
+
     async def forget_player(self, who: Visitor, player: str) -> ActionDone:
         """Delete what every assistant that runs keeps of a player."""
         with self._for(who, _OWNER):

@@ -81,6 +81,12 @@ class NewPersona(Value):
     text: str
 
 
+class MindToClear(Value):
+    """The body of a clearing of a mind: whether all memories go, too."""
+
+    memories: bool = False
+
+
 class NewLore(Value):
     """The body of a new piece of lore."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assistant.page.http.call import PageCall, Reply, Route
 from assistant.page.ports import Desk, InvalidInput
-from assistant.page.values.assistants import AssistantDetail, SettingLine
+from assistant.page.values.assistants import AssistantDetail, AssistantStatus, SettingLine
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import number, percent, short_number, time_at
@@ -54,12 +54,16 @@ def assistant_routes(desk: Desk) -> list[Route]:
                 done = await desk.start(who, key)
             case "reset":
                 done = await desk.reset(who, key)
+            case "forget" | "forget_all" as chosen:
+                done = await desk.clear_mind(who, key, memories=chosen == "forget_all")
             case "retry" if event:
                 done = await desk.retry_parked(who, key, event, clear=False)
             case "clear" if event:
                 done = await desk.retry_parked(who, key, event, clear=True)
             case _:
-                raise InvalidInput("This page takes stop, start, reset, and retry or clear of an event.")
+                raise InvalidInput(
+                    "This page takes stop, start, reset, forget, forget_all, and retry or clear of an event."
+                )
         return back_to(call, done, "a", key)
 
     return [Route("GET", "/a/{id}", show), Route("POST", "/a/{id}", act, needs=VisitorRole.OPERATOR)]
@@ -83,7 +87,7 @@ def assistant_page(call: PageCall, detail: AssistantDetail) -> bytes:
         card("Servers", server_table(detail.servers), id_="servers", live=True) if detail.servers else None,
         _settings(call, detail),
     )
-    aside = (_character(call, detail), _rights(detail), _muted(call, detail))
+    aside = (_character(call, detail), _rights(detail), _muted(call, detail), _mind(call, status))
     return page(
         call,
         status.name,
@@ -95,6 +99,19 @@ def assistant_page(call: PageCall, detail: AssistantDetail) -> bytes:
         lead=" \u00b7 ".join(part for part in (status.place, status.model, status.id) if part),
         actions=h("div", actions, class_="actions"),
         crumbs=[("Overview", path_to(call, ""))],
+    )
+
+
+def _mind(call: PageCall, status: AssistantStatus) -> Element:
+    """Return the buttons that clear what it has in mind."""
+    path, needs = path_to(call, "a", status.id), VisitorRole.OWNER
+    ask = f"Clear what {status.name} has in mind? It goes on as if it had just come. What it remembers of people stays."
+    ask_all = f"Clear what {status.name} has in mind, and all that it remembers of anybody? This cannot be undone."
+    return card(
+        "Forget",
+        h("p", "What it has in mind is the talk that it still sees, with summaries of older talk.", class_="quiet"),
+        action_form(call, path, "forget", "Clear its mind", tone="danger", confirm=ask, needs=needs),
+        action_form(call, path, "forget_all", "And its memories", tone="danger", confirm=ask_all, needs=needs),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from assistant.journal import Forgotten
+from assistant.journal import Cleared, Forgotten
 from assistant.memory.rights import Remembered
 from tools import Pending
 from tools.memories import MAX_TEXT, Memory, MemoryKind, describe_age
@@ -58,6 +58,14 @@ def forgotten_text(name: str, forgotten: Forgotten) -> str:
         f"{name} has forgotten {forgotten.memories} things of you and {forgotten.entries} of its latest experiences "
         f"with you, and the records of {forgotten.runs} answers are deleted{kept}"
     )
+
+
+def cleared_text(name: str, cleared: Cleared, *, memories: bool) -> str:
+    """Say what was deleted of an assistant's mind, and what was not."""
+    left = "" if memories else " What it remembers of people is still there."
+    gone = f", and {cleared.memories} memories" if memories else ""
+    erased = "" if cleared.erased else " The bytes are removed from the file later, at the next start at the latest."
+    return f"{name} has forgotten what it had in mind: {cleared.entries} entries{gone}.{left}{erased}"
 
 
 def approvals_text(pending: Sequence[Pending]) -> str:

@@ -242,3 +242,43 @@ async def test_a_search_in_the_middle_of_a_forgetting_does_not_keep_it_from_eras
         await storage.memories.recall("heron", hearers=None)
         assert await forgetting > 0
         assert not [left for left in leftovers(tmp_path, [word[2:].encode() for word in ANNS]) if ".recall" in left]
+
+
+@pytest.mark.parametrize("memories", [False, True])
+async def test_a_mind_is_cleared_and_nobody_is_forgotten(tmp_path: Path, *, memories: bool) -> None:
+    async with told(tmp_path) as (town, assistant, storage):
+        await storage.memories.recall("heron", hearers=None)
+        before = await everything(storage)
+        history, words = assistant.context.history, [word[2:].encode() for word in town.told]
+        assert len(history) > 3
+        cleared = await assistant.clear_mind(memories=memories)
+        assert cleared.erased
+        assert (cleared.entries > 3, cleared.memories) == (True, len(before) if memories else 0)
+        assert len(history) == 0
+        assert await everything(storage) == ({} if memories else before)
+        assert bool((await storage.memories.recall("heron", hearers=None)).memories) != memories
+        if memories:
+            assert not [left for left in leftovers(tmp_path, words) if ".recall" in left]
+        with closing(sqlite3.connect(tmp_path / "j.sqlite")) as db:
+            stream, events, runs = (
+                db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  (our own words)
+                for table in ("stream", "events", "runs")
+            )
+        assert stream == 0
+        assert min(events, runs) >= len(town.told)
+    async with town.day() as (assistant, storage):
+        assert len(assistant.context.history) == 0
+        assert await everything(storage) == ({} if memories else before)
+
+
+async def test_a_cleared_mind_goes_on_with_what_it_hears_next(tmp_path: Path) -> None:
+    async with told(tmp_path) as (town, assistant, storage):
+        await assistant.clear_mind(memories=True)
+        town.seen.clear()
+        text = "the price of the silver ferry is zq9zzz"
+        town.told["zq9zzz"] = Told("zq9zzz", text, ANN, "say", None)
+        await say(town, ANN, text)
+        await assistant.settled()
+        assert not [word for word in TOLD if word in town.seen[-1]]
+        assert "zq9zzz" in town.seen[-1]
+        assert [one.text for one in await storage.memories.about(ANN.id) if "zq9zzz" in one.text]

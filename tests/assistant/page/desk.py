@@ -169,6 +169,9 @@ class MemoryDesk:
     async def player(self, who: Visitor, player: str) -> PlayerView:
         return _of(self.players, player)
 
+    async def clear_mind(self, who: Visitor, assistant: str, *, memories: bool) -> ActionDone:
+        return self._act(who, VisitorRole.OWNER, "clear_mind", assistant, memories)
+
     async def forget_player(self, who: Visitor, player: str) -> ActionDone:
         return self._act(who, VisitorRole.OWNER, "forget_player", player)
 

@@ -90,6 +90,7 @@ async def test_a_viewer_reads_no_words_and_changes_nothing(tmp_path: Path) -> No
             ("PATCH", f"/assistants/{ID}/character"),
             ("POST", f"/assistants/{ID}/lore"),
             ("POST", "/players/player%3A1/forget"),
+            ("POST", f"/assistants/{ID}/forget"),
         ):
             assert (await page.api("operator", method, path)).status == 403
         assert SAGE.id in page.here.service.runners
@@ -115,6 +116,26 @@ async def test_it_is_stopped_and_started_by_program_and_by_form(tmp_path: Path) 
         got = await page.visiting.submit(f"/a/{ID}", {"do": "start", "confirm": "yes"})
         assert got.status == 303, got.text
         assert (await page.values("viewer", "/assistants"))[0]["state"] in {"opening", "awake"}
+
+
+async def test_a_mind_is_cleared_by_program_and_by_form(tmp_path: Path) -> None:
+    async with served(tmp_path, tells) as page:
+        await page.tell(f"Sage, is the {TOLD} deep?")
+        context = page.here.service.runners[SAGE.id].assistant.context  # type: ignore[union-attr]
+        known = await context.memories.recall("", hearers=frozenset())
+        assert len(context.history) > 0
+        done = orjson.loads((await page.api("owner", "POST", f"/assistants/{ID}/forget", {})).body)
+        assert "What it remembers of people is still there" in done["sentence"]
+        assert len(context.history) == 0
+        assert await context.memories.recall("", hearers=frozenset()) == known
+        await page.tell("Sage, and now?")
+        assert TOLD not in str(page.fake.chats[-1].messages[-1])
+        await page.log_in()
+        got = await page.visiting.submit(f"/a/{ID}", {"do": "forget_all", "confirm": "yes"})
+        assert got.status == 303, got.text
+        assert len(context.history) == 0
+        assert (await context.memories.recall("", hearers=frozenset())).memories == ()
+        assert (await page.values("operator", "/runs"))["runs"]
 
 
 async def test_nothing_happens_after_a_stop_though_the_model_streams_and_the_disk_hangs(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /start <name>, /stop <name>        /stop lasts through restarts; or: all
       /delete <name> = yes               or: = yes, forget
       /reset <name>                      lifts the emergency stop
+      /forget <name>                     clears what it has in mind; or: = memories
 
     What it thinks with; a change is kept when the model has answered, or with "force" at the end:
       /provider <name> = <provider> [<model>] [<address>] [<key>]

@@ -15,6 +15,7 @@ from evennia.scripts.models import ScriptDB
 from assistant.config.options import with_option
 from assistant.config.settings import SettingsError
 from assistant.service.wording.characters import played_text
+from assistant.service.wording.rights import cleared_text
 from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.body.identity import is_played
@@ -26,6 +27,7 @@ from assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
+    awake_assistant,
     confirmed,
     find_assistant,
     find_exactly,
@@ -38,9 +40,10 @@ from assistant.worlds.evennia.stored import forget_all, take_commands_from_all
 #: The line of the settings that the owner removes after uninstalling.
 SETTINGS_LINE = "from assistant.worlds.evennia.install import install; install(globals())"
 CREATE_USAGE = "assistant/create NAME [= who it is, or a CHARACTER]"
+FORGET_USAGE = "assistant/forget NAME (or: = memories)"
 DELETE_USAGE = "assistant/delete NAME = yes (or: yes, forget)"
 UNINSTALL_USAGE = "assistant/uninstall = yes (or: yes, forget)"
-_ALL = "all"
+_ALL, _MEMORIES = "all", "memories"
 
 
 def create(typed: TypedCommand) -> Answer:
@@ -186,6 +189,20 @@ def reset(typed: TypedCommand) -> Answer:
         return f"{character.key} is not under an emergency stop, so nothing was done."
     runner.clear()
     return f"The emergency stop of {character.key} is lifted: it thinks again."
+
+
+def forget(typed: TypedCommand) -> Answer:
+    """Clear what an assistant has in mind, with its memories if the owner asks for that."""
+    character = find_exactly(typed.left, FORGET_USAGE)
+    chosen = (typed.right or "").strip().casefold()
+    if typed.right is not None and chosen != _MEMORIES:
+        raise CommandRefused(f"Type: {FORGET_USAGE}. With memories it also loses all that it remembers of people.")
+    return _forget(character, memories=chosen == _MEMORIES)
+
+
+async def _forget(character: Any, *, memories: bool) -> str:
+    cleared = await awake_assistant(character).clear_mind(memories=memories)
+    return cleared_text(character.key, cleared, memories=memories)
 
 
 def delete(typed: TypedCommand) -> Answer:

@@ -257,6 +257,13 @@ SWITCHES: dict[str, Switch] = {
         _ONE,
         "assistant/reset Sage",
     ),
+    "forget": Switch(
+        making.forget,
+        "NAME (or: = memories)",
+        "Clears what it has in mind, with summaries; it goes on as if it had just come. With memories those go too.",
+        _ONE,
+        "assistant/forget Sage",
+    ),
     "doctor": Switch(
         watching.examine,
         "[NAME]",

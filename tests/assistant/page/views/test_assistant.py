@@ -21,6 +21,8 @@ PARTS = {"id": "assistant:12"}
         ({"do": "stop"}, ("stop", "assistant:12")),
         ({"do": "start"}, ("start", "assistant:12")),
         ({"do": "reset"}, ("reset", "assistant:12")),
+        ({"do": "forget"}, ("clear_mind", "assistant:12", False)),
+        ({"do": "forget_all"}, ("clear_mind", "assistant:12", True)),
         ({"do": "retry", "event": "event:1"}, ("retry_parked", "assistant:12", "event:1", False)),
         ({"do": "clear", "event": "event:1"}, ("retry_parked", "assistant:12", "event:1", True)),
     ],
