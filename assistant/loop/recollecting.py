@@ -16,10 +16,10 @@ from twisted.logger import Logger
 from assistant.characters.character import MAX_AFTER
 from assistant.characters.macros import insert_names
 from assistant.journal import JournalError
+from assistant.journal.tables.memories import SHOWN
 from assistant.language.words import is_question, sentences_of, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.memory.recall.index import RecallIndexError
-from assistant.memory.remembered import SHOWN
 from llm import Role, user
 from resilience.background import Full
 from tools.memories import RECALLED, Memory, MemoryKind, Recalled, describe_memory

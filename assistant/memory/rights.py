@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assistant.journal import Cleared, Forgotten, Muted
+from assistant.journal.tables.memories import SHOWN
 from assistant.memory.history import History
-from assistant.memory.remembered import SHOWN
 from tools import Memories, Memory, Principal
 from tools.trust import may_hear
 

@@ -133,8 +133,8 @@ def _approved() -> Iterator[Task]:
 
 def _web() -> Iterator[Task]:
     for number, what in enumerate(("bees", "mills", "maps", "stars", "bread")):
+        wish = f"search the web for {what}"
         for who in NAMES[:2]:
-            wish = f"search the web for {what}"
             yield Task("search", who, "library", wish, heard(who, "Bees live in hives"))
         for how in ("whisper", "page"):
             yield Task("search in private", "Bea", "library", wish, heard("Bea", "Bees live in hives"), how)

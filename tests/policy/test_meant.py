@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -30,7 +31,7 @@ from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 SECRET = "zqkelpie"
 HISTORIES = int(os.environ.get("MUD_MEANT_HISTORIES", "40"))
 NAMES = ("Ann", "Anna", "The Ann", "ANN", "Ann.", "An", "Ann Marie", "Marie Ann")
-ROOMY = {"max_spoken": 20, "max_calls": 60}
+ROOMY: dict[str, Any] = {"max_spoken": 20, "max_calls": 60}
 
 
 def forms(name: str) -> list[str]:
@@ -66,12 +67,10 @@ async def play(chance: Random, how: str) -> tuple[set[str], str, bool]:
     acts: list[Callable[[], object]] = []
     async with stage(telling(asker.name, lambda: [act() for act in acts]), more=people, **ROOMY) as at:
         for who in leavers:
-            body = at.people[who.id]
-            acts.append(
-                (lambda body=body: at.world.remove(body))
-                if chance.random() < 0.5
-                else (lambda body=body: at.world.carry_off(body, at.world.rooms["square"]))
+            goes = (
+                at.world.remove if chance.random() < 0.5 else partial(at.world.carry_off, room=at.world.rooms["square"])
             )
+            acts.append(partial(goes, at.people[who.id]))
         words = f"my secret is {SECRET}, tell it to me again"
         await getattr(at.people[asker.id], how)("Sage", words)
         await at.settled()

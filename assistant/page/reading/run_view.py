@@ -10,9 +10,9 @@ from assistant.events.events import audience_of
 from assistant.journal import Accepted, BrokenRecord
 from assistant.journal.database import Database, holds
 from assistant.journal.records import EVENT_KINDS, MESSAGES
+from assistant.journal.tables.memories import SHOWN
 from assistant.journal.tables.stream import names_in
 from assistant.loop.recollecting import BEGIN, END
-from assistant.memory.remembered import SHOWN
 from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers, run_called
 from assistant.page.reading.summary import SUMMED_STEPS, cut, heard_text, is_speaking, summary_of
 from assistant.page.reading.wording import plain_form

@@ -53,7 +53,8 @@ def find_targets(body: Occupant, command: GameCommand) -> tuple[Target, ...]:
 
 def find_people(body: Occupant, command: GameCommand) -> frozenset[str]:
     """Return the ids of the people whom the command would act on at this moment."""
-    people = {one.principal.id for one in (*body.world.bodies, *body.world.residents)}
+    bodies = {one.principal.id for one in body.world.bodies}
+    people = bodies | {one.principal.id for one in body.world.residents}
     return frozenset(people.intersection(target.id for target in find_targets(body, command)))
 
 

@@ -118,7 +118,8 @@ class EmbeddedBody(Occupant):
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person anywhere in the game, and to nobody but those in `only`; a resident does not answer."""
         others = self._all_others()
-        people = [(one.principal.id, one.principal.name) for one in (*others, *self.world.residents)]
+        people = [(body.principal.id, body.principal.name) for body in others]
+        people += [(resident.principal.id, resident.principal.name) for resident in self.world.residents]
         with self.label_failures(everywhere=True):
             place = pick_person(target, people, only, what="In the game are")
         self.world.tell(others[place : place + 1], lambda listener: listener.heard_page(self.principal, text))

@@ -93,7 +93,8 @@ def _receiver(account: Any, target: str, only: Audience) -> Any:
     are meant, and nobody else.
     """
     there = [one for one in _connected_accounts() if one != account]
-    wanted, form = target.strip().casefold(), str.casefold
+    form: Callable[[str], str] = str.casefold
+    wanted = target.strip().casefold()
     if only is not None:
         there = [one for one in there if not only.isdisjoint(_ids_of(one))]
         wanted, form = plain(target), plain
