@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.recall import main
-from benchmarks.recall_scoring import read_time
+from benchmarks.recall_worlds import read_time
 
 SHARED = Path(__file__).parents[2].parent / "shared/data/memory"
 

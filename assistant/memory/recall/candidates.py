@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from assistant.journal.database import Database
 from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine
 from assistant.memory.recall.tables import EVERYBODY
-from assistant.memory.recall.vectors import Vector, compare_vectors, rank_by_meaning, read_vector
+from assistant.memory.recall.vectors import Vector, rank_by_meaning, read_vector
 from assistant.memory.recall.words import ENGLISH, collect_stems, split_terms, split_words
 from tools.trust import Audience
 
@@ -27,8 +27,6 @@ from tools.trust import Audience
 DEPTH = 100
 #: The words of a query may be in so many lines together, in a large memory; the most frequent words are left out.
 _MOST_MATCHES = 1_500
-#: Two lines are about the same thing from this cosine on.
-SAME_MEANING = 0.55
 #: So much of a line is read to put it in order, in characters.
 READ = 400
 #: So many people of one name are told apart.
@@ -219,16 +217,6 @@ class CandidateLists(ABC):
     def by_meaning(self, scope: Scope, vector: Vector) -> list[tuple[int, float]]:
         """Return the lines nearest in meaning, each with the cosine. It is empty without vectors of the same model."""
         return rank_by_meaning(vector, self._read_vectors(vector.model, self.near_signs(scope, vector)))[:DEPTH]
-
-    def find_alike(self, rows: Sequence[int], like: Vector | None) -> Callable[[int, int], bool]:
-        """Return a test whether two of these rows mean nearly the same. It is never so without vectors of the model."""
-        vectors = {} if like is None else self._read_vectors(like.model, rows)
-
-        def is_alike(first: int, second: int) -> bool:
-            one, other = vectors.get(first), vectors.get(second)
-            return one is not None and other is not None and compare_vectors(one, other) >= SAME_MEANING
-
-        return is_alike
 
     def read(self, scope: Scope, rows: Sequence[int], names: Mapping[str, frozenset[str]]) -> list[RankedLine]:
         """Return these rows as far as they may be seen, in the order given. A line is about those it names.

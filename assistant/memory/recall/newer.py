@@ -8,71 +8,50 @@ from collections.abc import Callable, Collection, Sequence
 from assistant.memory.recall.rank import RankedLine
 from assistant.memory.recall.words import speaks_of_change
 
-#: So many of the best lines are compared with one another.
+#: So many of the best lines may change places: none of them is lost by it. Among more of them, lines that only resemble
+#: one another pushed out what was asked for, in talks where people do the same kinds of thing again and again.
+CLOSEST = 5
+#: So many of the best lines tell which words are rare among them.
 COMPARED = 20
-#: Among so many of the best ones less is enough to change places, for none of them is lost by it.
-_CLOSEST = 5
 #: Lines of one person that tell of the same thing: the share of the rarer words that both have.
 _SAME_THING = 0.5
 _FEWEST_SHARED = 2
 #: A word in so many of them, or in half of them, is still a rare one.
 _RARE = 3
-#: Tells of two lines whether they mean nearly the same.
-Alike = Callable[[RankedLine, RankedLine], bool]
 Test = Callable[[RankedLine, RankedLine], bool]
 
 
 def put_newer_first(
-    lines: Sequence[RankedLine], asked: frozenset[str], alike: Alike
-) -> tuple[list[RankedLine], list[tuple[str, str]]]:
-    """Move a newer line before an older one about the same thing. Return the lines, and the ids (newer, older).
-
-    `asked` are the stems of the query. Lines that hold all of them answer it alike, so the newer one counts.
-    """
-    head = list(lines[:COMPARED])
-    rare = _find_rare(head)
-
-    def is_same_thing(newer: RankedLine, older: RankedLine) -> bool:
-        if not _share_subject(newer, older):
-            return False
-        if asked and asked <= newer.fits and asked <= older.fits:
-            return True
-        shared = len(newer.stems & older.stems & rare)
-        least = _SAME_THING * min(len(newer.stems & rare), len(older.stems & rare))
-        return (shared >= _FEWEST_SHARED and shared >= least) or (shared > 0 and alike(newer, older))
-
-    head, pairs = _reorder(head, is_same_thing)
-    return head + list(lines[COMPARED:]), pairs
-
-
-def put_changes_first(
     lines: Sequence[RankedLine], asked: frozenset[str], later: Collection[tuple[int, int]]
 ) -> tuple[list[RankedLine], list[tuple[str, str]]]:
     """Move a newer line before an older one among the very best, where both may tell of the same thing.
 
-    Return the lines, and the ids (newer, older) of those of which the newer speaks of a change. What somebody else
-    said later may stand first, but corrects nobody. `asked` is as in `put_newer_first`; `later` are pairs of rows
-    (older, newer) that are known to tell of the same thing.
+    Return the lines, and the ids (newer, older) of those of which the newer corrects the other. What somebody else said
+    later may stand first, but corrects nobody. `asked` are the stems of the query. `later` are pairs of rows (older,
+    newer) that are known to tell of the same thing.
     """
-    head, rare = list(lines[:_CLOSEST]), _find_rare(lines[:COMPARED])
+    head, rare = list(lines[:CLOSEST]), _find_rare(lines[:COMPARED])
+
+    def corrects(newer: RankedLine, older: RankedLine) -> bool:
+        """Tell whether both answer the whole query, share most of their rarer words, or the newer tells of a change."""
+        if not _share_subject(newer, older):
+            return False
+        if asked and asked <= newer.fits & older.fits:
+            return True
+        shared = len(newer.stems & older.stems & rare)
+        least = _SAME_THING * min(len(newer.stems & rare), len(older.stems & rare))
+        is_known = (older.row, newer.row) in later or newer.fits & older.fits & asked
+        return shared >= max(_FEWEST_SHARED, least) or bool(is_known and speaks_of_change(newer.text))
 
     def may_tell_more(newer: RankedLine, older: RankedLine) -> bool:
         matter = newer.fits & older.fits & asked
-        if (older.row, newer.row) in later:
+        if (older.row, newer.row) in later or (matter and speaks_of_change(newer.text)):
             return True
-        if matter and _share_subject(newer, older):
-            return True
-        related = matter or (_share_subject(newer, older) and newer.stems & older.stems & rare)
-        return bool(related) and speaks_of_change(newer.text)
+        return bool(matter and _share_subject(newer, older)) or corrects(newer, older)
 
     head, pairs = _reorder(head, may_tell_more)
     by_id = {line.id: line for line in head}
-    changes = [
-        (newer, older)
-        for newer, older in pairs
-        if _share_subject(by_id[newer], by_id[older]) and speaks_of_change(by_id[newer].text)
-    ]
-    return head + list(lines[_CLOSEST:]), changes
+    return head + list(lines[CLOSEST:]), [pair for pair in pairs if corrects(*(by_id[each] for each in pair))]
 
 
 def _reorder(lines: Sequence[RankedLine], test: Test) -> tuple[list[RankedLine], list[tuple[str, str]]]:

@@ -66,6 +66,16 @@ def order_lines(
     return [once[key] for key in sorted(once, key=lambda key: (-best[key], -once[key].at, -once[key].row))]
 
 
+def keep_first(lines: Sequence[RankedLine], kept: Sequence[RankedLine], places: int) -> list[RankedLine]:
+    """Let the lines `kept` stand among the first `places`, where the last of the others make room for them."""
+    first = list(lines[:places])
+    for line in kept:
+        if line not in first and (others := [other for other in first if other not in kept]):
+            first.remove(others[-1])
+            first.append(line)
+    return first + [line for line in lines if line not in first]
+
+
 def spread_speakers(lines: Sequence[RankedLine], limit: int, known: frozenset[str]) -> list[RankedLine]:
     """Let one stranger have two of the first lines at most, where a line of another fits as many words of the query.
 

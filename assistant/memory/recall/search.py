@@ -10,8 +10,15 @@ from msgspec import Struct, field
 
 from assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
 from assistant.memory.recall.later import find_later
-from assistant.memory.recall.newer import COMPARED, put_changes_first, put_newer_first
-from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine, fuse_ranks, order_lines, spread_speakers
+from assistant.memory.recall.newer import CLOSEST, COMPARED, put_newer_first
+from assistant.memory.recall.rank import (
+    FEWEST_SPEAKERS,
+    RankedLine,
+    fuse_ranks,
+    keep_first,
+    order_lines,
+    spread_speakers,
+)
 from assistant.memory.recall.vectors import Vector
 from assistant.memory.recall.words import (
     ENGLISH,
@@ -28,14 +35,25 @@ from assistant.memory.recall.words import (
 from tools.memories import RECALLED
 from tools.trust import Audience
 
-#: What a place in each list is worth: a line's own words, those round it, its meaning, its words among many speakers.
-_ALONE, _BESIDE, _MEANING, _SPEAKER = 2.0, 1.0, 1.5, 3.0
+#: The lists that a search joins, and what a place in each is worth: the words of a line; the answers to the best of
+#: these; the words of a line and of those before it; what others say where one stranger says most; what is by or about
+#: whom the query names; the meaning of a line.
+ALONE, ANSWERS, BESIDE, OTHERS, PEOPLE, MEANING = LISTS = ("alone", "answers", "beside", "others", "people", "meaning")
+_WORTH = {ALONE: 2.0, ANSWERS: 2.0, BESIDE: 1.0, OTHERS: 2.0, PEOPLE: 3.0, MEANING: 1.5}
+#: What puts the lines in order then: whom or when the query is about, what was said later of the best, no more than two
+#: of one stranger, the newer before the older.
+FAVOURS, LATER, SPREAD, NEWER = ORDERS = ("favours", "later", "spread", "newer")
+#: What words put among so many of the first is among the first `CLOSEST` with vectors too. Vectors bring what is said
+#: in other words, and cannot tell lines that mean nearly the same.
+_OF_WORDS = 3
 #: The answers to so many of the best lines count as much as the questions they answer.
 _ASKED = 20
 #: A line that shares no word with the query is given from this cosine on.
 LEAST_ALIKE = 0.35
 #: The share of a whole list from which on one stranger floods it.
 _FLOOD = 0.5
+#: A list by its name, with its rows, best first.
+_Ranked = tuple[str, Sequence[int]]
 
 
 class RecallQuery(Struct, frozen=True):
@@ -44,7 +62,8 @@ class RecallQuery(Struct, frozen=True):
     Everybody of `hearers` must be allowed to hear what is found: None is everybody, no hearers at all is the owner.
     `asker` is the principal who asks, for whom the withheld ones are counted. `names` are further names, in lower
     case, with the ids of their principals; those of everybody who said something are known. `vector` is the meaning of
-    `text`, where there is a model for it.
+    `text`, where there is a model for it. `without` are those of `LISTS` and `ORDERS` that are left out, to measure
+    what each is good for.
     """
 
     text: str
@@ -54,6 +73,7 @@ class RecallQuery(Struct, frozen=True):
     now: float = 0.0
     names: Mapping[str, str] = field(default_factory=dict)
     vector: Vector | None = None
+    without: frozenset[str] = frozenset()
 
 
 class RecallHits(Struct, frozen=True):
@@ -109,20 +129,23 @@ def _rank(lists: CandidateLists, query: RecallQuery, scope: Scope) -> _Ranking:
         newest = lists.read(scope, lists.newest(scope), {})
         scores = fuse_ranks([(1, [line.row for line in newest])])
         return _Ranking(tuple(order_lines(newest, scores)))
-    scores, sure = _score(lists, query, scope, terms, names)
-    lines = order_lines(lists.read(scope, list(scores), names), scores, _list_favours(query, named))
+    ranks, sure = _find_candidates(lists, query, scope, terms, names)
+    favours = [] if FAVOURS in query.without else _list_favours(query, named)
+    lines = _order(lists, scope, ranks, names, favours)
     asked = frozenset(stem_word(term) if lists.language == ENGLISH else term for term in terms)
-    later = find_later(lists, scope, lines, names)
+    later = [] if LATER in query.without else find_later(lists, scope, lines, names)
     lines = _insert_later(lines, lists.read(scope, [row for _, row in later], names), later)
     compared = [_compare(line, asked, lists.language) for line in lines[: 2 * COMPARED]]
-    alike = lists.find_alike([line.row for line in compared[:COMPARED]], query.vector)
-    compared, pairs = put_newer_first(compared, asked, lambda newer, older: alike(newer.row, older.row))
-    known = named | {query.asker} | (query.hearers or frozenset())
-    compared, changes = put_changes_first(spread_speakers(compared, query.limit, known), asked, later)
+    if SPREAD not in query.without:
+        known = named | {query.asker} | (query.hearers or frozenset())
+        compared = spread_speakers(compared, query.limit, known)
+    pairs: list[tuple[str, str]] = []
+    if NEWER not in query.without:
+        compared, pairs = put_newer_first(compared, asked, later)
     ordered = [*compared, *lines[2 * COMPARED :]]
     return _Ranking(
         tuple(ordered),
-        tuple(dict.fromkeys(pairs + changes)),
+        tuple(pairs),
         frozenset(line.id for line in ordered if line.row not in sure),
     )
 
@@ -160,41 +183,55 @@ def _list_favours(query: RecallQuery, named: frozenset[str]) -> list[Callable[[R
     return favours
 
 
-def _score(
+def _order(
+    lists: CandidateLists,
+    scope: Scope,
+    ranks: Sequence[_Ranked],
+    names: Mapping[str, frozenset[str]],
+    favours: Sequence[Callable[[RankedLine], bool]],
+) -> list[RankedLine]:
+    """Return the lines of all lists, best first."""
+    scores = fuse_ranks([(_WORTH[name], rows) for name, rows in ranks])
+    found = lists.read(scope, list(scores), names)
+    lines = order_lines(found, scores, favours)
+    if any(name == MEANING for name, _ in ranks):
+        by_words = fuse_ranks([(_WORTH[name], rows) for name, rows in ranks if name != MEANING])
+        first = order_lines([line for line in found if line.row in by_words], by_words, favours)[:_OF_WORDS]
+        lines = keep_first(lines, first, CLOSEST)
+    return lines
+
+
+def _find_candidates(
     lists: CandidateLists,
     query: RecallQuery,
     scope: Scope,
     terms: Sequence[str],
     names: Mapping[str, frozenset[str]],
-) -> tuple[dict[int, float], set[int]]:
-    """Return the rows with their scores, and those that share a word with the query or are whom it asks about."""
+) -> tuple[list[_Ranked], set[int]]:
+    """Return the lists of rows, and the rows that share a word with the query or are whom it asks about."""
     chosen, since = lists.choose_terms(terms)
     alone, beside = lists.by_words(scope, chosen, since)
-    answers = lists.answers_to(scope, alone[:_ASKED])
-    ranks: list[tuple[float, Sequence[int]]] = [(_ALONE, alone), (_ALONE, answers), (_BESIDE, beside)]
-    sure = {*alone, *beside}
+    ranks: list[_Ranked] = [(ALONE, alone), (BESIDE, beside)]
+    ranks.append((ANSWERS, lists.answers_to(scope, alone[:_ASKED])))
     named = sorted({who for ids in names.values() for who in ids})
     speakers = lists.count_speakers(alone)
     flooding = _find_flood(speakers, {query.asker, *named})
     if flooding and lists.is_crowd():
-        others, others_beside = lists.by_words(lists.without(scope, flooding), chosen)
-        ranks += [(_ALONE, others), (_BESIDE, others_beside)]
-        sure.update(others, others_beside)
+        ranks += zip((OTHERS, BESIDE), lists.by_words(lists.without(scope, flooding), chosen), strict=True)
+    sure = {row for name, rows in ranks if name != ANSWERS for row in rows}
     if named and names.keys() >= set(terms):
-        said = lists.said_by(scope, named)
-        ranks.append((_SPEAKER, said))
-        sure.update(said)
+        ranks.append((PEOPLE, lists.said_by(scope, named)))
+        sure.update(ranks[-1][1])
     elif named:
         if len(speakers) >= FEWEST_SPEAKERS:
-            said = lists.by_people(scope, chosen, names)
-            ranks.append((_SPEAKER, said))
-            sure.update(said)
+            ranks.append((PEOPLE, lists.by_people(scope, chosen, names)))
+            sure.update(ranks[-1][1])
         if not sure:
-            ranks.append((_SPEAKER, lists.said_by(scope, named)))
+            ranks.append((PEOPLE, lists.said_by(scope, named)))
     if query.vector is not None:
         near = lists.by_meaning(scope, query.vector)
-        ranks.append((_MEANING, [row for row, cosine in near if cosine >= LEAST_ALIKE or row in sure]))
-    return fuse_ranks(ranks), sure
+        ranks.append((MEANING, [row for row, cosine in near if cosine >= LEAST_ALIKE or row in sure]))
+    return [(name, rows) for name, rows in ranks if name not in query.without], sure
 
 
 def _find_flood(speakers: Counter[str], known: set[str]) -> str:

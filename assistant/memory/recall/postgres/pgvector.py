@@ -11,12 +11,11 @@ rows first and filters then, which would lose most of what few people may hear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assistant.journal.database import Database
 from assistant.journal.postgres.connection import DATABASE_ERRORS
-from assistant.memory.recall.candidates import DEPTH, SAME_MEANING, Scope
+from assistant.memory.recall.candidates import DEPTH, Scope
 from assistant.memory.recall.postgres.lists import PostgresLists
 from assistant.memory.recall.postgres.schema import EMBEDDINGS
 from assistant.memory.recall.vectors import Vector
@@ -73,27 +72,6 @@ class PgvectorLists(PostgresLists):
             found = self._nearest(scope, vector)
         return PostgresLists.by_meaning(self, scope, vector) if found is None else found
 
-    def find_alike(self, rows: Sequence[int], like: Vector | None) -> Callable[[int, int], bool]:
-        """Return a test whether two of these rows mean nearly the same. It is never so without vectors of the model."""
-        if like is None:
-            return PostgresLists.find_alike(self, rows, like)
-        one, other = "one.embedding", "other.embedding"
-        found = self.tables.db.execute(
-            f"""WITH compared AS MATERIALIZED (
-                SELECT v.row, e.embedding FROM recall_vectors AS v LEFT JOIN {EMBEDDINGS} AS e
-                ON e.assistant = v.assistant AND e.row = v.row
-                WHERE v.assistant = ? AND v.model = ? AND v.row = ANY(?))
-            SELECT one.row, other.row, {one} IS NULL OR {other} IS NULL AS missing
-            FROM compared AS one JOIN compared AS other ON one.row < other.row
-            WHERE {one} IS NULL OR {other} IS NULL OR CASE WHEN {self._size(one)} = {self._size(other)}
-                THEN 1 - ({one} OPERATOR({self.schema}.<=>) {other}) >= {SAME_MEANING} END""",
-            (self.tables.number, like.model, list(rows)),
-        ).fetchall()
-        if any(missing for *_, missing in found):
-            return PostgresLists.find_alike(self, rows, like)
-        pairs = {frozenset(pair) for *pair, _ in found}
-        return lambda first, second: frozenset((first, second)) in pairs
-
     def _nearest(self, scope: Scope, vector: Vector) -> list[tuple[int, float]] | None:
         """Return the nearest rows, each with the cosine; None when one of them was not copied."""
         near, values = self.nearest_by_signs(scope, vector)
@@ -132,6 +110,3 @@ class PgvectorLists(PostgresLists):
         if made[1] >= _MANY:
             self.tables.db.execute(f"ANALYZE (SKIP_LOCKED) {EMBEDDINGS}")
         return bool(made[0]) and made[1] < _COPIED
-
-    def _size(self, embedding: str) -> str:
-        return f"{self.schema}.vector_dims({embedding})"

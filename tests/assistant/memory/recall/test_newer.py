@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from assistant.memory.recall import RecallHits, RecallQuery, make_vector
-from assistant.memory.recall.protocol import MemoryIndex
+from msgspec.structs import replace
+
+from assistant.memory.recall import RecallQuery, make_vector
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
 
 
@@ -31,23 +32,33 @@ def test_what_somebody_else_said_later_may_stand_first_but_corrects_nobody(fille
     assert (found.ids, found.before) == (("m2", "m1"), ())
 
 
-def test_lines_that_mean_the_same_are_ordered_by_their_time_among_many(filled: Filled) -> None:
-    def search(cosine: float) -> RecallHits:
-        index = filled(
-            *(heard(f"m{n}", "bob", f"The clinic, the clinic: I was there {n} times.") for n in range(1, 8)),
-            heard("m8", "ann", "The clinic is open from the second bell, for each patient of the deck."),
-            heard("m9", "ann", "I only see a patient after noon."),
-        )
-        put(index, m8=[1.0, 0.0], m9=[cosine, (1 - cosine**2) ** 0.5])
-        vector = make_vector("m", [1.0, 0.0])
-        query = RecallQuery("When is the clinic open?", frozenset({"cid"}), "cid", 20, 1e6, vector=vector)
-        return index.search(WHO, query)
-
-    assert ("m9", "m8") in search(0.9).before
-    assert ("m9", "m8") not in search(0.4).before
-
-
-def put(index: MemoryIndex, **vectors: list[float]) -> None:
-    """Keep these vectors, by the ids of their memories."""
-    made = [(key, make_vector("m", numbers)) for key, numbers in vectors.items()]
+def test_lines_of_one_person_that_mean_nearly_the_same_push_nothing_out(filled: Filled) -> None:
+    """Who bakes every week does not correct what was said of last week's cake."""
+    first = heard("m1", "ann", "On Sunday I baked a plum cake with honey, nuts, raisins and cinnamon, for my uncle.")
+    others = ("honey", "nuts", "raisins", "cinnamon") * 2
+    index = filled(
+        first,
+        *(heard(f"m{n}", "ann", f"A {n} pound cake with {one} went to guest{n}.") for n, one in enumerate(others, 2)),
+    )
+    made = [(f"m{n}", make_vector("m", [1.0, n / 100])) for n in range(1, 10)]
     index.put_vectors(WHO, "m", [(key, vector) for key, vector in made if vector is not None])
+    query = RecallQuery(
+        "For whom was the cake of plums?", frozenset({"cid"}), "cid", now=1e6, vector=make_vector("m", [1.0, 0])
+    )
+    assert "m1" in index.search(WHO, query).ids
+    assert "m1" in index.search(WHO, replace(query, vector=None)).ids
+
+
+def test_the_first_that_words_find_stand_among_the_first_whatever_means_alike(filled: Filled) -> None:
+    index = filled(
+        heard("m1", "ann", "The clinic opens at noon."),
+        *(heard(f"m{n}", f"p{n}", f"The physician of deck {n} sees nobody early.") for n in range(2, 40)),
+    )
+    made = [(f"m{n}", make_vector("m", [1.0, 0.01 * n])) for n in range(2, 40)]
+    index.put_vectors(WHO, "m", [(key, vector) for key, vector in made if vector is not None])
+    query = RecallQuery(
+        "When does the clinic open?", frozenset({"cid"}), "cid", now=1e6, vector=make_vector("m", [1, 0.0])
+    )
+    found = index.search(WHO, query)
+    assert "m1" in found.ids
+    assert len(found.ids) == 5
