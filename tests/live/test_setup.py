@@ -316,5 +316,6 @@ async def test_finding_by_meaning_is_offered_with_its_size_and_written(tmp_path:
         again = ("yes", "", "", "", "owl", "no", "", "no", "yes")
         await setup(tmp_path, *again, environment={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)})
     assert "(downloads 83 MB, keeps 25 MB)" in result.out
+    assert "in a game world 73 and not 68, in long talks 53 and not 47" in result.out
     assert "unknown  memory vectors: the first memory fetches all-MiniLM-L6-v2" in result.out
     assert settings(tmp_path)["memory"] == {"vectors": "off"}
