@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from llm.messages import JSONObject
 from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
-from tools.memories import Memories, Memory
+from tools.memories import RECALLED, Memories, Memory
 from tools.notes import Notes
 from tools.trust import ContextTrust, Kind, Principal
 
@@ -169,6 +169,8 @@ class ToolContext:
     lore: Callable[[str], Sequence[Memory]] = field(default=lambda _: (), compare=False, repr=False)
     #: Returns the time in seconds since 1970.
     now: Callable[[], float] = field(default=lambda: 0.0, compare=False, repr=False)
+    #: How many memories a search gives back at most.
+    shown_memories: int = RECALLED
     #: Makes an HTTP client; see `http`.
     http_client: Callable[[], HTTPClient] = field(default=no_http, compare=False, repr=False)
 

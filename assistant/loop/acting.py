@@ -202,6 +202,7 @@ def _context(context: RunContext, run: Run) -> ToolContext:
         lore=lambda query: known_lore(context, (query,)),
         now=context.clock.seconds,
         http_client=context.http_client,
+        shown_memories=context.shown_memories,
     )
 
 

@@ -22,8 +22,8 @@ from assistant.loop.run import Run, RunContext
 from assistant.memory.recall.index import RecallIndexError
 from llm import Role, user
 from resilience.background import Full
-from tools.memories import RECALLED, Memory, MemoryKind, Recalled, describe_memory
-from tools.text.clean import one_line
+from tools.memories import MAX_TEXT, Memory, MemoryKind, Recalled, describe_memory
+from tools.text.clean import clean_heard, one_line
 from tools.trust import TOP, Label, Principal, Source, may_hear
 from tools.verbs.remembering import withheld_text
 
@@ -58,9 +58,10 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     found = await _recall(context, run, asker.id)
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
     usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
-    run.recalled = tuple(memory for memory in usable if not _is_shown(context, memory))[:RECALLED]
     lore = known_lore(context, run.texts, scene)
-    run.lore = tuple(memory for memory in lore if not _is_shown(context, memory))
+    known = _find_shown(context, run, (*usable, *lore))
+    run.recalled = tuple(memory for memory in usable if memory.id not in known)[: context.shown_memories]
+    run.lore = tuple(memory for memory in lore if memory.id not in known)
     if context.is_asked_plainly:
         _note(run)  # the model is shown it beside the line, not in the stream
     else:
@@ -72,10 +73,11 @@ async def _recall(context: RunContext, run: Run, asker: str) -> Recalled:
     query = _query(context, run)
     if not query:
         return Recalled()
+    most = context.shown_memories + len(run.events)  # what is answered now is found as well, and left out
     try:
         if _OF_ME.search(query):
-            return _best_known(await context.memories.about(asker), run)
-        return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=RECALLED + len(run.events))
+            return _best_known(await context.memories.about(asker), run, most)
+        return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=most)
     except CancelledError:
         raise
     except (JournalError, RecallIndexError, Full) as failed:
@@ -83,11 +85,11 @@ async def _recall(context: RunContext, run: Run, asker: str) -> Recalled:
         return Recalled()
 
 
-def _best_known(known: Sequence[Memory], run: Run) -> Recalled:
-    """Return the most important of what came from the asker or is about them and may be told here, newest first."""
+def _best_known(known: Sequence[Memory], run: Run, most: int) -> Recalled:
+    """Return the `most` important of what came from the asker or is about them and may be told here, newest first."""
     valid = [memory for memory in known if not memory.superseded_by]
     told = [memory for memory in valid if may_hear(memory.audience, run.hearers)]
-    best = sorted(told, key=lambda memory: -memory.importance)[: RECALLED + len(run.events)]
+    best = sorted(told, key=lambda memory: -memory.importance)[:most]
     return Recalled(tuple(best), withheld=len(valid) - len(told))
 
 
@@ -137,12 +139,22 @@ def _is_useful(memory: Memory, asker: Principal) -> bool:
     return memory.authority >= min(1, asker.permission)
 
 
-def _is_shown(context: RunContext, memory: Memory) -> bool:
-    """Tell whether the stream shows the memory, as it was heard or as it was recalled."""
-    history = context.history
+def _find_shown(context: RunContext, run: Run, memories: Sequence[Memory]) -> frozenset[str]:
+    """Return the ids of those memories whose words the prompt shows, as they were heard or as they were recalled.
+
+    The words are looked for, not the event alone: a summary keeps the ids of events whose words it does not repeat,
+    long talk loses its first lines, and what only others heard is masked.
+    """
     if context.is_asked_plainly:
-        return False
-    return any(history.knows(each, lately=False) for each in (memory.event, SHOWN + memory.id))
+        return frozenset()
+    lines: dict[str, str] = {}
+    for memory in memories:
+        text = clean_heard(memory.text, MAX_TEXT)
+        gift = memory.kind is MemoryKind.SEEN
+        lines[memory.event] = text.replace(" gave you the ", " gives you the ", 1) if gift else text
+        lines[SHOWN + memory.id] = _defuse(text)
+    lost = context.history.find_lost(lines, run.hearers)
+    return frozenset(memory.id for memory in memories if not lost.issuperset((memory.event, SHOWN + memory.id)))
 
 
 def _note(run: Run) -> None:
@@ -153,7 +165,10 @@ def _note(run: Run) -> None:
 
 
 def _append(context: RunContext, run: Run, found: Recalled) -> None:
-    """Append what was recalled, as much as fits, with its labels, and how much only the asker may hear."""
+    """Append what was recalled, as much as fits, with its labels, and how much only the asker may hear.
+
+    A memory too long for what room is left is passed over for the next.
+    """
     history, now = context.history, context.clock.seconds()
     room = min(MAX_TOKENS, int(history.budget * SHARE))
     shown: list[Memory] = []
@@ -161,7 +176,7 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
     for memory in run.recalled:
         line = _line(memory, now, _doubt_of(memory, found))
         if history.count((user("\n".join([BEGIN, *lines, line, END])),)) > room:
-            break
+            continue
         lines.append(line)
         shown.append(memory)
     run.recalled = tuple(shown)
@@ -193,4 +208,9 @@ def _doubt_of(memory: Memory, found: Recalled) -> str:
 
 
 def _line(memory: Memory, now: float, doubt: str = "") -> str:
-    return f"- {doubt}{describe_memory(memory, now)}".replace("[", "(").replace("]", ")")
+    return _defuse(f"- {doubt}{describe_memory(memory, now)}")
+
+
+def _defuse(text: str) -> str:
+    """Return a text without the brackets that would end the list."""
+    return text.replace("[", "(").replace("]", ")")

@@ -45,7 +45,7 @@ from tools import (
     World,
 )
 from tools.context import Following, no_http
-from tools.memories import Memory
+from tools.memories import RECALLED, Memory
 from tools.trust import Audience, may_hear
 from tools.web.cite import WebTurn
 from tools.web.fetch.seen import SeenUrls
@@ -116,6 +116,8 @@ class RunContext(msgspec.Struct, frozen=True):
     where: Callable[[], str] = str
     #: Finds what its character knows of the world by the words it hears.
     lore: LoreScanner = NO_LORE
+    #: How many memories are shown before a line is answered, and given back by a search, at most.
+    shown_memories: int = RECALLED
     #: Shared with the other assistants of the process: those who watch what it hears, thinks and says.
     watchers: Watchers = msgspec.field(default_factory=Watchers)
     #: Makes the HTTP client of a tool (`ToolContext.http`).

@@ -205,10 +205,6 @@ class KnownEvents:
         """Tell whether the event is in the stream or left it lately."""
         return event_id in self._present or event_id in self._old
 
-    def is_present(self, event_id: str) -> bool:
-        """Tell whether the event is in the stream now."""
-        return event_id in self._present
-
     def add(self, event_ids: Iterable[str]) -> None:
         """Note that these events are in the stream."""
         self._present.update(event_ids)

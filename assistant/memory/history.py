@@ -17,7 +17,7 @@ from assistant.memory.entry_table import KEPT_IDS, KnownEvents, LabelCounts, Pac
 from assistant.memory.trimming import find_lost, squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
-from tools.trust import Audience, Label, common
+from tools.trust import Audience, Label, common, may_hear
 
 __all__ = ["KEPT_ENTRIES", "KEPT_IDS", "LOW_WATER", "History"]
 
@@ -52,13 +52,14 @@ class History:
         """Return how many entries are kept."""
         return len(self._packed)
 
-    def knows(self, event_id: str, *, lately: bool = True) -> bool:
-        """Tell whether the event is part of the stream, as after a failed run, or left it `lately`."""
-        return event_id in self._known if lately else self._known.is_present(event_id)
+    def knows(self, event_id: str) -> bool:
+        """Tell whether the event is part of the stream, as after a failed run, or left it lately."""
+        return event_id in self._known
 
-    def find_lost(self, lines: Mapping[str, str]) -> set[str]:
-        """Return those of the given events whose line, or its beginning, no entry holds."""
-        return find_lost(lines, (entry for _, entry in self._packed.items())) if lines else set()
+    def find_lost(self, lines: Mapping[str, str], hearers: Audience = frozenset()) -> set[str]:
+        """Return those of the given events whose line, or its beginning, no entry shows to these hearers."""
+        shown = (entry for _, entry in self._packed.items() if may_hear(entry.audience, hearers))
+        return find_lost(lines, shown) if lines else set()
 
     def naming(self, principal_id: str) -> int:
         """Return how many entries have this principal among their sources."""

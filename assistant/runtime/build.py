@@ -100,7 +100,7 @@ class Dependencies(Struct, frozen=True):
     lore: LoreIndex | None = None
     #: Told of every exchange with a model; shared by the process.
     reports: CallReports = field(default_factory=CallReports)
-    #: The owner's limits on its sleep.
+    #: How many memories it is shown, and the owner's limits on its sleep.
     memory: MemoryConfig = field(default_factory=usual_memory)
     #: Those who watch all assistants of the process.
     watchers: Watchers = field(default_factory=Watchers)
@@ -201,6 +201,7 @@ def _context(
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,
         http_client=around.http_client,
+        shown_memories=around.memory.shown,
     )
 
 

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
 from assistant.config.schema import AssistantConfig, ModelConfig
+from assistant.config.sections import MemoryConfig
 from assistant.events.classify import classify
 from assistant.events.events import Event
 from assistant.events.outcome import Failed, LimitReached, Outcome
@@ -127,6 +128,7 @@ def still(
     names: bool = True,
     storage: Storage | None = None,
     settings: dict[str, Any] | None = None,
+    memory: MemoryConfig | None = None,
 ) -> Still:
     """An assistant in the hamlet. `told_window` is what the owner's settings say of the model's window."""
     clock, witness, world = Clock(), Witness(), EmbeddedWorld()
@@ -145,6 +147,7 @@ def still(
         pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is tried again)
         clock=clock,
         observer=witness,
+        memory=memory or MemoryConfig(),
     )
     assistant = build_assistant(AssistantConfig(**(settings or {})), [chosen], around, witness.failed)
     model = RefusingModel(assistant.context.client, clock, brain, window, bytes_a_token=bytes_a_token, names=names)

@@ -59,3 +59,21 @@ async def test_a_model_that_cannot_sum_up_costs_only_the_oldest_talk() -> None:
         assert len(life.witness.heard) == 40
         assert life.witness.failures == []
         assert sum(is_summary(request) for request in life.fake.chats) == 1
+
+
+def recalled(request: RecordedRequest) -> str:
+    """What the prompt says is remembered, all of it."""
+    texts = [str(message.get("content") or "") for message in request.messages]
+    return "\n".join(text for text in texts if text.startswith("[You remember:"))
+
+
+async def test_what_a_summary_left_out_is_recalled_when_it_is_asked_for_each_time() -> None:
+    async with living(talker, model=SMALL) as life:
+        await life.say("Sage, my dog is called Rex, and thunder frightens the poor thing.")
+        for _ in range(2):
+            await tell_tales(life, 30)
+            assert "Rex" not in str(life.fake.chats[-1].messages)
+            await life.say("Sage, what is my dog called?")
+            assert recalled(life.fake.chats[-1]).count("my dog is called Rex") == 1
+            await life.say("Sage, does thunder frighten my dog?")
+            assert recalled(life.fake.chats[-1]).count("my dog is called Rex") == 1

@@ -12,9 +12,11 @@ import pytest
 from msgspec.structs import replace
 from pydantic import Field
 
-from assistant.events.events import Event, Said, Whispered
+from assistant.config.sections import MemoryConfig
+from assistant.events.events import Event, Gave, Said, Whispered
 from assistant.events.outcome import Answered
 from assistant.journal import Accepted, MemoryJournal
+from assistant.memory.entries import to_store
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallInMemory
 from assistant.memory.remembering import remembering
@@ -63,7 +65,11 @@ def whispers(text: str = "I know.") -> Brain:
 
 
 def life_with(
-    memories: Memories | None = None, brain: Brain | None = None, index: RecallInMemory | None = None, **settings: Any
+    memories: Memories | None = None,
+    brain: Brain | None = None,
+    index: RecallInMemory | None = None,
+    shown: int = 5,
+    **settings: Any,
 ) -> Still:
     """A life with an empty stream; with the memories of a life before, if there was one."""
     storage = in_memory(lambda: 0.0, 500, RULE, index=index)
@@ -76,7 +82,7 @@ def life_with(
                 now(kept.keep(memory))
 
         storage = replace(storage, journal=MemoryJournal(500, note), memories=kept)
-    life = still(ALL, brain or says(), storage=storage, settings=settings)
+    life = still(ALL, brain or says(), storage=storage, settings=settings, memory=MemoryConfig(shown=shown))
     life.count = 1000 * next(LIVES)  # its events have ids of their own
     return life
 
@@ -370,3 +376,51 @@ def test_where_nothing_private_is_known_any_word_may_be_searched_for() -> None:
     life = life_with(brain=searching("lunar eclipse calendar 2031"))
     whispered(life, ANN, "search the web for the next dark moon, please")
     assert "Strangers would read" not in query_result(life)
+def test_what_is_masked_for_those_who_hear_is_recalled_for_them() -> None:
+    """A lie in Bea's hearing, as the stream holds it for Ann alone, is no reason to keep the truth from Bea."""
+    life = life_with()
+    said(life, ANN, "my ship Heron lies in Dunport")
+    entries = life.context.history.entries()
+    life.context.history.forget(ANN.id)
+    for entry in entries:
+        life.context.history.load([replace(to_store(entry), audience=frozenset({ANN.id}), others_see="Ann spoke.")])
+    [remembered] = shown(said(life, BEA, "where does the ship Heron lie?"))
+    assert "lies in Dunport" in remembered
+
+
+def test_a_gift_that_stands_in_the_stream_is_not_shown_again() -> None:
+    life = life_with()
+    life.hear(lambda id_: Gave(id=id_, at=0.0, who=ANN, thing="copper lamp"))
+    life.runs()
+    body = said(life, ANN, "who gave you the copper lamp?")
+    assert shown(body) == []
+    assert body.count("gives you the copper lamp") == 1
+
+
+def test_the_next_is_shown_where_one_does_not_fit() -> None:
+    before = life_with()
+    said(before, ANN, f"my ship Heron, the ship Heron! {'She has sailed far and wide with me. ' * 50}", DAYS_AGO)
+    said(before, BEA, "the ship of Ann lies in Dunport", DAYS_AGO)
+    [remembered] = shown(said(life_with(before.context.memories), ANN, "where does the ship Heron lie?"))
+    assert "lies in Dunport" in remembered
+    assert "far and wide" not in remembered
+
+
+def looks_up(body: str) -> Calls:
+    if json.loads(body)[-1]["role"] == "tool":
+        return [("say", {"text": "I looked it up."})]
+    return [("recall", {"query": "ships"})]
+
+
+@pytest.mark.parametrize("most", [1, 3, 8])
+def test_as_many_are_shown_and_found_as_the_owner_says(most: int) -> None:
+    before = life_with()
+    for number in range(10):
+        said(before, ANN, f"my ship number {number} lies in Dunport", DAYS_AGO)
+    [remembered] = shown(said(life_with(before.context.memories, shown=most), BEA, "which ships lie in Dunport?"))
+    assert remembered.count("lies in Dunport") == most
+    [known] = shown(said(life_with(before.context.memories, shown=most), ANN, "what do you know about me?"))
+    assert known.count("lies in Dunport") == most
+    life = life_with(before.context.memories, looks_up, shown=most)
+    said(life, BEA, "look that up")
+    assert len(json.loads(json.loads(life.model.asked[-1])[-1]["content"])["memories"]) == most

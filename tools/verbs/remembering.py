@@ -88,7 +88,9 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> Labelled:
     requester, now = context.requester, context.now()
     asker = requester.id if requester else ""
     query = one_line(arguments.query)
-    found = await context.memories.recall(query, hearers=context.trust.audience, asker=asker)
+    found = await context.memories.recall(
+        query, hearers=context.trust.audience, asker=asker, limit=context.shown_memories
+    )
     shown = [describe_memory(memory, now) for memory in (*found.memories, *context.lore(query))]
     result = RecallResult(memories=shown)
     if found.withheld and requester:
