@@ -53,12 +53,24 @@ class Classification(StrEnum):
     IGNORE = "ignore"
 
 
+class Asked(Struct, frozen=True):
+    """A question that somebody asked, the ids of all whose words it repeats, and its level of trust."""
+
+    text: str
+    sources: frozenset[str]
+    authority: int
+
+
 class Attention(Struct, frozen=True):
-    """The verdict on one event, its importance from 1 to 10, and whether it was meant for the assistant."""
+    """The verdict on one event, its importance from 1 to 10, and whether it was meant for the assistant.
+
+    `asked` is a question that the event may answer. It counts only while the event is taken in, and is not stored.
+    """
 
     verdict: Classification
     importance: int
     addressed: bool = False
+    asked: Asked | None = None
 
 
 class Manners(Struct, frozen=True):

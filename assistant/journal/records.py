@@ -169,6 +169,10 @@ def _unpack_pending(plain: Plain) -> Pending:
     return Pending(**parts)
 
 
+def _pack_attention(attention: Attention) -> Plain:
+    return {name: value for name, value in _flat(attention).items() if name != "asked"}
+
+
 def _unpack_attention(plain: Plain) -> Attention:
     return Attention(Classification(plain["verdict"]), plain["importance"], plain["addressed"])
 
@@ -290,7 +294,7 @@ def _unpack_executed(plain: Plain) -> Executed:
 
 
 EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
-ATTENTION: Codec[Attention] = Codec(_flat, _unpack_attention)
+ATTENTION: Codec[Attention] = Codec(_pack_attention, _unpack_attention)
 OUTCOME: Codec[Outcome] = Codec(_pack_tagged, _unpack_outcome)
 CALL: Codec[ToolCall] = Codec(_pack_call, _unpack_call)
 MESSAGE: Codec[Message] = Codec(_pack_message, _unpack_message)

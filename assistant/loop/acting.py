@@ -12,7 +12,9 @@ from assistant.loop.recollecting import known_lore
 from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import answer_by, call_for_text, in_manner
+from assistant.loop.speech.screening import SPEECH
 from assistant.loop.writing import CallLog
+from assistant.memory import questions
 from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from llm import assistant as assistant_message
 from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
@@ -65,6 +67,7 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     )
     run.early.said = None
     run.executed = executed
+    _note_questions(context, run, executed)
     return executed
 
 
@@ -117,6 +120,25 @@ def _audience(context: RunContext, run: Run, executed: Sequence[Executed]) -> tu
 def _sources(context: RunContext, run: Run) -> frozenset[str]:
     """Return the ids of all whose words the prompt held: what the model made of it may repeat any of them."""
     return run.people | context.history.sources(run.hearers)
+
+
+def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed]) -> None:
+    """Take note of the questions that were asked aloud, on a channel or in private, and of whom."""
+    for done in executed:
+        said = str(done.call.arguments.get(SPEECH.get(done.call.name, ""), ""))
+        if not said or done.status not in MAYBE_HEARD:
+            continue
+        place = questions.room()
+        if whom := plain(str(done.call.arguments.get("target", ""))):
+            ids = {who.id for heard in run.events if plain((who := heard.event.who).name) == whom}
+            if len(ids) != 1:
+                continue  # whose answer it would be is not certain
+            place = questions.private(ids.pop())
+        elif done.call.name == "channel":
+            place = questions.channel(str(done.call.arguments.get("channel", "")))
+        context.questions.ask(
+            place, said, context.me.id, sources=run.trust.sources_of(said), authority=run.trust.min_level, of=run.people
+        )
 
 
 async def carry_out(

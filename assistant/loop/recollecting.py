@@ -17,9 +17,11 @@ from assistant.characters.character import MAX_AFTER
 from assistant.characters.macros import insert_names
 from assistant.journal import JournalError
 from assistant.journal.tables.memories import SHOWN
-from assistant.language.words import is_question, sentences_of, words_of
+from assistant.language.telling import only_asks
+from assistant.language.words import words_of
 from assistant.loop.run import Run, RunContext
 from assistant.memory.recall.index import RecallIndexError
+from assistant.memory.remembering import spoken_part
 from llm import Role, user
 from resilience.background import Full
 from tools.memories import MAX_TEXT, Memory, MemoryKind, Recalled, describe_memory
@@ -134,7 +136,7 @@ def _all(found: Recalled) -> tuple[Memory, ...]:
 
 def _is_useful(memory: Memory, asker: Principal) -> bool:
     """Tell whether a memory is shown unasked: no question of old, and nothing that takes from what the asker may do."""
-    if memory.kind is MemoryKind.HEARD and all(is_question(one) for one in sentences_of(memory.text)):
+    if memory.kind is MemoryKind.HEARD and only_asks(spoken_part(memory.text)):
         return False
     return memory.authority >= min(1, asker.permission)
 
@@ -151,7 +153,7 @@ def _find_shown(context: RunContext, run: Run, memories: Sequence[Memory]) -> fr
     for memory in memories:
         text = clean_heard(memory.text, MAX_TEXT)
         gift = memory.kind is MemoryKind.SEEN
-        lines[memory.event] = text.replace(" gave you the ", " gives you the ", 1) if gift else text
+        lines[memory.event] = text.replace(" gave you the ", " gives you the ", 1) if gift else spoken_part(text)
         lines[SHOWN + memory.id] = _defuse(text)
     lost = context.history.find_lost(lines, run.hearers)
     return frozenset(memory.id for memory in memories if not lost.issuperset((memory.event, SHOWN + memory.id)))

@@ -27,6 +27,7 @@ from assistant.loop.spending import Billing, Meter
 from assistant.loop.writing import Writes
 from assistant.memory.history import History
 from assistant.memory.origins import Voices
+from assistant.memory.questions import Questions
 from assistant.memory.window import Window
 from llm import LLMResponse, Message, ModelChain
 from llm.modes.capabilities import is_hopeless
@@ -108,6 +109,8 @@ class RunContext(msgspec.Struct, frozen=True):
     voices: Voices = msgspec.field(default_factory=Voices)
     #: The conversations it is in.
     talk: Conversations = msgspec.field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
+    #: The questions that wait for an answer where it is.
+    questions: Questions = msgspec.field(default_factory=Questions)
     #: Keeps it from repeating what it heard, what it said, or an example of the prompt.
     repeats: Repeats = msgspec.field(default_factory=Repeats)
     #: Shared with the other assistants of the process: says which of them speaks when.

@@ -1,6 +1,7 @@
 """Says by rule what of an event is remembered, and how important it is. Pure: no model is asked.
 
-A greeting, a line without content and a plain question are not remembered, nor who comes and goes.
+A greeting, a line without content and a plain question are not remembered, nor who comes and goes. A short answer is
+remembered with the question that it answers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from assistant.events.events import (
     quoted_in,
 )
 from assistant.journal import Accepted
-from assistant.language.words import content_words, is_question, sentences_of, words_of
+from assistant.language.telling import only_asks
+from assistant.language.words import content_words, is_open_question, words_of
 from tools.memories import MAX_NAME, MAX_TEXT, Memory, MemoryKind, memory_id
 from tools.text.clean import clean_heard, one_line
 from tools.trust import clamp_level, label_of
@@ -35,9 +37,27 @@ _LEAST_CONTENT = 2
 _OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
 _GREETINGS_TEXT = """
     hello hi hey greeting morning evening afternoon night day bye goodbye farewell thank thanks please welcome
+    hm hmm um uh er mhm huh eh
     sorry ok okay yes no sure indeed well oh ah ha sir madam friend everyone everybody all there again later
 """
 _GREETINGS = frozenset(_GREETINGS_TEXT.split())
+#: The most words with content of an answer that says too little without its question.
+_SHORT_ANSWER = 3
+_OF_THEM = frozenset({"you", "your", "you're", "you've"})
+_YES_OR_NO = frozenset({"yes", "no", "yeah", "yep", "nope", "aye", "nay", "never", "always", "sometimes"})
+#: An answer that tells nothing, and a question that asks for nothing to be remembered.
+_NO_ANSWER = re.compile(
+    r"\b(?:(?:do not|don't) (?:know|remember|recall|care)|dunno|no idea|not sure|can't (?:say|remember|tell)|"
+    r"rather not|none of your|not telling|forgot)\b",
+    re.IGNORECASE,
+)
+_OFFER = re.compile(
+    r"\b(?:(?:can|could|may|might|shall|should) (?:i|we)\b|would you like|do you want|help you|do for you|brings you|"
+    r"anything else)",
+    re.IGNORECASE,
+)
+#: Stands between a short answer and its question.
+ASKED = ' (asked: "'
 _PROMISE = re.compile(r"\b(?:promise|swear|vow|owe|secret|remember|don't tell|do not tell|never tell)\b", re.IGNORECASE)
 #: A number, or a word with a capital that does not begin a sentence and is no "I".
 _PROPER = re.compile(r"\d|(?<![.!?:\"'\u201c] )(?<!^)\b(?!I\b)[A-Z][\w'-]+")
@@ -59,12 +79,19 @@ def remembering(names: Collection[str], world_text: int = 1) -> Remember:
             return None
         kind, text, how = told
         words = clean_heard(text, MAX_TEXT)
-        if not _is_worth_it(words, own, is_gift=isinstance(event, Gave)):
+        asked = attention.asked
+        if kind is not MemoryKind.HEARD or asked is None or not _needs_question(words, asked.text, own):
+            asked = None
+        if asked is None and not _is_worth_it(words, own, is_gift=isinstance(event, Gave)):
             return None
         who, audience = event.who, audience_of(event)
         authority = label_of(who, world_text).authority
         if isinstance(event, Gave) and event.authority is not None:
             authority = min(authority, clamp_level(event.authority))
+        sources = frozenset({who.id})
+        if asked is not None:
+            words, sources = f'{words}{ASKED}{asked.text}")', sources | asked.sources
+            authority = min(authority, asked.authority)
         return Memory(
             memory_id(kind, who.id, words, audience),
             words,
@@ -75,7 +102,7 @@ def remembering(names: Collection[str], world_text: int = 1) -> Remember:
             how,
             importance=_importance(event, words, is_named=attention.importance >= _NAMED, told=attention.addressed),
             authority=authority,
-            sources=frozenset({who.id}),
+            sources=sources,
             audience=audience,
             event=event.id,
         )
@@ -113,8 +140,26 @@ def _is_worth_it(text: str, own: frozenset[str], *, is_gift: bool) -> bool:
     content = content_words(text) - _GREETINGS - own
     if len(content) < (1 if _OF_ONESELF.intersection(words_of(text)) else _LEAST_CONTENT):
         return False
-    asks = all(is_question(sentence) for sentence in sentences_of(text))
-    return not asks or _has_proper(text, own)
+    return not only_asks(text, own) or _has_proper(text, own)
+
+
+def _needs_question(text: str, asked: str, own: frozenset[str]) -> bool:
+    """Tell whether a line answers a question, and says too little without it."""
+    if only_asks(text, own) or _NO_ANSWER.search(text) or _OFFER.search(asked):
+        return False
+    if not content_words(asked) - _GREETINGS - own:
+        return False
+    answer = content_words(text) - _GREETINGS - own
+    if not answer:  # yes or no, to what was asked of them
+        if is_open_question(asked):
+            return False
+        return not _YES_OR_NO.isdisjoint(words_of(text)) and not _OF_THEM.isdisjoint(words_of(asked))
+    return len(answer) <= _SHORT_ANSWER
+
+
+def spoken_part(text: str) -> str:
+    """Return the words that were spoken, of the text of a memory: without the question that they answered."""
+    return text.partition(ASKED)[0]
 
 
 def _importance(event: Event, text: str, *, is_named: bool, told: bool) -> int:

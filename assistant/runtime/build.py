@@ -29,6 +29,7 @@ from assistant.loop.spending import Billing, MinuteCounts
 from assistant.loop.unasked import request_text
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
+from assistant.memory.questions import Questions
 from assistant.memory.rights import Rights
 from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from assistant.models.chosen import ChosenModel, call_options
@@ -192,6 +193,7 @@ def _context(
         rate_line=FallbackLine(around.world, around.clock, settings.rate_line, every),
         waking=_waking(settings, models[0], around),
         talk=Conversations(now, settings.conversation_seconds),
+        questions=Questions(now),
         floor=around.floor,
         where=around.where,
         lore=NO_LORE

@@ -107,6 +107,7 @@ class Assistant:
         event, attention = walking_after(self.context, event, attention)
         self._count_bots(event, attention)
         talk.heard(event, attention)
+        attention = self.context.questions.heard(event, attention)
         self._cooldown.heard(event, attention)
         self._company.heard(event, attention)
         self._sleep.heard(event)

@@ -9,6 +9,7 @@ from twisted.logger import Logger
 from assistant.events.classify import Attention, Classification, Manners, is_for_everybody
 from assistant.events.events import Arrived, Event, Said
 from assistant.loop.run import RunContext
+from assistant.memory.questions import room
 from resilience import Launcher
 from tools import Kind, ToolFailed
 from tools.text.clean import one_line
@@ -101,6 +102,7 @@ class Company:
         greetings = (context.settings.greeting, *context.settings.more_greetings)
         greeting = greetings[self._greetings % len(greetings)]
         self._greetings += 1
+        context.questions.ask(room(), greeting, context.me.id, of=frozenset({event.who.id}))
         try:
             await context.world.say(greeting.replace("{name}", one_line(event.who.name)))
         except ToolFailed as failed:

@@ -17,4 +17,5 @@ async def forgetting(context: RunContext, sleep: Sleep, principal_id: str) -> As
         yield
     finally:
         context.watchers.forget(context.me.id)
+        context.questions.forget(principal_id)
     await sleep.forgotten(principal_id)

@@ -57,6 +57,17 @@ async def test_the_next_trial_goes_on_where_the_last_one_ended(tmp_path: Path) -
     assert [name for name in FILES if b"bees" in contents(tmp_path / name)] == []
 
 
+async def test_what_was_told_by_asking_and_in_a_short_answer_is_known_in_the_next_trial(tmp_path: Path) -> None:
+    asks = Reply(calls=(Call("say", {"text": "How nice. What is your dog called?"}),))
+    fake = FakeOllama(reactor, [YES, asks, YES])
+    told = b"Sage, did you know my brother is called osric?\nSage, I have a dog now\nRex.\n/quit\n"
+    async with serve(fake, reactor) as url:
+        await run(arguments(url, tmp_path), told)
+        after = await run(arguments(url, tmp_path), b"/memory\n")
+    assert "did you know my brother is called osric?" in after.out
+    assert 'Rex. (asked: "What is your dog called?")' in after.out
+
+
 async def test_a_trial_that_was_killed_while_the_model_thought_answers_in_the_next_one(tmp_path: Path) -> None:
     fake = FakeOllama(reactor, [Reply(calls=(Call("look"),)), Hang("headers"), YES])
     async with serve(fake, reactor) as url:

@@ -19,6 +19,7 @@ from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
 from assistant.language.attend import DEED, Turn
 from assistant.language.persons import to_second
+from assistant.language.telling import tells
 from assistant.language.things import known_words
 from assistant.language.words import PLAIN_WORDS, content_words, is_question, sentences_of, words_of
 from assistant.loop.speech.screening import SPEECH
@@ -273,5 +274,7 @@ def _as_fact(memory: Memory, asker: Principal | None) -> str:
     if memory.kind is not MemoryKind.HEARD:
         return text
     if asker is not None and memory.who == asker.id:
-        return " ".join(to_second(sentence) for sentence in sentences_of(text) if not sentence.endswith("?"))
+        return " ".join(
+            to_second(sentence) for sentence in sentences_of(text) if tells(sentence) or not sentence.endswith("?")
+        )
     return f"{one_line(memory.name, max_chars=60)} said: {text}"
