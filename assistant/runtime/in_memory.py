@@ -101,6 +101,9 @@ class MemoryFile:
         self._journals[assistant] = storage.journal
         return storage
 
+    def begins_to_hear(self, assistant: str) -> None:
+        """Do nothing: no words wait for it."""
+
     def release(self, assistant: str) -> None:
         """Forget the assistant: its memory goes with it."""
         self._journals.pop(assistant, None)

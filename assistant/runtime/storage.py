@@ -139,6 +139,9 @@ class KeptJournal:
         sleep = StoredSleep(journal.lease)
         return Storage(journal, memories, StoredMutes(journal.lease), sleep, loaded.entries, life)
 
+    def begins_to_hear(self, assistant: str) -> None:
+        """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""
+
     def release(self, assistant: str) -> None:
         """Stop pruning the journal of an assistant that no longer runs here."""
         self._journals.pop(assistant, None)

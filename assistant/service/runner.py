@@ -246,6 +246,7 @@ class AssistantRunner:
             )
             self._storage = storage
             self.intake.open(self._pending, storage.life)
+            parts.journal.begins_to_hear(me.id)
         assert self._storage is not None
         await self._turn()  # the whole game may be starting
         await parts.admit(self.config, self._entered)

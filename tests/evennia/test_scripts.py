@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from evennia.scripts.models import ScriptDB
 from evennia.utils import create
 
 from assistant.config.settings import SettingsError
-from assistant.service.runner import RunnerState
+from assistant.errors import AssistantError
+from assistant.service.runner import AssistantRunner, RunnerState
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.scripts import AssistantScript, script_of
 from tests.evennia.opened import opened, turns
@@ -71,3 +73,41 @@ async def test_a_character_of_another_type_says_why_it_does_not_live_and_others_
         assert server.runner_of(rose) is None
         assert "its type was changed" in runners.trouble_of(rose)
         assert server.runner_of(sage) is not None
+
+
+async def test_those_who_live_in_one_room_do_not_arrive_to_each_other(tmp_path: Path) -> None:
+    async with opened(tmp_path) as village:
+        cast = [creation.create_assistant(name, village.hall) for name in ("Sage", "Iris", "Brom", "Ida")]
+        await until_they_hear(cast)
+        await server.close_service()
+        server.open_service()  # a restart of the game
+        ScriptDB.objects.update_scripts_after_server_start()
+        await until_they_hear(cast)
+        assert await events() == 0
+        ann = village.player("Ann")
+        ann.does("pose looks round.")
+        await turns()
+        for one in cast:
+            await runner_of(one).intake.settled()
+        assert await events() >= len(cast)  # and what is perceived is counted here
+
+
+def runner_of(character: Any) -> AssistantRunner:
+    runner = server.runner_of(character)
+    assert runner is not None
+    return runner
+
+
+async def until_they_hear(cast: list[Any]) -> None:
+    """Wait until the journal of each is open. There is no model to think with."""
+    for one in cast:
+        with pytest.raises(AssistantError):
+            await runner_of(one).first_attempt()
+        await runner_of(one).intake.settled()
+
+
+async def events() -> int:
+    """How many events all assistants were ever told of."""
+    journal: Any = server.service().parts.journal
+    count: int = await journal.store.read(lambda db: db.execute("SELECT count(*) FROM events").fetchone()[0])
+    return count

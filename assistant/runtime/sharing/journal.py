@@ -84,6 +84,11 @@ class SharedJournal(KeptJournal):
         """Tell whether this process still is the character, as far as it knows, and the others know that it lives."""
         return self._listener.is_seen() and super().may_act(assistant)
 
+    def begins_to_hear(self, assistant: str) -> None:
+        """Look at once for what others have said to it meanwhile."""
+        if self._mail is not None:
+            self.keeper.look_now()
+
     def until_free(self, assistant: str) -> Deferred[None]:
         """Wait until no other process runs this assistant."""
         return self.keeper.until_free(assistant)
@@ -110,7 +115,7 @@ class SharedJournal(KeptJournal):
 
     def take_messages(self, hear: Hear) -> None:
         """Let assistants of this process hear the messages that others left for them, from now on."""
-        self._mail = Mail(self.store, hear)
+        self._mail = Mail(self.store, hear, self.keeper.look_now)
         self.keeper.on_messages = self._mail.deliver
         self.keeper.look_now()
 

@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from assistant.events.events import Event
 from assistant.journal.errors import BrokenRecord, JournalError, NewerRecord
-from assistant.journal.postgres.sharing.messages import LeftMessage, remove
+from assistant.journal.postgres.sharing.messages import MAX_MESSAGES, LeftMessage, remove
 from assistant.journal.postgres.store import PostgresStore
 from assistant.journal.records import EVENT
 from resilience import Launcher
@@ -24,16 +24,23 @@ _log = Logger()
 
 
 class Mail:
-    """Lets assistants hear messages, and deletes each once its event is in the journal."""
+    """Lets assistants hear messages, and deletes each once its event is in the journal.
 
-    def __init__(self, store: PostgresStore, hear: Hear) -> None:
+    `more` is called when a look that returned as many as it may is dealt with: others may wait behind those.
+    """
+
+    def __init__(self, store: PostgresStore, hear: Hear, more: Callable[[], None] = lambda: None) -> None:
         self._store = store
         self._hear = hear
+        self._more = more
         self._on_the_way: set[str] = set()
+        #: Whether others may wait behind those on the way, and whether any of these is done with.
+        self._is_full = self._made_room = False
         self._launcher = Launcher()
 
     def deliver(self, messages: Sequence[LeftMessage]) -> None:
         """Begin to hand over these messages, and return at once. Those already on their way are left alone."""
+        self._is_full |= len(messages) >= MAX_MESSAGES
         for message in messages:
             if message.id not in self._on_the_way:
                 self._on_the_way.add(message.id)
@@ -47,10 +54,15 @@ class Mail:
         try:
             if await self._is_heard(message):
                 await self._store.write(partial(remove, ids=[message.id]))
+                self._made_room = True
         except JournalError as error:
             _log.warn("a message for {assistant} waits: {why}", assistant=message.assistant, why=str(error))
         finally:
             self._on_the_way.discard(message.id)
+        if self._is_full and not self._on_the_way:
+            is_more, self._is_full, self._made_room = self._made_room, False, False
+            if is_more:
+                self._more()
 
     async def _is_heard(self, message: LeftMessage) -> bool:
         """Return whether the message is done with. One that no version of this program can read is."""

@@ -93,19 +93,24 @@ class EmbeddedGame:
         """Every body in the game, in the order they joined."""
         return tuple(self._bodies.values())
 
-    def enter(self, body: Occupant) -> None:
-        """Put a body into the game, in its room. ValueError for a second body of one principal."""
+    def enter(self, body: Occupant, *, quiet: bool = False) -> None:
+        """Put a body into the game, in its room. ValueError for a second body of one principal.
+
+        The room is shown a newcomer. It is shown nothing when `quiet`, as for somebody who lives there.
+        """
         if body.principal.id in self._bodies:
             raise ValueError(f"{body.principal.id} is in the game already")
         self._bodies[body.principal.id] = body
         self._in_room[body.room.key][body.principal.id] = body
-        self._announce(body, "")
+        if not quiet:
+            self._announce(body, "")
 
-    def remove(self, body: Occupant) -> None:
-        """Take `body` out of the game. No effect when it is out already."""
+    def remove(self, body: Occupant, *, quiet: bool = False) -> None:
+        """Take `body` out of the game, and show its room that it is gone unless `quiet`. No effect when it is out."""
         if self._bodies.pop(body.principal.id, None) is not None:
             del self._in_room[body.room.key][body.principal.id]
-            self.tell_room(body, lambda listener: listener.saw_departure(body.principal, ""))
+            if not quiet:
+                self.tell_room(body, lambda listener: listener.saw_departure(body.principal, ""))
 
     def residents_in(self, room: Room) -> list[Resident]:
         """Return the residents who live in `room`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from twisted.logger import capturedLogs
 
 from assistant.events.events import Event, Paged
 from assistant.journal import StoredJournal
-from assistant.journal.postgres.sharing.messages import LeftMessage, post
+from assistant.journal.postgres.sharing.messages import MAX_MESSAGES, LeftMessage, post
 from assistant.journal.postgres.sharing.watch import LookFor, look
 from assistant.journal.postgres.store import PostgresStore
 from assistant.journal.records import EVENT
@@ -89,4 +90,29 @@ async def test_a_message_that_cannot_be_read_is_logged_and_dropped(postgres_url:
             await at_rest(store)
         assert await left(store) == []
         assert len([line for line in logged if "is lost" in line["log_format"]]) == 1
+        await mail.stop()
+
+
+async def test_more_is_looked_for_at_once_behind_as_many_as_one_look_returns(postgres_url: str, reactor: Any) -> None:
+    looks: list[int] = []
+    is_deaf = True
+
+    async def hear(_: str, __: Event) -> bool:
+        return not is_deaf
+
+    async with opened(postgres_url, reactor) as store:
+        await StoredJournal(store, "sage").start()
+        for number in range(MAX_MESSAGES + 1):
+            await store.write(partial(post, message=LEFT._replace(id=f"message.{number}")))
+        mail = Mail(store, hear, lambda: looks.append(len(looks)))
+        mail.deliver(await left(store))
+        await at_rest(store)
+        assert looks == []  # nothing was taken in, and so the same would be found
+        is_deaf = False
+        mail.deliver(await left(store))
+        await at_rest(store)
+        assert looks == [0]
+        mail.deliver(await left(store))
+        await at_rest(store)
+        assert (looks, await left(store)) == ([0], [])
         await mail.stop()
