@@ -108,22 +108,33 @@ async def resolve_key(reference: str, sources: KeySources) -> str:
     if not reference:
         return ""
     scheme, name = _split(reference)
-    if scheme == "env":
-        key = _variable(name, sources.environment)
-    else:
-        key = await _read(scheme, name, sources)
+    read = _reading(scheme, name, sources)
+    return _checked(reference, read() if scheme == "env" else await _read(scheme, name, sources, read), sources)
+
+
+def read_key(reference: str, sources: KeySources) -> str:
+    """Return the key behind a reference as `resolve_key` does, read in the calling thread. Blocks."""
+    return _checked(reference, _reading(*_split(reference), sources)(), sources) if reference else ""
+
+
+def _checked(reference: str, key: str, sources: KeySources) -> str:
+    """Return the key, which the secrets learn. Raises KeyReferenceError when it cannot be one."""
     if not (key.isascii() and key.isprintable()):
         raise KeyReferenceError(f"what {reference} leads to is no key: it must be one line of plain characters")
     sources.secrets.add(key)
     return key
 
 
-async def _read(scheme: str, name: str, sources: KeySources) -> str:
-    reading = (
-        partial(read_key_file, sources.folder, name)
-        if scheme == "file"
-        else partial(read_keyring, name, sources.open_keyring)
-    )
+def _reading(scheme: str, name: str, sources: KeySources) -> Callable[[], str]:
+    """Return what reads the key. All but a variable blocks."""
+    if scheme == "env":
+        return partial(_variable, name, sources.environment)
+    if scheme == "file":
+        return partial(read_key_file, sources.folder, name)
+    return partial(read_keyring, name, sources.open_keyring)
+
+
+async def _read(scheme: str, name: str, sources: KeySources, reading: Callable[[], str]) -> str:
     try:
         return await sources.in_thread(reading)
     except DeadlineExceeded as error:

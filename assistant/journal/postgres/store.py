@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IReactorFromThreads
 
 from assistant.journal.database import OWED, Database, PipelinedDatabase
 from assistant.journal.errors import JournalUnwritable
-from assistant.journal.place import PostgresPlace
+from assistant.journal.place import PostgresPlace, no_password
 from assistant.journal.postgres.clock import ThreadClock
 from assistant.journal.postgres.connection import NAME, PatientConnection, PostgresDatabase, connect
 from assistant.journal.postgres.refusals import explain
@@ -57,22 +57,23 @@ class PostgresStore(JournalStore):
         clock = clock or ThreadClock()
         self.leases = HeldLeases(process, clock.now)
         self._clock = clock
-        #: Sent when the server asks for one; None leaves it to libpq and its password file. Set it before `open`.
-        self.password: str | None = None
+        #: Returns what is sent when the server asks for a password; None leaves it to libpq and its password file. It
+        #: is called for each connection, on any thread, and may block. Set it before `open`.
+        self.password: Callable[[], str | None] = no_password
         self.url = url
         super().__init__(reactor, wall, on_trouble)
 
     @property
     def place(self) -> PostgresPlace:
-        """The database, with the password that the store has when a connection is made."""
-        return PostgresPlace(self.url, lambda: self.password)
+        """The database, with the password that it has when a connection is made."""
+        return PostgresPlace(self.url, self.password)
 
     def connect(self) -> PostgresDatabase:
         """Return another connection to the database. Blocks. Raises psycopg.Error."""
-        return connect(self.url, self.password)
+        return connect(self.url, self.password())
 
     def _connect_writer(self) -> PostgresDatabase:
-        return connect(self.url, self.password, f"{NAME} writer {self.process.id}")
+        return connect(self.url, self.password(), f"{NAME} writer {self.process.id}")
 
     def notify(self, words: str) -> Deferred[None]:
         """Tell all processes these words, under 8,000 bytes; a hint, which may be lost. Raises JournalUnwritable."""
@@ -121,7 +122,7 @@ class PostgresStore(JournalStore):
 
     def _vacuum(self) -> bool:
         """Rewrite the tables, on a connection of its own: leases must be renewed meanwhile. Blocks."""
-        with closing(connect(self.url, self.password, kind=PatientConnection)) as db:
+        with closing(connect(self.url, self.password(), kind=PatientConnection)) as db:
             return rewrite(db, _PERSONAL)
 
 

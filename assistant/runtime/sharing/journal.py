@@ -20,12 +20,13 @@ from assistant.journal.postgres.sharing.process import JournalProcess
 from assistant.journal.postgres.sharing.usage import PostgresUsage
 from assistant.journal.postgres.store import PostgresStore
 from assistant.journal.records import EVENT
-from assistant.keys.reference import KeySources, resolve_key
+from assistant.keys.reference import KeySources
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_postgres import RecallPostgres
 from assistant.runtime.sharing.balancing import Balancer
 from assistant.runtime.sharing.leases import EVERYBODY, LeaseKeeper
 from assistant.runtime.sharing.mail import Hear, Mail
+from assistant.runtime.sharing.password import Password
 from assistant.runtime.storage import KeptJournal
 from resilience import Launcher
 
@@ -70,7 +71,9 @@ class SharedJournal(KeptJournal):
     async def unlock(self, keys: KeySources) -> None:
         """Read the password, if the settings name one. Raises KeyReferenceError."""
         if self._config.password:
-            self.store.password = await resolve_key(self._config.password, keys)
+            password = Password(self._config.password, keys)
+            await password.unlock()
+            self.store.password = password
 
     async def open(self) -> Opened:
         """Connect, and return the state in which the journal was found. Raises no error of the database."""

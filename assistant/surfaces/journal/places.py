@@ -7,14 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
-from twisted.internet.defer import Deferred
-from twisted.python.failure import Failure
 
 from assistant.config.schema import JournalConfig
 from assistant.errors import AssistantError
 from assistant.journal.place import JournalPlace, PostgresPlace
 from assistant.keys.redaction import Secrets
-from assistant.keys.reference import KeySources, resolve_key
+from assistant.keys.reference import KeySources, read_key
 
 
 class NoSuchPlace(AssistantError):
@@ -56,17 +54,8 @@ class PlaceFinder(Struct, frozen=True):
 
     def _password(self, reference: str) -> str | None:
         """Return the password behind a reference, None for an empty one. Raises KeyReferenceError. Blocks."""
-        return _resolve(reference, KeySources(self.environment, _at_once, self.folder, self.secrets)) or None
+        return read_key(reference, KeySources(self.environment, _nowhere, self.folder, self.secrets)) or None
 
 
-def _resolve(reference: str, sources: KeySources) -> str:
-    found: list[str | Failure] = []
-    Deferred.fromCoroutine(resolve_key(reference, sources)).addBoth(found.append)
-    [password] = found  # nothing in it waits
-    if isinstance(password, Failure):
-        password.raiseException()
-    return str(password)
-
-
-async def _at_once(work: Callable[[], str]) -> str:
-    return work()
+async def _nowhere(_: Callable[[], str]) -> str:
+    raise NotImplementedError  # the calling thread reads
