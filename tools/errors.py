@@ -37,6 +37,10 @@ class Unheard(ToolFailed):
     """The words came too late: the people they were for would not hear them, so nothing was said."""
 
 
+class Away(Exception):
+    """What a tool needs does not work for now, such as a disk or a database: no bug. The owner is told elsewhere."""
+
+
 class Status(StrEnum):
     """How a call ended."""
 

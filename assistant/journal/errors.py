@@ -22,11 +22,21 @@ import sqlite3
 from datetime import UTC, datetime
 
 from assistant.errors import AssistantError
+from tools.errors import Away
 
-#: What SQLite's primary error codes mean to an operator.
+#: SQLite tells no more of a disk that is full than of one that is broken, unless the system says "no space left".
+_NOT_TAKEN = (
+    "the disk does not take what is written: a quota or a limit on the size of files is used up, or it is broken "
+    "(input/output error)"
+)
+#: What SQLite's error codes mean to an operator: primary ones, and extended ones that say more.
 _CAUSES = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk reports an input/output error",
+    sqlite3.SQLITE_IOERR_SHMSIZE: "the disk is full",
+    sqlite3.SQLITE_IOERR_WRITE: _NOT_TAKEN,
+    sqlite3.SQLITE_IOERR_FSYNC: _NOT_TAKEN,
+    sqlite3.SQLITE_IOERR_TRUNCATE: _NOT_TAKEN,
     sqlite3.SQLITE_READONLY: "the file may not be written",
     sqlite3.SQLITE_PERM: "the file may not be written",
     sqlite3.SQLITE_CANTOPEN: "the file or one beside it cannot be opened",
@@ -50,7 +60,7 @@ class CannotRead(AssistantError):
     """The journal cannot be read. The message is a sentence for its owner."""
 
 
-class JournalError(AssistantError):
+class JournalError(AssistantError, Away):
     """The base of all errors of the journal."""
 
     consequence = "the journal cannot be used"
@@ -120,7 +130,8 @@ def primary_code(error: sqlite3.Error) -> int:
 
 def cause_of(error: sqlite3.Error) -> str:
     """Return why SQLite failed, in words for an operator."""
-    return _CAUSES.get(primary_code(error), str(error) or type(error).__name__)
+    special = _CAUSES.get(getattr(error, "sqlite_errorcode", 0))
+    return special or _CAUSES.get(primary_code(error), str(error) or type(error).__name__)
 
 
 def is_damage(error: sqlite3.Error) -> bool:

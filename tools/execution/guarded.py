@@ -9,9 +9,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
 from llm.messages import ToolCall
+from resilience.background import Full
 from resilience.deadline import Deadline
 from resilience.errors import DeadlineExceeded
-from tools.errors import NoAnswer, Status, ToolError, Unheard
+from tools.errors import Away, NoAnswer, Status, ToolError, Unheard
 from tools.game import Written
 from tools.tool import Answer, Labelled
 
@@ -45,6 +46,8 @@ async def run_within(
         if is_stopped():
             raise
         _note_crash(call, run_id)  # cancelled from elsewhere, such as by a lost connection
+    except (Away, Full) as away:
+        _log.warn("tool {tool} does not work now: {why}", tool=call.name, call_id=call.id, run_id=run_id, why=str(away))
     except Exception:  # noqa: BLE001 - a tool may raise anything; cancellation was dealt with above
         _note_crash(call, run_id)
     return NoAnswer(Status.CRASHED, f"{call.name} did not work because of an internal problem.")

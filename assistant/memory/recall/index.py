@@ -19,11 +19,12 @@ from assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
 from assistant.memory.recall.tables import EVERYBODY, AssistantTables
 from assistant.memory.recall.vectors import SignTable, Vector, read_vector
 from assistant.memory.recall.words import ENGLISH
+from tools.errors import Away
 from tools.memories import Memory
 from tools.trust import Audience
 
 
-class RecallIndexError(Exception):
+class RecallIndexError(Away):
     """Raised when the index cannot be read or written. The caller closes it, deletes the file and fills it anew."""
 
 

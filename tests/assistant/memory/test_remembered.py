@@ -14,6 +14,8 @@ from typing import Any, cast
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs
 
 from assistant.config.schema import JournalConfig
 from assistant.events.events import Said
@@ -26,10 +28,12 @@ from assistant.memory.recall_file import RecallFile
 from assistant.memory.remembered import IndexedMemories
 from assistant.runtime.in_memory import MemoryFile
 from assistant.runtime.storage import JournalFile, Storage
-from tests.assistant.journal.keeping import ANNA, NOON, TRIGGER, fact, noon
-from tools import Principal
+from tests.assistant.journal.keeping import ANNA, NOON, TRIGGER, fact, memories_of, noon, opened_file
+from tools import Dispatcher, PolicyConfig, Principal, Registry, Status
 from tools.errors import ToolFailed
 from tools.memories import Memories
+from tools.testing import tool_call, tool_context
+from tools.verbs import RECALL, REMEMBER
 
 BEN = Principal("8", "Ben")
 SECRET = "hazelnut"
@@ -368,3 +372,22 @@ async def test_a_search_after_the_index_was_closed_ends(tmp_path: Path, reactor:
         assert file.recall.problem == ""
     with pytest.raises(JournalClosed):
         await found(storage.memories)
+
+
+async def test_a_memory_that_cannot_be_kept_or_found_for_now_is_no_bug_of_the_tool(
+    tmp_path: Path, reactor: Any
+) -> None:
+    """What the tools of memory meet in an outage is logged as a warning, and told to the owner by the journal."""
+    async with opened_file(tmp_path / "j", reactor) as store:
+        journal = StoredJournal(store, "sage")
+        await journal.start()
+        context = tool_context(memories=memories_of(journal))
+        dispatcher = Dispatcher(Registry([REMEMBER, RECALL]), PolicyConfig(frozenset({"remember", "recall"})), Clock())
+        pages = await store.read(lambda db: db.execute("PRAGMA page_count").fetchone()[0])
+        await store.write(lambda db: db.execute(f"PRAGMA max_page_count = {pages}").fetchone())
+        with capturedLogs() as logged:
+            calls = [tool_call("remember", text=f"Mill number {n}. " + "It is old. " * 30) for n in range(40)]
+            kept = [(await dispatcher.answer_all([call], context))[0].status for call in calls]  # until it is full
+        assert Status.CRASHED in kept
+        told = [line for line in logged if line.get("tool") == "remember"]
+        assert {(line["log_level"].name, "the disk is full" in line["why"]) for line in told} == {("warn", True)}

@@ -5,10 +5,11 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
 from llm.messages import ToolCall
+from resilience.background import Full
 from tests.guards import FlushFailures
 from tests.tools.execution.steps import Step
 from tools.context import ToolContext
-from tools.errors import Status, ToolFailed, ToolRetry
+from tools.errors import Away, Status, ToolFailed, ToolRetry
 from tools.execution.dispatch import Dispatcher
 from tools.execution.step import MAX_RESULT_CHARS
 from tools.policy.config import PolicyConfig
@@ -118,6 +119,15 @@ def test_a_crash_is_logged_and_told_without_details(flush_failures: FlushFailure
     (event,) = logged
     assert (event["tool"], event["run_id"], event["call_id"]) == ("take", "run-1", "call_take")
     assert [str(failure.value) for failure in flush_failures(OSError)] == ["secret path"]
+
+
+@pytest.mark.parametrize("error", [Away("the database is away"), Full("too much waits")])
+def test_a_tool_whose_disk_or_database_is_away_is_told_the_same_and_is_no_bug_in_the_log(error: Exception) -> None:
+    with capturedLogs() as logged:
+        executed = answer(crashing_tool("remember", error))
+    assert executed.status is Status.CRASHED
+    assert executed.result.text.startswith("remember did not work because of an internal problem.")
+    assert [(line["log_level"].name, line["why"]) for line in logged] == [("warn", str(error))]
 
 
 def test_a_tool_that_raises_before_it_waits_crashes_like_any_other(flush_failures: FlushFailures) -> None:

@@ -409,3 +409,35 @@ async def test_a_file_that_cannot_be_written_from_the_start_is_told(tmp_path: Pa
     if isinstance(state_found, ReadOnly):
         assert told == [state_found.sentence]
     await store.close()
+
+
+async def test_a_disk_without_room_for_the_index_of_the_log_is_called_full(tmp_path: Path, reactor: Any) -> None:
+    """SQLite itself only says "disk I/O error" there: https://www.sqlite.org/rescode.html#ioerr_shmsize"""
+    async with opened_file(tmp_path / "j", reactor) as store:
+        await store.write(put(1))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        late = Store(tmp_path / "j", reactor, noon)
+        opening = await late.open()
+        assert isinstance(opening, ReadOnly)
+        assert opening.cause == "the disk is full"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    await late.close()
+
+
+async def test_a_write_that_the_disk_does_not_take_is_not_called_an_error_of_the_disk_alone(
+    tmp_path: Path, reactor: Any
+) -> None:
+    async with opened_file(tmp_path / "j", reactor) as store:
+        await store.write(put(1))
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size(f"{store.path}-wal"), hard))
+        try:
+            with pytest.raises(
+                JournalUnwritable, match=r"a quota or a limit .* or it is broken \(input/output error\)"
+            ):
+                await store.write(put(2))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
