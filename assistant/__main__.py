@@ -5,6 +5,9 @@ It is a composition root: it imports the reactor and hands it to the modules tha
 
 from __future__ import annotations
 
+import assistant.interrupted  # noqa: F401  (first, so that Ctrl-C while the rest loads shows no traceback)
+
+# isort: split
 import argparse
 import os
 import platform
@@ -23,15 +26,12 @@ from assistant.errors import AssistantError, complaint
 from assistant.keys.redaction import Secrets
 from assistant.preparing import prepare, settings_folder
 from assistant.running import begin_logging, explain, run_reactor
-from assistant.starting import loading, shadowed
+from assistant.starting import INTERRUPTED, loading, shadowed
 from assistant.surfaces.doctor import DoctorScreen
 from assistant.surfaces.serve.arguments import ANY_PORT
 
 if TYPE_CHECKING:
     pass
-
-#: Exit status of a doctor or a setup that the owner left with Ctrl-C, as shells count it.
-_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,7 +128,7 @@ def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
     except AssistantError as error:
         return _refuse(error)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -203,7 +203,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     request = DoctorRequest(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-    return run_reactor(reactor, examine(reactor, request), secrets, _INTERRUPTED)
+    return run_reactor(reactor, examine(reactor, request), secrets, INTERRUPTED)
 
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -221,7 +221,7 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     installation = Installation(path, os.environ, wall, secrets, page)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-    return run_reactor(reactor, install(reactor, installation), secrets, _INTERRUPTED)
+    return run_reactor(reactor, install(reactor, installation), secrets, INTERRUPTED)
 
 
 def _game(options: argparse.Namespace, _: Secrets) -> int:
@@ -253,7 +253,7 @@ def _character(options: argparse.Namespace, _: Secrets) -> int:
     except AssistantError as error:
         return _refuse(error)
     except (EOFError, KeyboardInterrupt):
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 def _journal(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -271,7 +271,7 @@ def _journal(options: argparse.Namespace, secrets: Secrets) -> int:
     except AssistantError as error:
         return _refuse(error)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 def _refuse(error: AssistantError) -> int:

@@ -18,11 +18,18 @@ lives longer than it takes to make a few hundred objects.
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from threading import current_thread, main_thread
+from typing import NoReturn
 
+#: Exit status of a command that Ctrl-C ended before it was done, as shells count it.
+INTERRUPTED = 130
 #: Packages with names so generic that another one may hide ours: a well-known one is called `llm` too.
 OURS = ("tools", "llm", "resilience")
 #: The thresholds that Python begins with, up to 3.12 and from 3.13 on. Any others were set on purpose and are left
@@ -53,14 +60,27 @@ def loading() -> Iterator[None]:
     """Suspend garbage collection while modules load, and exempt what they hold from later collections.
 
     Modules live as long as the process. This saves a tenth of the time a trial takes to start, and nearly all of the
-    time it takes to end.
+    time it takes to end. Ctrl-C ends the process meanwhile: an exception in the middle of a module may be taken for
+    another by who loads it.
     """
+    is_usual = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     gc.disable()
+    if is_usual:
+        signal.signal(signal.SIGINT, end_interrupted)
     try:
         yield
     finally:
+        if is_usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         gc.freeze()
         gc.enable()
+
+
+def end_interrupted(*_: object) -> NoReturn:
+    """End the process at once, as a shell expects it of one that was interrupted. Nothing of ours is open yet."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    os._exit(INTERRUPTED)
 
 
 def settle_heap() -> int:
