@@ -28,11 +28,12 @@ def share_out(service: AssistantService, journal: SharedJournal) -> None:
 async def hand_over(service: AssistantService, journal: SharedJournal, assistant_id: str, to: str) -> None:
     """Stop an assistant, so that the process named `to` goes on where it was; then wait for it as the others do.
 
-    A run is suspended and taken up again there. Raises JournalError; then it goes on here if it can.
+    A run is suspended and taken up again there. It stays when it may not go, as since it was chosen it has asked for an
+    approval, or was stopped. Raises JournalError; then it goes on here if it can.
     """
-    runner = service.runners.get(assistant_id)
-    if runner is None:
+    if assistant_id not in _may_go(service):
         return
+    runner = service.runners[assistant_id]
     _log.info("{name} is given to {to}, which runs fewer", name=runner.embodiment.me.name, to=to)
     try:
         await runner.stop()
