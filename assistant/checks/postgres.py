@@ -14,7 +14,7 @@ from assistant.config.schema import JournalConfig
 from assistant.errors import KeyReferenceError
 from assistant.journal.postgres.facts import ServerFacts, VectorFacts, look_at, remembered_keys
 from assistant.journal.postgres.opening import CannotUse
-from assistant.journal.postgres.refusals import NEWEST, OLDEST, POOLED, newer_tables, too_old
+from assistant.journal.postgres.refusals import NEWEST, OLDEST, POOLED, newer_tables, too_old, wrong_encoding
 from assistant.journal.postgres.schema import STEPS
 from assistant.keys.binding import KeyBinding
 from assistant.keys.reference import KeySources, resolve_key
@@ -90,10 +90,7 @@ def judge_server(facts: ServerFacts, url: str) -> str:
         raise Problem(POOLED)
     encoding = facts.settings["server_encoding"]
     if encoding != "UTF8":
-        raise Problem(
-            f"the database holds its text as {encoding}, where not every player's words fit: make another with "
-            "createdb --encoding=UTF8 --template=template0, and name it in journal.url"
-        )
+        raise Problem(wrong_encoding(encoding))
     version = f"PostgreSQL {facts.version // _MAJOR}.{facts.version % _MAJOR}"
     if facts.version // _MAJOR > NEWEST:
         raise Unclear(f"{version} answers, which is newer than {NEWEST}, the last that was tried")

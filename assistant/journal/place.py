@@ -91,10 +91,12 @@ class Incomplete(Struct, frozen=True):
 
 
 class ReadOnly(Struct, frozen=True):
-    """The file cannot be written now. The store tries again by itself."""
+    """The journal cannot be written now. The store tries again by itself."""
 
     path: Path | str
     cause: str
+    #: Whether that ends without anybody changing the settings, as when a database is away: so it is worth waiting for.
+    passes: bool = False
 
     @property
     def sentence(self) -> str:

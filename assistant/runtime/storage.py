@@ -106,6 +106,13 @@ class KeptJournal:
         """Open the journal and return the state in which it was found. A damaged or missing one raises no error."""
         return self.store.open()
 
+    async def open_again(self) -> Opened:
+        """Try once more to open a journal that could not be used, and return the state in which it is found now."""
+        with suppress(JournalError):
+            await self.store.read(lambda _: None)
+        assert self.store.opened is not None  # `open` has returned
+        return self.store.opened
+
     async def unlock(self, keys: KeySources) -> None:
         """Read what opens the journal, before `open`. Raises KeyReferenceError."""
 

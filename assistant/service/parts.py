@@ -7,7 +7,6 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -18,7 +17,7 @@ from assistant.errors import KeyReferenceError
 from assistant.events.conversation import Floor
 from assistant.events.scheduler import Scheduler
 from assistant.events.watching import Watchers
-from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, Sound
+from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, ReadOnly, Sound
 from assistant.keys.reference import anchor, key_sources
 from assistant.loop.spending import MinuteCounts
 from assistant.memory.meaning import Meaning
@@ -34,6 +33,7 @@ from assistant.runtime.storage import Storage
 from assistant.runtime.warming import Warmer
 from assistant.service.embedded import EmbeddedPool, report_to_the_log
 from assistant.service.host import Embodiment, Observers, ServiceConfig, ServiceHooks
+from assistant.service.opening import JournalOpening
 from assistant.service.troubles import Lookout, Troubles
 from assistant.service.usage_store import UsageStore
 from assistant.web.shared import SharedWeb
@@ -91,12 +91,11 @@ class SharedParts:
         self._warmer = Warmer()
         self._floor = Floor(reactor)
         self.embedder = SharedEmbedder(config.settings.memory, self._embedder_parts)
-        self._is_open = False
+        self._opening = JournalOpening(self.journal, self.clock)
         self._has_meaning = False
         self._opened: Opened | None = None
         #: Why it is not known which key goes to which server; None when it is.
         self._unread: JournalError | None = None
-        self._waiting: list[Deferred[None]] = []
 
     @property
     def clock(self) -> IReactorTime:
@@ -110,22 +109,20 @@ class SharedParts:
 
     def open(self, launcher: Launcher) -> None:
         """Begin to open the journal, and return at once."""
-        launcher.launch(self._open(), "opening the journal").addCallback(lambda _: self._go_on())
+        launcher.launch(self._open(), "opening the journal").addCallback(lambda _: self._opening.end())
 
     async def ready(self) -> None:
-        """Wait until the journal was opened, or could not be."""
-        if not self._is_open:
-            waiter: Deferred[None] = Deferred(self._waiting.remove)
-            self._waiting.append(waiter)
-            await waiter
+        """Wait until the journal was opened, or could not be. Raises JournalUnreadable while its database is away."""
+        await self._opening.ready()
 
-    async def opened(self) -> Opened | None:
+    async def opened(self, on_away: Callable[[str], None] = lambda _: None) -> Opened | None:
         """Wait until the journal is open, and return how it was found; None without one.
 
-        Raises JournalError when it cannot be read which key goes to which server.
+        A database that is away is waited for; `on_away` is told of it once, in a sentence. Raises JournalError when it
+        cannot be read which key goes to which server.
         """
-        await self.ready()
-        if self._unread is not None:
+        await self._opening.until_over(on_away)
+        if self._unread is not None and not isinstance(self._opened, ReadOnly):
             raise self._unread
         return self._opened
 
@@ -270,7 +267,7 @@ class SharedParts:
         except KeyReferenceError as error:
             self.trouble = f"the password of the journal cannot be read: {error}"
             return
-        self._opened = opened = await self.journal.open()
+        self._opened = opened = await self._opening.open()
         if opened is not None and (not isinstance(opened, Sound) or opened.new):
             _log.warn("{sentence}", sentence=opened.sentence)
         if isinstance(opened, OpeningRefused):
@@ -281,19 +278,12 @@ class SharedParts:
         else:
             await self.pipeline.read_ledger()
         try:
-            remembered = await self.journal.bindings.load()
+            remembered = await self._opening.read(self.journal.bindings.load)
         except JournalError as error:
             self._unread = error
             _log.error("which key goes to which server cannot be read: {why}", why=str(error))
         else:
             self._bound = BoundKeys(remembered, self.config.folder, self._hooks.key_again)
-
-    def _go_on(self) -> None:
-        """Let those go on who wait for the journal, whatever came of it."""
-        self._is_open = True
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            waiter.callback(None)
 
     def _anchored(self, entered: str) -> set[str]:
         return {anchor(entered, self.config.folder)} if entered else set()

@@ -376,6 +376,8 @@ def test_where_nothing_private_is_known_any_word_may_be_searched_for() -> None:
     life = life_with(brain=searching("lunar eclipse calendar 2031"))
     whispered(life, ANN, "search the web for the next dark moon, please")
     assert "Strangers would read" not in query_result(life)
+
+
 def test_what_is_masked_for_those_who_hear_is_recalled_for_them() -> None:
     """A lie in Bea's hearing, as the stream holds it for Ann alone, is no reason to keep the truth from Bea."""
     life = life_with()

@@ -246,3 +246,68 @@ async def test_without_a_database_it_says_what_to_do(tmp_path: Path) -> None:
     for command in ("worker", "tell"):
         helped = await run([command, "--help"], b"", folder=str(tmp_path))
         assert (helped.status, "examples:" in helped.out) == (0, True)
+
+
+async def test_one_that_starts_before_its_database_waits_for_it_and_says_so_once(
+    tmp_path: Path, postgres_server: PostgresServer, postgres_schema: str
+) -> None:
+    async with installed(tmp_path, postgres_server, postgres_schema) as workers:
+        postgres_server.stop()
+        worker = workers.start("alpha")
+        await worker.saw("It is tried again until it is back")
+        ended = workers.start("beta")
+        await ended.saw("It is tried again until it is back")
+        send(ended, "TERM")
+        assert (await ended.ended).status == 0
+        await deferLater(reactor, 2.0)  # several attempts
+        assert "Sage" not in worker.err.decode()
+        postgres_server.start()
+        await worker.saw("Sage thinks with")
+        assert worker.err.decode().count("cannot be written") == 1
+        assert (await workers.tell("Sage", "Here?", "--as", "Anna")).out == "Sage: I heard: Here?\n"
+
+
+async def test_one_whose_settings_are_wrong_waits_for_nothing(
+    tmp_path: Path, postgres_server: PostgresServer, postgres_schema: str
+) -> None:
+    async with installed(tmp_path, postgres_server, postgres_schema) as workers:
+        settings = tmp_path / "assistant.toml"
+        settings.write_text(settings.read_text().replace("@/mud?", "@/other?"))
+        ended = await workers.start("alpha").ended
+        assert (ended.status, "there is no database other: make it with createdb" in ended.err) == (2, True)
+        assert "tried again" not in ended.err
+
+
+async def test_those_who_live_in_one_room_do_not_arrive_to_each_other(
+    tmp_path: Path, postgres_server: PostgresServer, postgres_schema: str
+) -> None:
+    names = [f"Sage {number}" for number in range(12)]
+    async with installed(tmp_path, postgres_server, postgres_schema, str(names)) as workers:
+        first = workers.start("alpha")
+        for name in names:
+            await first.saw(f"{name} thinks with")
+        assert (await workers.tell("Sage 3", "Here?", "--as", "Anna")).status == 0
+        second = workers.start("beta")
+        await workers.until(lambda: len(workers.holders().get("beta", ())) > 0)  # given away, one of them
+        send(first, "TERM")
+        await workers.until(lambda: len(workers.holders().get("beta", ())) == len(names))
+        assert (await workers.tell("Sage 5", "Here?", "--as", "Anna")).status == 0
+        assert second.err.decode().count("lives here now") == len(names)
+        assert workers.rows("SELECT count(*) FROM @events") == [(2,)]
+
+
+async def test_words_that_wait_for_it_are_heard_as_soon_as_it_lives(
+    tmp_path: Path, postgres_server: PostgresServer, postgres_schema: str
+) -> None:
+    async with installed(tmp_path, postgres_server, postgres_schema) as workers:
+        first = workers.start("alpha")
+        await first.saw("Sage thinks with")
+        send(first, "TERM")
+        await first.ended
+        asked = start("tell", "Sage", "Here?", "--as", "Anna", folder=workers.folder)
+        await asked.saw("no process runs Sage now")
+        second = workers.start("beta")
+        await second.saw("Sage thinks with")
+        began = clock()
+        assert (await asked.ended).out == "Sage: I heard: Here?\n"
+        assert clock() - began < 3.5  # and not at the next look, after 5 seconds

@@ -78,6 +78,10 @@ class PostgresPipeline(PostgresDatabase, PipelinedDatabase):
         """Send one statement without values. Raises psycopg.Error when the server has refused one by now."""
         self.connection.send(sql)
 
+    def run_for_one(self, sql: str) -> None:
+        """Send one statement without values, and expect that it changes a row. Raises as `run` does."""
+        self._expected.append((self.connection.send(sql), True))
+
     def executemany(self, sql: str, rows: Iterable[Values], /) -> FoundRows:
         """Send a statement once for each of these rows. Raises psycopg.Error when the server has refused one by now."""
         # Not psycopg's own, which waits for the answers.
@@ -98,8 +102,8 @@ class PostgresPipeline(PostgresDatabase, PipelinedDatabase):
         return all((cursor.rowcount > 0) == some for cursor, some in self._expected)
 
 
-def do_at_once(db: PostgresDatabase, numbers: Numbers, begin: Sequence[str], works: Sequence[Work]) -> list[Any] | None:
-    """Do these works in a new transaction, begun with these statements, and return what each returned.
+def do_at_once(db: PostgresDatabase, numbers: Numbers, count: str, works: Sequence[Work]) -> list[Any] | None:
+    """Do these works in a new transaction, begun with `count`, which changes one row; return what each returned.
 
     The transaction is left open. When anything is not as expected, it is rolled back, and None is returned. Raises
     psycopg.Error when the connection is broken.
@@ -109,7 +113,7 @@ def do_at_once(db: PostgresDatabase, numbers: Numbers, begin: Sequence[str], wor
     try:
         with db.connection.pipeline() as mode:
             pipeline = PostgresPipeline(db, numbers, mode)
-            values, error = _do(pipeline, begin, works)
+            values, error = _do(pipeline, count, works)
         if error is None and pipeline.is_as_expected:
             return values
     except psycopg.Error:
@@ -121,11 +125,11 @@ def do_at_once(db: PostgresDatabase, numbers: Numbers, begin: Sequence[str], wor
     return None
 
 
-def _do(pipeline: PostgresPipeline, begin: Sequence[str], works: Sequence[Work]) -> tuple[list[Any], Exception | None]:
+def _do(pipeline: PostgresPipeline, count: str, works: Sequence[Work]) -> tuple[list[Any], Exception | None]:
     """Return what the works returned, and what one of them raised: psycopg writes to the log what leaves its block."""
     try:
-        for statement in begin:
-            pipeline.run(statement)
+        pipeline.run("BEGIN")
+        pipeline.run_for_one(count)
         return [work(pipeline) for work in works], None
     except Exception as error:  # noqa: BLE001  (done again, and told, by who waits for each answer)
         return [], error

@@ -50,8 +50,9 @@ _CODES = {
     "XX001": "a table of the server is damaged: see the log of the server, and put a backup back",
     "XX002": "an index of the server is damaged: see the log of the server, then REINDEX the database",
 }
-#: Patterns of what libpq and servers say while connecting, the more special first.
-_SAID = (
+#: Patterns of what libpq and servers say while connecting, the more special first: what stays so until somebody changes
+#: the settings or the server.
+_LASTING = (
     (r'password authentication failed for user "(?P<name>[^"]*)"',
      "the server refuses the password of {name}: see journal.password, or ~/.pgpass"),
     (r"no password supplied",
@@ -61,6 +62,8 @@ _SAID = (
       "program as that user, or name 127.0.0.1 in journal.url and give a password")),
     (r"no pg_hba\.conf entry for (?P<name>.*?no encryption)",
      "the server lets nobody in without TLS ({name}): add sslmode=verify-full to journal.url"),
+    (r"pg_hba\.conf rejects connection for (?P<name>[^\n]*)",
+     "the server lets no such connection in ({name}): see the line with reject in its pg_hba.conf"),
     (r"no pg_hba\.conf entry for (?P<name>[^\n]*)",
      "the server lets no such connection in ({name}): add a line for it to its pg_hba.conf, and reload it"),
     (r'role "(?P<name>[^"]*)" (?:does not exist|is not permitted)',
@@ -72,10 +75,6 @@ _SAID = (
     (r"unsupported startup parameter",
      ("the pooler takes no options from journal.url: leave them out, and write ALTER ROLE the_role SET search_path = "
       "the_schema in their place")),
-    (r"too many clients already|remaining connection slots|too many connections|no more connections allowed",
-     _NO_ROOM),
-    (r"the database system is (?:starting|shutting|in recovery|not yet)", _AT_WORK),
-    (r"session is read-only|hot standby mode|server is in recovery", REPLICA),
     (r"server does not support SSL|SSL was required",
      ("the server has no TLS: switch it on there, or, where the network between is safe, add sslmode=disable to "
       "journal.url")),
@@ -84,6 +83,15 @@ _SAID = (
       "that signs the server's, or sslrootcert=system")),
     (r"certificate verify failed|does not match host name|certificate is not valid|has expired",
      "the server cannot prove who it is ({told}): see sslrootcert and the host in journal.url, and its certificate"),
+    (r"invalid (?:URI|connection option|sslmode|port|integer)|missing \"=\"",
+     "libpq cannot read journal.url ({told})"),
+)  # fmt: skip
+#: The same of what passes by itself, as far as anybody can tell.
+_PASSING = (
+    (r"too many clients already|remaining connection slots|too many connections|no more connections allowed",
+     _NO_ROOM),
+    (r"the database system is (?:starting|shutting|in recovery|not yet)", _AT_WORK),
+    (r"session is read-only|hot standby mode|server is in recovery", REPLICA),
     (r"[Cc]onnection refused|[Nn]o such file or directory",
      "no server answers there ({told}): start it, or see the host and the port in journal.url"),
     (r"failed to resolve host|could not translate host name|Name or service not known",
@@ -92,9 +100,11 @@ _SAID = (
      "the server cannot be reached ({told}): see the host in journal.url, and firewalls between"),
     (r"closed the connection unexpectedly|connection reset|[Cc]onnection is lost|is closed|terminating connection",
      "the connection to the server broke: nothing is lost, and it is tried again until it is back"),
-    (r"invalid (?:URI|connection option|sslmode|port|integer)|missing \"=\"",
-     "libpq cannot read journal.url ({told})"),
 )  # fmt: skip
+#: What the system says of a full disk or quota, whatever code the server makes of it.
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+#: Codes of what stays so.
+_LASTING_CODES = frozenset({"28000", "28P01", "3D000", "3F000", "42501"})
 _LONGEST = 200
 
 
@@ -106,12 +116,30 @@ def explain(error: BaseException) -> str:
         return NO_DRIVER
     said = str(error)
     code = getattr(error, "sqlstate", None) or ""
+    if _FULL.search(said):
+        code = "53100"
     if sentence := _CODES.get(code):
         return sentence.format(told=_first_line(said))
-    for pattern, sentence in _SAID:
+    for pattern, sentence in (*_LASTING, *_PASSING):
         if found := re.search(pattern, said):
             return sentence.format(told=_around(said, found.start()), name=_short(found.groupdict().get("name") or ""))
     return _first_line(said) or type(error).__name__
+
+
+def lasts(error: BaseException) -> bool:
+    """Tell whether the database cannot be used until somebody changes the settings or the server.
+
+    Of a sentence that is not known, as in another language, it counts that the server asked for a password.
+    """
+    said, code = str(error), getattr(error, "sqlstate", None)
+    if code:
+        return code in _LASTING_CODES
+    if any(re.search(pattern, said) for pattern, _ in _LASTING):
+        return True
+    if any(re.search(pattern, said) for pattern, _ in _PASSING):
+        return False
+    line = getattr(error, "pgconn", None)
+    return line is not None and bool(line.needs_password or line.used_password)
 
 
 def too_old(version: int) -> str:
@@ -119,6 +147,15 @@ def too_old(version: int) -> str:
     return (
         f"the server is PostgreSQL {version // 10_000}, and {OLDEST} or later is needed: upgrade it with pg_upgrade, "
         "or name another in journal.url"
+    )
+
+
+def wrong_encoding(encoding: str) -> str:
+    """Return what is wrong with a database that keeps text in another encoding than UTF-8."""
+    return (
+        f"the database holds its text as {encoding}, where not every player's words fit: make another with "
+        "createdb --encoding=UTF8 --template=template0, take a journal that is there along with mud-assistant journal "
+        "copy, and name the new one in journal.url"
     )
 
 

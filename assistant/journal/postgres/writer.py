@@ -20,9 +20,9 @@ from assistant.journal.errors import JournalError, JournalRefused, JournalUnread
 from assistant.journal.place import Opened, OpeningRefused, ReadOnly, Sound
 from assistant.journal.postgres.clock import ThreadClock
 from assistant.journal.postgres.connection import PostgresDatabase
-from assistant.journal.postgres.opening import CannotUse, enter, open_database
+from assistant.journal.postgres.opening import LISTED_SECONDS, PUT_BACK, CannotUse, Entered, enter, open_database
 from assistant.journal.postgres.pipeline import do_at_once
-from assistant.journal.postgres.refusals import explain
+from assistant.journal.postgres.refusals import explain, lasts
 from assistant.journal.postgres.sharing.leases import HeldLeases
 from assistant.journal.store import Job, Queue
 
@@ -68,8 +68,10 @@ class PostgresWriter:
         self._tell = tell
         self._clock = clock
         self._db: PostgresDatabase | None = None
-        #: How many transactions were committed, as the row of this process says.
-        self._writes = 0
+        #: How many transactions were committed, as the row of this process says, and how often all were fenced.
+        self._known = Entered()
+        #: When the last of them was.
+        self._committed_at = clock.now()
         #: Whether the answer to a COMMIT is missing, and whether it turned out that it was done.
         self._is_in_doubt = self._was_committed = False
         self.opened: Opened | None = None
@@ -84,7 +86,7 @@ class PostgresWriter:
         except (psycopg.Error, CannotUse) as error:
             if self.opened is None:
                 self.trouble = _sentence(error)
-                self.opened = ReadOnly(self._where, self.trouble)
+                self.opened = ReadOnly(self._where, self.trouble, passes=not lasts(error))
         assert self.opened is not None
         return self.opened
 
@@ -151,9 +153,7 @@ class PostgresWriter:
         if self._do_at_once(db, jobs):
             self._commit(db)
             return
-        begin = "; ".join(self._begin())
-        db.run(begin)
-        self._leases.begin()
+        self._begin(db)
         is_first = True
         for job in jobs:
             if not is_first:
@@ -161,22 +161,31 @@ class PostgresWriter:
             if self._do_one(job, db):
                 is_first = False
             elif is_first:
-                db.run(f"ROLLBACK; {begin}")
-                self._leases.begin()
+                db.run("ROLLBACK")
+                self._begin(db)
             else:
                 db.run("ROLLBACK TO SAVEPOINT job")
                 self._leases.forget_checks()
         self._commit(db)
 
-    def _begin(self) -> tuple[str, str]:
-        """Return what begins a transaction: it locks the row of this process first, and counts itself in it."""
-        return "BEGIN", f"UPDATE processes SET writes = {self._writes + 1} WHERE id = '{self._process.id}'"
+    def _begin(self, db: PostgresDatabase) -> None:
+        """Begin a transaction. Raises CannotUse when an older state of the tables was put back under this process."""
+        db.run("BEGIN")
+        if not db.connection.execute(self._count.encode()).rowcount:
+            raise CannotUse(PUT_BACK)
+        self._leases.begin()
+
+    @property
+    def _count(self) -> str:
+        """What a transaction begins with: it locks the row of this process first, and counts itself in it."""
+        before = self._known.writes
+        return f"UPDATE processes SET writes = {before + 1} WHERE id = '{self._process.id}' AND writes = {before}"
 
     def _do_at_once(self, db: PostgresDatabase, jobs: Sequence[Job]) -> bool:
         """Do these jobs without waiting for answers. Return False, and undo it, unless all went as expected."""
         self._leases.begin()
         works = [*(job.work for job in jobs), self._leases.check_expected]
-        values = do_at_once(db, self._leases.numbers, self._begin(), works)
+        values = do_at_once(db, self._leases.numbers, self._count, works)
         if values is None:
             return False
         for job, value in zip(jobs, values, strict=False):
@@ -201,7 +210,8 @@ class PostgresWriter:
         db.run("COMMIT")
         self._is_in_doubt = False
         self._leases.committed()
-        self._writes += 1
+        self._known = self._known._replace(writes=self._known.writes + 1)
+        self._committed_at = self._clock.now()
         self.commits += 1
         if self.on_commit is not None:
             self.on_commit(self._clock.now() - began)
@@ -223,12 +233,15 @@ class PostgresWriter:
             return self._db
         db = self._connect_and_open()
         try:
-            writes = enter(db, self._process)
+            is_listed = self._clock.now() - self._committed_at < LISTED_SECONDS
+            entered = enter(db, self._process, self._known if is_listed else self._known._replace(writes=0))
         except BaseException:
             db.close()
             raise
-        self._was_committed = self._is_in_doubt and writes > self._writes
-        self._writes, self._is_in_doubt = writes, False
+        self._was_committed = self._is_in_doubt and entered.writes > self._known.writes
+        if entered.fences != self._known.fences:
+            self._leases.numbers.forget()  # those in hand may be given once more
+        self._known, self._is_in_doubt = entered, False
         self._db = db
         return db
 
@@ -268,6 +281,8 @@ class PostgresWriter:
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         """Fail these jobs, each with an error object of its own, and remember why."""
         self.trouble = _sentence(error)
+        if isinstance(self.opened, ReadOnly):
+            self.opened = ReadOnly(self._where, self.trouble, passes=not lasts(error))
         self._is_in_doubt = False  # their callers are told that it is not known
         for job in jobs:
             job.value, job.error = None, self._error_for_caller(job)

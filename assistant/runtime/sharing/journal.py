@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 
 from assistant.config.schema import JournalConfig
 from assistant.events.events import Event
-from assistant.journal import BrokenRecord, JournalError, NewerRecord, Opened, OpeningRefused
+from assistant.journal import BrokenRecord, JournalError, NewerRecord, Opened, OpeningRefused, ReadOnly
 from assistant.journal.database import Database
 from assistant.journal.postgres.sharing.listener import Listener, tell_others
 from assistant.journal.postgres.sharing.messages import FOR, pending_records
@@ -65,6 +65,7 @@ class SharedJournal(KeptJournal):
         #: Whether the leases of assistants that were stopped here are kept while this process lives, so that no other
         #: starts them.
         self.keeps_stopped = False
+        self._has_begun = False
         self._mail: Mail | None = None
         self._balancer: Balancer | None = None
 
@@ -77,8 +78,17 @@ class SharedJournal(KeptJournal):
 
     async def open(self) -> Opened:
         """Connect, and return the state in which the journal was found. Raises no error of the database."""
-        opened = await self.store.open()
-        if not isinstance(opened, OpeningRefused):
+        return self._begin(await self.store.open())
+
+    async def open_again(self) -> Opened:
+        """Try once more to connect, and return the state in which the journal is found now."""
+        return self._begin(await super().open_again())
+
+    def _begin(self, opened: Opened) -> Opened:
+        """Let others see this process, and keep its leases, unless there is no database to do so."""
+        is_awaited = isinstance(opened, ReadOnly) and opened.passes
+        if not (self._has_begun or is_awaited or isinstance(opened, OpeningRefused)):
+            self._has_begun = True
             self._listener.start()
             self.keeper.start()
         return opened

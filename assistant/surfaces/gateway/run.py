@@ -10,9 +10,8 @@ from twisted.internet.defer import Deferred
 
 from assistant.errors import AssistantError, complaint
 from assistant.gateway.running import RunningGateway, ready
-from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.run import CANNOT_START, Progress, service_of
+from assistant.surfaces.trial.run import CANNOT_START, Progress, has_journal, service_of
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
@@ -22,10 +21,7 @@ async def run_gateway(reactor: Any, options: TrialOptions, environment: Mapping[
     service = service_of(reactor, options, environment, progress)
     gateway: RunningGateway | None = None
     try:
-        opened = await service.parts.opened()
-        if opened is not None and (not isinstance(opened, Sound) or opened.new):
-            progress.note(opened.sentence)
-        if isinstance(opened, OpeningRefused | ReadOnly):
+        if not await has_journal(service, progress):
             return CANNOT_START
         gateway = RunningGateway(service, options.config.gateway)
         address = await gateway.open()

@@ -1,4 +1,4 @@
-"""Runs the command `mud-assistant journal`: copies a journal, and says what was copied."""
+"""Runs the command `mud-assistant journal`: copies a journal, or notes that a backup of it was put back."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from assistant.keys.redaction import Secrets
 from assistant.surfaces.journal.arguments import OF_SETTINGS
 from assistant.surfaces.journal.copying import CopiedJournal, copy_journal
 from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
+from assistant.surfaces.journal.restoring import note_restored
 
 #: How many bytes are copied between two lines that tell how far it is.
 _PROGRESS_BYTES = 32 * 1024 * 1024
 _MIB = 1024 * 1024
+#: Told once it is noted that a backup was put back.
+RESTORED = (
+    "It is noted that a backup of {place} was put back; assistants in it: {count}. Whoever runs one takes it anew.\n"
+    "What happened since the backup is in the world and not in the journal. See what nobody knows the end of with:\n"
+    "  mud-assistant replay {place} --unknown"
+)
 
 
 class JournalOptions(Struct, frozen=True):
@@ -39,13 +46,17 @@ def run_journal(
     tell: Callable[[str], None],
     note: Callable[[str], None],
 ) -> int:
-    """Copy a journal and return the exit status. `tell` shows a text, `note` how far it is.
+    """Copy a journal, or note that a backup of it was put back; return the exit status. `note` tells how far it is.
 
     `wall` is in seconds since 1970. Raises AssistantError. Blocks.
     """
     folder = (options.config or DEFAULT_FILE).absolute().parent
     finder = PlaceFinder(_settings(options), folder, environment, secrets)
-    source, target = (_place(name, options, finder) for name in (options.source, options.target))
+    source = _place(options.source, options, finder)
+    if options.action == "restored":
+        tell(secrets.scrub(RESTORED.format(count=note_restored(source), place=source)))
+        return 0
+    target = _place(options.target, options, finder)
     copied = copy_journal(source, target, wall, _Progress(note))
     tell(secrets.scrub(copied_text(source, target, copied)))
     return 0

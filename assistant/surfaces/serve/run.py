@@ -14,7 +14,6 @@ from twisted.internet.defer import Deferred
 from assistant.config.schema import JournalConfig
 from assistant.errors import AssistantError, complaint
 from assistant.gateway.running import RunningGateway, ready
-from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.page.ports import Unavailable
 from assistant.page.reading.reader import JournalReader
 from assistant.service.host import ServiceConfig
@@ -25,7 +24,7 @@ from assistant.surfaces.serve.journal_host import JournalHost
 from assistant.surfaces.serve.local_host import LocalHost
 from assistant.surfaces.serve.standing import StandingPage
 from assistant.surfaces.trial.converse import Trial, TrialOptions
-from assistant.surfaces.trial.run import CANNOT_START, Progress, service_of
+from assistant.surfaces.trial.run import CANNOT_START, Progress, has_journal, service_of
 
 #: Told before the address.
 OPEN_IT = "The operator's page is open. This address is good for one log-in:"
@@ -58,10 +57,7 @@ async def _live(reactor: Any, options: ServeOptions, environment: Mapping[str, s
     service = service_of(reactor, options.trial, environment, progress)
     page: StandingPage | None = None
     try:
-        opened = await service.parts.opened()
-        if opened is not None and (not isinstance(opened, Sound) or opened.new):
-            progress.note(opened.sentence)
-        if isinstance(opened, OpeningRefused | ReadOnly):
+        if not await has_journal(service, progress):
             return CANNOT_START
         trial = Trial(reactor, options.trial, service)
         page = open_page(reactor, service, trial, options.file, progress)

@@ -34,6 +34,8 @@ from resilience.background import in_daemon_thread
 MEASURE_SECONDS = 60.0
 #: The exit status when there is no model, or the settings or the journal cannot be used.
 CANNOT_START = 2
+#: Said behind why a database is away.
+WAITS = "It is tried again until it is back; Ctrl-C ends this."
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 _MIB = 1024 * 1024
 #: How many percent lie between two lines where there is no terminal.
@@ -103,13 +105,21 @@ def service_of(
     return service
 
 
+async def has_journal(service: AssistantService, progress: Progress) -> bool:
+    """Wait until the journal is open, say how it was found, and return False when it cannot be used.
+
+    A database that is away is waited for, however long that takes; this is said once. Raises JournalError.
+    """
+    opened = await service.parts.opened(lambda why: progress.note(f"{why} {WAITS}"))
+    if opened is not None and (not isinstance(opened, Sound) or opened.new):
+        progress.note(opened.sentence)
+    return not isinstance(opened, OpeningRefused | ReadOnly)
+
+
 async def _run(service: AssistantService, trial: Trial, progress: Progress, beside: Beside | None) -> int:
     """Start the assistant and converse; return the exit status."""
     try:
-        opened = await service.parts.opened()
-        if opened is not None and (not isinstance(opened, Sound) or opened.new):
-            progress.note(opened.sentence)
-        if isinstance(opened, OpeningRefused | ReadOnly):
+        if not await has_journal(service, progress):
             return CANNOT_START
         if beside is not None:
             beside.open(service, trial, progress)

@@ -13,7 +13,7 @@ from twisted.logger import Logger
 
 from assistant.errors import AssistantError, complaint
 from assistant.events.events import Event
-from assistant.journal import HeldElsewhere, OpeningRefused, ReadOnly, Sound
+from assistant.journal import HeldElsewhere, JournalUnreadable
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.surfaces.serve.file import SettingsFile
@@ -21,7 +21,7 @@ from assistant.surfaces.serve.local_host import LocalHost
 from assistant.surfaces.serve.run import OPEN_IT, open_gateway
 from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
 from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.run import CANNOT_START, Progress, service_of
+from assistant.surfaces.trial.run import CANNOT_START, WAITS, Progress, has_journal, service_of
 from assistant.surfaces.worker.colony import Colony
 from assistant.surfaces.worker.members import Member, members_of
 from assistant.surfaces.worker.page_host import WorkerHost
@@ -94,13 +94,10 @@ class RunningWorker:
         page: StandingPage | None = None
         journal: SharedJournal | None = None
         try:
-            opened = await service.parts.opened()
-            if service.parts.trouble or opened is None:
-                raise AssistantError(service.parts.trouble)
-            if not isinstance(opened, Sound) or opened.new:
-                self._note(opened.sentence)
-            if isinstance(opened, OpeningRefused | ReadOnly):
+            if not await has_journal(service, self._progress):
                 return CANNOT_START
+            if service.parts.trouble:
+                raise AssistantError(service.parts.trouble)
             found = self._journal(service)
             await self._be_alone_with_name(found)
             journal = found
@@ -129,10 +126,20 @@ class RunningWorker:
         return journal
 
     async def _be_alone_with_name(self, journal: SharedJournal) -> None:
-        """Wait until no other process has the name of this one. Raises NameTaken after a few seconds."""
-        for _ in range(round(NAMESAKE_SECONDS / _LOOK_SECONDS)):
-            if not await journal.has_namesake():
-                return
+        """Wait until no other process has the name of this one. Raises NameTaken after a few seconds.
+
+        A database that goes away meanwhile is waited for.
+        """
+        looks, is_told = 0, False
+        while looks < round(NAMESAKE_SECONDS / _LOOK_SECONDS):
+            try:
+                if not await journal.has_namesake():
+                    return
+                looks += 1
+            except JournalUnreadable as error:
+                if not is_told:
+                    self._note(f"{complaint(error)}. {WAITS}")
+                is_told = True
             await deferLater(self._reactor, _LOOK_SECONDS)
         raise NameTaken(_TAKEN.format(name=self._options.process))
 

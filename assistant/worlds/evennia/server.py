@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,7 @@ from assistant.config.schema import Config
 from assistant.config.sections import WebConfig
 from assistant.config.settings import SettingsError, log_renamed, read_settings
 from assistant.errors import ServiceNotRunning
+from assistant.journal import JournalError
 from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets
 from assistant.service.host import ServiceConfig
@@ -108,7 +110,8 @@ def open_gateway(opened: AssistantService) -> None:
     async def work() -> None:
         from assistant.gateway.running import GatewayNotOpened, RunningGateway  # most games have none
 
-        await opened.parts.ready()
+        with suppress(JournalError):  # the log has it
+            await opened.parts.opened()
         gateway = RunningGateway(opened, opened.config.settings.gateway)
         try:
             await gateway.open()

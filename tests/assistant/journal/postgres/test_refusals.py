@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 
 from assistant.errors import AssistantError
-from assistant.journal.postgres.refusals import explain, newer_tables, older_tables, too_old
+from assistant.journal.postgres.refusals import explain, lasts, newer_tables, older_tables, too_old
 from tests.assistant.journal.postgres.wire import Refused, wire
 from tests.postgres import PostgresServer
 
@@ -183,3 +183,42 @@ def test_what_no_server_says() -> None:
     assert "PostgreSQL 12, and 13 or later" in too_old(120_022)
     assert "version 9, this one knows 1" in newer_tables(9, 1)
     assert "from version 3 on" in older_tables(1, 3)
+
+
+def failed(url: str, **parameters: str) -> BaseException:
+    with pytest.raises(Exception) as error:  # noqa: PT011  (its text is looked at by who called)
+        run(url, (), parameters)
+    return error.value
+
+
+def test_what_waiting_cannot_mend_and_what_it_can(guarded: PostgresServer) -> None:
+    locked = guarded.url(user="locked")
+    lasting = [
+        failed(locked, password="wrong-" + _PASSWORD[1:]),
+        failed(locked, passfile="/dev/null"),
+        failed(guarded.url(database="other")),
+        failed(guarded.url(user="stranger")),
+        failed(guarded.url(user="barred")),
+    ]
+    assert [explain(error) for error in lasting if not lasts(error)] == []
+    passing = [failed("postgresql://mud@/mud?host=/nonexistent")]
+    with psycopg.connect(guarded.url(user="few")):
+        passing.append(failed(guarded.url(user="few")))
+    guarded.stop()
+    passing.append(failed(guarded.url()))
+    guarded.start()
+    assert [explain(error) for error in passing if lasts(error)] == []
+
+
+def test_in_another_language_it_counts_that_a_password_was_asked_for() -> None:
+    class Line:
+        needs_password, used_password = False, True
+
+    refused = psycopg.OperationalError("FATAL:  Passwort-Authentifizierung fehlgeschlagen", pgconn=Line())
+    away = psycopg.OperationalError("Verbindungsaufbau abgelehnt")
+    assert (lasts(refused), lasts(away)) == (True, False)
+
+
+def test_a_full_disk_is_called_so_whatever_code_the_server_gives_it() -> None:
+    full = psycopg.errors.IoError('could not extend file "base/1/2": Disk quota exceeded')
+    assert explain(full).startswith("the disk of the server is full")

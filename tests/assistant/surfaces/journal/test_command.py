@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from twisted.internet.utils import getProcessOutputAndValue
 
 from assistant.__main__ import main
 from assistant.command_line import parser
 from assistant.config.schema import JournalConfig
 from assistant.errors import KeyReferenceError
+from assistant.journal import Fenced, StoredJournal
+from assistant.journal.files import GAP
 from assistant.journal.place import JournalPlace, PostgresPlace
 from assistant.keys.redaction import Secrets
 from assistant.surfaces.journal.command import JournalOptions, run_journal
 from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
+from tests.assistant.journal.keeping import TRIGGER, opened_file
+from tests.assistant.journal.postgres.outage import opened
 from tests.assistant.surfaces.replay.recording import ANSWERED, NOON, name_of, record, said, says, writing
 
+ROOT = Path(__file__).parents[4]
 URL = "postgresql://mud@db.example/mud"
 PASSWORD = "sesame-0123456789"
 
@@ -108,3 +119,45 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args(["journal", "copy", "one"])
     assert "usage: mud-assistant journal copy" in capsys.readouterr().err
+
+
+async def test_that_a_backup_was_put_back_is_noted_and_nobody_goes_on_with_what_they_had(
+    journal_place: JournalPlace, reactor: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await lived(journal_place)
+    name = str(name_of(journal_place))
+    if isinstance(journal_place, PostgresPlace):  # also while a process runs
+        async with opened(journal_place.url, reactor) as store:
+            journal = StoredJournal(store, "assistant:1")
+            before = await journal.start()
+            assert main(["journal", "restored", name]) == 0
+            with pytest.raises(Fenced) as fenced:
+                await journal.accept(said(2), TRIGGER)
+            assert fenced.value.current > before + 1000
+            assert await store.write(store.leases.renew) == {"assistant:1"}
+    else:
+        async with opened_file(journal_place, reactor):
+            pass
+        with closing(sqlite3.connect(journal_place)) as db:
+            numbers = dict(db.execute("SELECT name, seq FROM sqlite_sequence"))
+        assert main(["journal", "restored", name]) == 0
+        with closing(sqlite3.connect(journal_place)) as db:
+            assert dict(db.execute("SELECT name, seq FROM sqlite_sequence"))["runs"] == numbers["runs"] + GAP
+    told = capsys.readouterr()
+    assert told.out.startswith(f"It is noted that a backup of {journal_place} was put back; assistants in it: 1.")
+    async with writing(journal_place, "assistant:1") as journal:
+        assert await journal.start() > 1000
+
+
+async def test_a_backup_is_not_put_back_under_a_program_that_has_the_file(
+    tmp_path: Path, reactor: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["-m", "assistant", "journal", "restored", "j"]
+    async with opened_file(tmp_path / "j", reactor):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        _, err, status = await getProcessOutputAndValue(sys.executable, command, environment, str(tmp_path), reactor)
+    assert (status, b"is in use: stop the program" in err) == (2, True)
+    assert main(["journal", "restored", str(tmp_path / "none")]) == 2
+    (tmp_path / "text").write_text("words, and no journal")
+    assert main(["journal", "restored", str(tmp_path / "text")]) == 2
+    assert capsys.readouterr().err.count("mud-assistant: ") == 2
