@@ -16,7 +16,6 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from twisted.python.failure import Failure
 
@@ -24,14 +23,11 @@ from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
 from assistant.errors import AssistantError, complaint
 from assistant.keys.redaction import Secrets
-from assistant.preparing import prepare, settings_folder
+from assistant.preparing import prepare, trial_options
 from assistant.running import begin_logging, explain, run_reactor
 from assistant.starting import INTERRUPTED, loading, shadowed
 from assistant.surfaces.doctor import DoctorScreen
 from assistant.surfaces.serve.arguments import ANY_PORT
-
-if TYPE_CHECKING:
-    pass
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,12 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with loading():
         from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-        from assistant.surfaces.trial.converse import TrialOptions  # after the reactor is chosen
-        from assistant.surfaces.trial.run import run_trial
+        from assistant.surfaces.trial.run import run_trial  # after the reactor is chosen
 
-    wall = time.time  # noqa: TID251  (the composition root)
-    rank, folder = RANKS.index(options.rank), settings_folder(options)
-    trial = TrialOptions(config, wall, options.json, options.trace, folder, secrets, options.key or "", rank, place)
+    rank = RANKS.index(options.rank)
+    shown = {"as_json": options.json, "tracing": options.trace, "visitor_permission": rank}
+    trial = trial_options(options, config, place, secrets, time.time, **shown)  # noqa: TID251  (the composition root)
     if options.page is None:
         return run_reactor(reactor, run_trial(reactor, trial, os.environ), secrets)
     with loading():
@@ -78,15 +73,13 @@ def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
         with loading():
             config, place, file = prepare(options, secrets)
             from assistant.surfaces.serve.run import ServeOptions, run_serve, with_port
-            from assistant.surfaces.trial.converse import TrialOptions
     except AssistantError as error:
         return _refuse(error)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
     wall = time.time  # noqa: TID251  (the composition root)
-    key = options.key or ""
-    trial = TrialOptions(config, wall, folder=settings_folder(options), secrets=secrets, entered_key=key, place=place)
-    wanted = ServeOptions(with_port(trial, options.page), file, options.read_only)
+    trial = with_port(trial_options(options, config, place, secrets, wall), options.page)
+    wanted = ServeOptions(trial, file, options.read_only)
     return run_reactor(reactor, run_serve(reactor, wanted, os.environ), secrets)
 
 
@@ -97,16 +90,14 @@ def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
         with loading():
             config, place, file = prepare(options, secrets)
             from assistant.surfaces.serve.run import with_port
-            from assistant.surfaces.trial.converse import TrialOptions
             from assistant.surfaces.worker.run import WorkerOptions, run_worker
     except AssistantError as error:
         return _refuse(error)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-    wall, key = time.time, options.key or ""  # noqa: TID251  (the composition root)
-    trial = TrialOptions(config, wall, folder=settings_folder(options), secrets=secrets, entered_key=key, place=place)
+    wall = time.time  # noqa: TID251  (the composition root)
     process = options.process or f"{platform.node() or 'a machine'}:{os.getpid()}"
-    trial = with_port(trial, options.page)
+    trial = with_port(trial_options(options, config, place, secrets, wall), options.page)
     wanted = WorkerOptions(trial, file, process, options.assistants or (), must_have_page=options.page is not None)
     return run_reactor(reactor, run_worker(reactor, wanted, os.environ), secrets)
 
@@ -148,14 +139,13 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
         with loading():
             config, place, _ = prepare(options, secrets)
             from assistant.surfaces.gateway.run import run_gateway, with_gateway_port
-            from assistant.surfaces.trial.converse import TrialOptions
     except AssistantError as error:
         return _refuse(error)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-    wall, key = time.time, options.key or ""  # noqa: TID251  (the composition root)
-    trial = TrialOptions(config, wall, folder=settings_folder(options), secrets=secrets, entered_key=key, place=place)
-    work = run_gateway(reactor, with_gateway_port(trial, options.port), os.environ)
+    wall = time.time  # noqa: TID251  (the composition root)
+    trial = with_gateway_port(trial_options(options, config, place, secrets, wall), options.port)
+    work = run_gateway(reactor, trial, os.environ)
     return run_reactor(reactor, work, secrets)
 
 
@@ -187,6 +177,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         from assistant.checks.web import PAGE
         from assistant.config.playing import play
         from assistant.config.settings import DEFAULT_FILE, read_settings
+        from assistant.runtime.own_tools import load_tools
 
     path = options.config or DEFAULT_FILE
     renamed: list[str] = []
@@ -200,9 +191,11 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     begin_logging(None, secrets)
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     folder = path.absolute().parent
-    request = DoctorRequest(config, folder, os.environ, wall, screen.show, screen.waiting, secrets, options.web, page)
     from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
+    own = load_tools(config.tools.modules, folder)
+    shown = screen.show, screen.waiting
+    request = DoctorRequest(config, folder, os.environ, wall, *shown, secrets, options.web, page, own)
     return run_reactor(reactor, examine(reactor, request), secrets, INTERRUPTED)
 
 

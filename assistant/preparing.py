@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assistant.errors import AssistantError
 from assistant.keys.redaction import Secrets
 from assistant.running import begin_logging
-from assistant.starting import shadowed
+from assistant.starting import loading, shadowed
 
 if TYPE_CHECKING:
     from assistant.config.schema import Config
     from assistant.surfaces.serve.file import SettingsFile
+    from assistant.surfaces.trial.converse import TrialOptions
     from assistant.worlds.embedded.hamlet import Place
 
 
@@ -53,3 +55,30 @@ def prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Plac
     except OSError as error:
         raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
     return config, written.place, SettingsFile(options.config or DEFAULT_FILE, overrides)
+
+
+# Any: further options of a trial, which are checked where they are taken.
+def trial_options(
+    options: argparse.Namespace,
+    config: Config,
+    place: Place,
+    secrets: Secrets,
+    wall: Callable[[], float],
+    **more: Any,
+) -> TrialOptions:
+    """Return what the command runs, with the owner's own tools, whose modules are imported here.
+
+    Call it once the reactor is chosen, since such a module may import it, and before it runs. `wall` gives seconds
+    since 1970.
+    """
+    with loading():
+        from assistant.runtime.own_tools import OwnTools, load_tools
+        from assistant.surfaces.trial.converse import TrialOptions
+
+        folder = settings_folder(options)
+        has_assistants = options.command != "gateway"
+        own_tools = load_tools(config.tools.modules, folder) if has_assistants else OwnTools()
+    key = options.key or ""
+    return TrialOptions(
+        config, wall, folder=folder, secrets=secrets, entered_key=key, place=place, own_tools=own_tools, **more
+    )

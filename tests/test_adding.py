@@ -13,6 +13,7 @@ import types
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,8 @@ KEY = "planted-0123456789-key"
 #: Each page with the number of its block of Python, and where the block is saved.
 PAGES = [
     ("adding-a-provider.md", 0, "llm/providers/example.py"),
-    ("adding-a-tool.md", 0, "tools/verbs/hum.py"),
-    ("adding-a-tool.md", 2, "tools/verbs/forecast.py"),
+    ("adding-a-tool.md", 0, "world/ai_tools.py"),
+    ("adding-a-tool.md", 2, "world/weather.py"),
 ]
 
 
@@ -55,22 +56,27 @@ def with_line(path: Path, line: str, before: str) -> None:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The product with the provider and the tool of the pages in it, added as the pages say."""
+    """The product with the provider of its page in it, and beside it, unchanged by them, the tools of theirs."""
     folder = tmp_path_factory.mktemp("product")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
+    (folder / "world").mkdir()
     for page, block, path in PAGES:
         (folder / path).write_text(printed(page, block))
     providers = folder / "llm/providers/__init__.py"
     with_line(providers, '    "example",', ")\n\n\ndef _providers_in")
-    tools = folder / "tools/verbs/__init__.py"
-    with_line(tools, "from tools.verbs.forecast import FORECAST", "from tools.verbs.handling")
-    with_line(tools, "from tools.verbs.hum import HUM", "from tools.verbs.looking")
-    tools.write_text(
-        tools.read_text().replace("(SAY, LOOK", "(SAY, HUM, LOOK").replace("COMMAND,)", "COMMAND, FORECAST)")
-    )
     return folder
+
+
+def with_tools(folder: Path, *texts: str, settings: str = "") -> None:
+    """Put modules with these tools into a folder of an owner's, and name them in its settings."""
+    (folder / "world").mkdir()
+    names = [f"tools_{number}" for number, _ in enumerate(texts)]
+    for name, text in zip(names, texts, strict=True):
+        (folder / "world" / f"{name}.py").write_text(text)
+    named = [f"world.{name}" for name in names]
+    (folder / "assistant.toml").write_text(f"{settings}[tools]\nmodules = {named}\n")
 
 
 def checked(*command: str, folder: Path = ROOT) -> None:
@@ -80,9 +86,9 @@ def checked(*command: str, folder: Path = ROOT) -> None:
 
 @pytest.mark.parametrize("path", [path for _, _, path in PAGES])
 def test_ruff_has_nothing_against_what_is_printed(copy: Path, path: str) -> None:
-    init = str(Path(path).parent / "__init__.py")
-    checked("ruff", "check", "--no-cache", path, init, folder=copy)
-    checked("ruff", "format", "--no-cache", "--check", path, init, folder=copy)
+    files = [path, *(str(init.relative_to(copy)) for init in (copy / path).parent.glob("__init__.py"))]
+    checked("ruff", "check", "--no-cache", "--ignore=INP001", *files, folder=copy)
+    checked("ruff", "format", "--no-cache", "--check", *files, folder=copy)
 
 
 def test_the_test_that_is_printed_for_a_tool_passes(copy: Path) -> None:
@@ -169,11 +175,94 @@ async def test_the_help_names_a_new_provider(copy: Path, tmp_path: Path, argumen
 
 
 async def test_a_trial_thinks_with_a_new_provider_and_acts_with_a_new_tool(copy: Path, tmp_path: Path) -> None:
+    with_tools(tmp_path, printed("adding-a-tool.md"))
     async with server() as (fake, url):
         model = ("--provider", "example", "--url", url, "--model", "sage", "--key", "env:EXAMPLE_API_KEY")
         result = await command(copy, tmp_path, "trial", *model, given="Hello Sage\n")
     assert "Sage hums an old song." in result.out, result
     assert fake.chats[0].authorization == f"Bearer {KEY}"
+
+
+STRIKE = """
+from tools.tool import Category, NoArguments, Reach, Tool
+
+async def strike(arguments, context):
+    open("struck", "w").close()
+    return "You struck the bell."
+
+STRIKE = Tool("strike", "Strike the bell.", NoArguments, Category.DANGEROUS, strike, required_permission=3)
+"""
+
+
+async def told(copy: Path, folder: Path, answer: Call, line: str, *more: str) -> tuple[Result, str, list[Any]]:
+    """Say a line in a trial in which the model answers with a call; return what it was told of it, and its tools."""
+
+    def calls(request: RecordedRequest) -> Step:
+        return Reply("...") if request.messages[-1]["role"] == "tool" else Reply(calls=(answer,))
+
+    fake = FakeChat(reactor, calls, KEY, models=["sage"])
+    async with serve(fake, reactor) as url:
+        model = ("--provider", "example", "--url", f"{url}/v1", "--model", "sage", "--key", "env:EXAMPLE_API_KEY")
+        result = await command(copy, folder, "trial", *model, *more, given=f"{line}\n")
+    answers = [message["content"] for message in fake.chats[-1].messages if message["role"] == "tool"]
+    return result, str(answers[-1:]), [tool["function"]["name"] for tool in fake.chats[0].tools]
+
+
+async def test_what_a_new_tool_requires_is_asked_of_the_player(copy: Path, tmp_path: Path) -> None:
+    with_tools(tmp_path, STRIKE, settings="[assistant]\npermission = 5\nworld_text_permission = 3\n")
+    _, answer, offered = await told(copy, tmp_path, Call("strike", {}), "Sage, strike the bell")
+    assert "strike" in offered
+    assert "a builder must allow this" in answer
+    assert not (tmp_path / "struck").exists()
+    _, answer, _ = await told(copy, tmp_path, Call("strike", {}), "Sage, strike the bell", "--rank", "builder")
+    assert "You struck the bell." in answer
+    assert (tmp_path / "struck").exists()
+
+
+async def test_a_new_tool_that_is_not_granted_is_not_offered_and_not_run(copy: Path, tmp_path: Path) -> None:
+    with_tools(tmp_path, printed("adding-a-tool.md"), settings="[assistant]\ntools = ['say', 'look']\n")
+    result, answer, offered = await told(copy, tmp_path, Call("hum", {"tune": "an old song"}), "Sage, hum")
+    assert sorted(offered) == ["look", "say"]
+    assert "hums" not in result.out, answer
+
+
+async def test_a_new_tool_is_not_noticed_by_others_when_it_is_asked_in_private(copy: Path, tmp_path: Path) -> None:
+    with_tools(tmp_path, printed("adding-a-tool.md"))
+    result, answer, _ = await told(copy, tmp_path, Call("hum", {"tune": "an old song"}), "/whisper hum my secret")
+    assert "hums" not in result.out
+    assert "in private" in answer
+
+
+async def test_what_cannot_be_used_is_named_at_the_start_and_the_rest_goes_on(copy: Path, tmp_path: Path) -> None:
+    settings = "[assistant]\ntools = ['say', 'hum', 'gone']\n"
+    with_tools(tmp_path, printed("adding-a-tool.md"), "import gone_for_good", "TOOLS = ['hop']", settings=settings)
+    result, _, offered = await told(copy, tmp_path, Call("hum", {"tune": "an old song"}), "Sage, hum")
+    assert "Sage hums an old song." in result.out, result
+    assert sorted(offered) == ["hum", "say"]
+    broken, no_tool = (line for line in result.err.splitlines() if "left out" in line)
+    assert broken.startswith("mud-assistant: world.tools_1 cannot be loaded, and its tools are left out: ")
+    assert broken.endswith(": ModuleNotFoundError: No module named 'gone_for_good'.")
+    assert no_tool == "mud-assistant: 'hop' of world.tools_2 is left out: it is a str, not a Tool."
+
+
+async def test_the_doctor_says_which_new_tools_were_loaded_and_which_not(copy: Path, tmp_path: Path) -> None:
+    with_tools(tmp_path, printed("adding-a-tool.md"), "import gone_for_good")
+    result = await command(copy, tmp_path, "doctor")
+    assert "ok       own tools: loaded: hum\n" in result.out
+    assert "wrong    own tools: world.tools_1 cannot be loaded, and its tools are left out: Module" in result.out
+    assert result.status == 1
+
+
+async def test_a_run_with_a_new_tool_is_run_again_from_its_journal(copy: Path, tmp_path: Path) -> None:
+    with_tools(tmp_path, printed("adding-a-tool.md"))
+    journal = ("--journal", "sage.journal")
+    await told(copy, tmp_path, Call("hum", {"tune": "an old song"}), "Sage, hum", *journal)
+    result = await command(copy, tmp_path, "replay", "sage.journal", "--offline", "--config", "assistant.toml")
+    assert result.status == 0, result
+    (tmp_path / "world/tools_0.py").write_text("import gone_for_good")
+    result = await command(copy, tmp_path, "replay", "sage.journal", "--offline", "--config", "assistant.toml")
+    assert "No module named 'gone_for_good'" in result.err
+    assert result.status == 1, result
 
 
 def asks_for_the_weather(request: RecordedRequest) -> Step:
@@ -191,11 +280,10 @@ async def test_a_new_tool_asks_a_server_where_the_owner_allows_it(
     site, fake = FakeSite(), FakeChat(reactor, asks_for_the_weather, KEY, models=["sage"])
     site.page("/today", '{"text": "rain till noon"}', "application/json")
     async with serve(fake, reactor) as url, serve_site(site, reactor) as weather:
-        tool = copy / "tools/verbs/forecast.py"
-        tool.write_text(printed("adding-a-tool.md", 2).replace("https://weather.example", weather))
         private = '"127.0.0.0/8"' if allowed else ""
         settings = f"[web]\nports = [{weather.rpartition(':')[2]}]\nallow_private = [{private}]\n"
-        (tmp_path / "assistant.toml").write_text(settings)
+        tool = printed("adding-a-tool.md", 2).replace("https://weather.example", weather)
+        with_tools(tmp_path, tool, settings=settings)
         model = ("--provider", "example", "--url", f"{url}/v1", "--model", "sage", "--key", "env:EXAMPLE_API_KEY")
         result = await command(copy, tmp_path, "trial", *model, given="Sage, what is the weather?\n")
     assert heard in result.out, result

@@ -14,7 +14,7 @@ from twisted.internet.task import Clock
 
 from assistant.config.gateway import GatewayConfig, GatewayModelConfig
 from assistant.config.schema import AssistantConfig, Config, JournalConfig, ModelConfig
-from assistant.config.sections import MemoryConfig, PageConfig, WorkerConfig
+from assistant.config.sections import MemoryConfig, PageConfig, ToolsConfig, WorkerConfig
 from assistant.config.telemetry import TelemetryConfig
 from llm import CallOptions
 from tools import Dispatcher, PolicyConfig, Registry, Scene, Status
@@ -38,6 +38,7 @@ def test_the_settings_page_shows_every_setting_with_a_value_it_takes() -> None:
     assert set(shown["journal"]) == set(JournalConfig.model_fields)
     assert set(shown["memory"]) == set(MemoryConfig.model_fields)
     assert set(shown["page"]) == set(PageConfig.model_fields)
+    assert set(shown["tools"]) == set(ToolsConfig.model_fields)
     assert set(shown["worker"]) == set(WorkerConfig.model_fields)
     assert set(shown["telemetry"]) == set(TelemetryConfig.model_fields)
     assert set(shown["gateway"]) == set(GatewayConfig.model_fields)
@@ -80,7 +81,7 @@ OURS = ("assistant", "tools", "llm", "resilience", "tests", "benchmarks", "scrip
 #: Files of a game or of Evennia, and those that a page tells its reader to write.
 NOT_OURS = {
     *("settings.py", "server/conf/settings.py", "server/conf/at_initial_setup.py", "commands/default_cmdsets.py"),
-    *("tools/verbs/hum.py", "tests/tools/verbs/test_hum.py", "tools/web/search/example.py", "llm/providers/example.py"),
+    *("world/ai_tools.py", "tools/web/search/example.py", "llm/providers/example.py"),
 }
 
 

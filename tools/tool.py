@@ -154,7 +154,9 @@ class Registry:
     Raises ValueError for a name that is taken or that a provider would refuse: a bug in the wiring of the tools.
     """
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], *, lacks: bool = False) -> None:
+        #: Whether there should be more: tools of the owner's could not be loaded, and their names are not known.
+        self.lacks = lacks
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             if not _NAME.fullmatch(tool.name):

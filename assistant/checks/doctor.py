@@ -14,6 +14,7 @@ from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import FindingState, Show
 from assistant.checks.journal import bindings, durable, room, searchable, sound
 from assistant.checks.model import ModelChecks
+from assistant.checks.own_tools import judge_own_tools
 from assistant.checks.web import PAGE, WebChecks
 from assistant.config.schema import Config
 from assistant.keys.binding import KeyBinding
@@ -21,6 +22,7 @@ from assistant.keys.redaction import Secrets
 from assistant.keys.reference import key_sources
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS
+from assistant.runtime.own_tools import OwnTools
 from llm.embedded.fetching.models import default_data_dir
 from resilience import DeadlineExceeded, HttpExchange, Pipeline
 from resilience.background import in_daemon_thread
@@ -43,6 +45,7 @@ class DoctorRequest(Struct, frozen=True):
     secrets: Secrets = field(default_factory=Secrets)
     web: bool = False
     page: str = PAGE
+    own_tools: OwnTools = OwnTools()
 
 
 # Any: the reactor has no one interface for time, network and threads.
@@ -68,6 +71,8 @@ class _Checks:
     async def run(self) -> int:
         config = self._request.config
         bound = BoundKeys(await self._bindings(), self._request.folder)
+        for finding in judge_own_tools(self._request.own_tools):
+            self._runner.note(finding.check, finding.state, finding.sentence)
         for number, model in enumerate((config.model, *config.fallback)):
             place = f"fallback[{number - 1}]" if number else "model"
             await ModelChecks(place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner).run()

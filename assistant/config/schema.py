@@ -16,6 +16,7 @@ from assistant.config.sections import (
     PageConfig,
     Seconds,
     Settings,
+    ToolsConfig,
     WebConfig,
     WorkerConfig,
 )
@@ -212,6 +213,7 @@ class Config(Settings):
     journal: JournalConfig = Field(default_factory=JournalConfig)
     memory: MemoryConfig = Field(default_factory=MemoryConfig)
     web: WebConfig = Field(default_factory=WebConfig)
+    tools: ToolsConfig = Field(default_factory=ToolsConfig)
     page: PageConfig = Field(default_factory=PageConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     gateway: GatewayConfig = Field(default_factory=GatewayConfig)

@@ -133,6 +133,16 @@ class WebConfig(Settings):
         return self
 
 
+class ToolsConfig(Settings):
+    """Tools of your own, beside those there are. They are for all assistants of the process."""
+
+    #: Modules with tools, such as "world.ai_tools", or "world.ai_tools:HUM" for one of them. In a game they are found
+    #: from its folder, elsewhere also from the folder of these settings.
+    modules: tuple[Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*)?$", max_length=200)], ...] = (
+        Field(default=(), max_length=100, examples=[("world.ai_tools",)])
+    )
+
+
 class MemoryConfig(Settings):
     """How memories are found: by their words, and as an option by their meaning."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 
 from assistant.characters import LoreIndex, LoreScanner
 from assistant.config.schema import AssistantConfig, BudgetConfig
@@ -54,6 +55,7 @@ SUMMARY_SECONDS = 60.0
 PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
 #: An empty set, shared by all assistants that are denied no command.
 _NOTHING: frozenset[str] = frozenset()
+_log = Logger()
 
 
 @cache
@@ -143,10 +145,17 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
 
 
 def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
-    """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist."""
+    """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist.
+
+    Where tools could not be loaded, it may be one of those: it is logged and left out, and the assistant lives on.
+    """
     names = registry.names()
     grant = frozenset(names if settings.tools is None else settings.tools)
     if unknown := sorted(grant.difference(names)):
+        if registry.lacks:
+            for name in unknown:
+                _log.warn("{who} is granted '{tool}', and no such tool was loaded", who=settings.name, tool=name)
+            return grant.intersection(names)
         raise SettingsError(f"assistant.tools: there is no tool '{unknown[0]}'; those there are: {', '.join(names)}")
     return grant
 

@@ -18,6 +18,7 @@ from assistant.events.watching import Watchers
 from assistant.journal import HeldElsewhere
 from assistant.keys.redaction import Secrets
 from assistant.runtime.opening import WantedJournal
+from assistant.runtime.own_tools import OwnTools
 from assistant.service.embedded import MakeServed
 from tools import Principal, Tool, World
 
@@ -48,6 +49,8 @@ class ServiceConfig(Struct, frozen=True):
     #: What other processes that share the journal call this one: the same after a restart; empty for the machine's name
     #: and the folder.
     process: str = ""
+    #: The owner's own tools, which every assistant has beside the usual ones.
+    own_tools: OwnTools = OwnTools()
 
     @property
     def journal_place(self) -> str:

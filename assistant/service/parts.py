@@ -207,12 +207,12 @@ class SharedParts:
         self, embodiment: Embodiment, config: Config, storage: Storage, watch: Observers
     ) -> Dependencies:
         """Return what an assistant is built from. Raises SettingsError and KeyReferenceError."""
-        found = await self.web.tools(embodiment.me.id, self._bound)
+        found, own = await self.web.tools(embodiment.me.id, self._bound), self.config.own_tools
         return Dependencies(
             me=embodiment.me,
             world=embodiment.world,
             storage=storage,
-            registry=Registry([*ALL_WORLD_TOOLS, *embodiment.tools, *found]),
+            registry=Registry([*ALL_WORLD_TOOLS, *embodiment.tools, *found, *own.tools], lacks=bool(own.problems)),
             exchange=self.exchange,
             capabilities=self._capabilities,
             pipeline=self.pipeline,

@@ -58,6 +58,13 @@ def test_the_files_can_be_chosen() -> None:
     assert settings["MUD_ASSISTANT_JOURNAL"] == "/var/lib/game/ai.sqlite3"
 
 
+def test_tools_of_the_games_own_are_noted_and_not_imported() -> None:
+    for given in (["world.ai_tools"], ("world.ai_tools",), "world.ai_tools"):
+        settings = dict(STOCK)
+        install(settings, tools=given)
+        assert settings["MUD_ASSISTANT_TOOLS"] == ("world.ai_tools",)
+
+
 def test_in_the_wrong_place_it_says_where_it_belongs() -> None:
     with pytest.raises(InstallError, match=r"for the end of a game's server/conf/settings\.py"):
         install({"INSTALLED_APPS": []})

@@ -24,6 +24,7 @@ from assistant.models.chosen import ChosenModel
 from assistant.page.reading.recorded import RecordedRun, in_whole_answers
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.in_memory import in_memory
+from assistant.runtime.own_tools import OwnTools
 from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
 from assistant.web.tools import web_tools
 from llm import Capabilities, get_provider
@@ -71,11 +72,20 @@ class Replayer:
     Making one raises SettingsError when the settings grant a tool that does not exist.
     """
 
-    def __init__(self, config: Config, assistant: str, tools: Sequence[Tool] = WORLDLY, *, name: str = "") -> None:
+    def __init__(
+        self,
+        config: Config,
+        assistant: str,
+        tools: Sequence[Tool] = WORLDLY,
+        *,
+        name: str = "",
+        own: OwnTools = OwnTools(),  # noqa: B008  (it is frozen)
+    ) -> None:
         self._clock = Clock()
         self._stage = Stage(Tape(RecordedRun("", assistant, 0.0, None, None, (), ())))
-        tools = [*tools, *(_web_tools(config) if config.web.search_provider else ())]
-        self._mind = self._made(config, _principal(config, assistant, name), tools)
+        tools = [*tools, *(_web_tools(config) if config.web.search_provider else ()), *own.tools]
+        registry = self._stage.registry(tools, lacks=bool(own.problems))
+        self._mind = self._made(config, _principal(config, assistant, name), registry)
 
     @property
     def registry(self) -> Registry:
@@ -112,7 +122,7 @@ class Replayer:
             work.cancel()
         return outcomes[0] if outcomes else Failed("it does not come to an end", bug=True)
 
-    def _made(self, config: Config, me: Principal, tools: Sequence[Tool]) -> RunContext:
+    def _made(self, config: Config, me: Principal, registry: Registry) -> RunContext:
         """Build the mind from the settings, with a recorded model and recorded tools."""
         clock = self._clock
         is_embedded = config.model.provider == "embedded"
@@ -126,7 +136,7 @@ class Replayer:
             me=me,
             world=Nowhere(),
             storage=in_memory(clock.seconds, 1),
-            registry=self._stage.registry(tools),
+            registry=registry,
             exchange=HttpExchange(clock),
             capabilities=Capabilities(),
             pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is retried)

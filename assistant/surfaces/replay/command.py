@@ -27,6 +27,7 @@ from assistant.models.bound_keys import bindings_of
 from assistant.page.reading import recorded
 from assistant.page.reading.recorded import RecordedRun
 from assistant.page.reading.wording import exact, name_shown, shown
+from assistant.runtime.own_tools import OwnTools, load_tools
 from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
 from assistant.surfaces.replay import LAST_RUNS
 from assistant.surfaces.replay.again import Replayer
@@ -80,7 +81,10 @@ def replay(
         place = _places(wanted, settings, secrets, environment or {}).named(wanted.file, wanted.password)
         with open_for_reading(place, wall()) as journal:
             found = _taken(journal.db, wanted, journal.damage)
-        lines, status = _told(found, wanted, config)
+        own = OwnTools() if config is None else load_tools(config.tools.modules, _folder(wanted))
+        for problem in own.problems:
+            print(complaint(secrets.scrub(f"{problem}.")), file=sys.stderr)
+        lines, status = _told(found, wanted, config, own)
     except (CannotRead, CharacterError, NoSuchPlace, SettingsError) as error:
         return _unreadable(str(error))
     except (sqlite3.Error, UnicodeError, OSError) as error:
@@ -172,7 +176,7 @@ def _runs(db: Database, wanted: ReplayOptions) -> Sequence[RecordedRun]:
     return runs
 
 
-def _told(found: _Found, wanted: ReplayOptions, config: Config | None) -> tuple[Sequence[str], int]:
+def _told(found: _Found, wanted: ReplayOptions, config: Config | None, own: OwnTools) -> tuple[Sequence[str], int]:
     """Return the lines to print, and the exit status they mean."""
     if wanted.parked or wanted.unknown:
         none = "No event is parked." if wanted.parked else "There is no call whose outcome is unknown."
@@ -181,7 +185,7 @@ def _told(found: _Found, wanted: ReplayOptions, config: Config | None) -> tuple[
         lines: Sequence[str] = [(run_json if wanted.json else run_text)(run) for run in found.runs]
         status = 0
     else:
-        results = _again(found.runs, config)
+        results = _again(found.runs, config, own)
         lines = [(compared_json if wanted.json else compared_text)(result) for result in results]
         differing = sum(bool(result.differences) for result in results)
         status = DIFFERS if differing else 0
@@ -197,12 +201,12 @@ def _or_none(lines: Sequence[str], none: str, wanted: ReplayOptions) -> Sequence
     return lines if lines or wanted.json else [none]
 
 
-def _again(runs: Sequence[RecordedRun], config: Config) -> list[Compared]:
+def _again(runs: Sequence[RecordedRun], config: Config, own: OwnTools) -> list[Compared]:
     """Run every run again with the present settings and compare. Later runs of an assistant see its earlier ones."""
     replayers: dict[str, Replayer] = {}
     results = []
     for run in runs:
         if run.assistant not in replayers:
-            replayers[run.assistant] = Replayer(config, run.assistant, name=run.name)
+            replayers[run.assistant] = Replayer(config, run.assistant, name=run.name, own=own)
         results.append(compared(run, replayers[run.assistant].again(run)))
     return results

@@ -85,9 +85,9 @@ class Stage:
 
     tape: Tape
 
-    def registry(self, tools: Sequence[Tool]) -> Registry:
-        """Return the tools with their results replaced by the recorded ones."""
-        return Registry([self._taped(tool) for tool in tools])
+    def registry(self, tools: Sequence[Tool], *, lacks: bool = False) -> Registry:
+        """Return the tools with their results replaced by the recorded ones. `lacks` is that of the registry."""
+        return Registry([self._taped(tool) for tool in tools], lacks=lacks)
 
     def _taped(self, tool: Tool) -> Tool:
         async def execute(arguments: Arguments, context: ToolContext) -> str:

@@ -18,6 +18,7 @@ from assistant.characters import (
 )
 from assistant.characters.added_lore import ADDED
 from assistant.characters.macros import insert_names
+from assistant.checks.own_tools import judge_own_tools
 from assistant.config.options import (
     Option,
     find_option,
@@ -186,10 +187,12 @@ class LocalHost:
         return LorePreview(line=line, pieces=tuple(lines[entry.id] for entry in brought), text=text)
 
     async def findings(self) -> Sequence[FindingView]:
-        """Return where the settings are."""
+        """Return where the settings are, and what became of the owner's own tools."""
         there = await self._in_thread(self._file.path.exists)
         said = f"{self._file.path} is used" if there else f"there is no {self._file.path}, so the defaults are used"
-        return [FindingView(check="settings", state="ok", sentence=said)]
+        own = judge_own_tools(self._service.config.own_tools)
+        more = [FindingView(check=one.check, state=str(one.state), sentence=one.sentence) for one in own]
+        return [FindingView(check="settings", state="ok", sentence=said), *more]
 
     def _restart(self, config: Config, entered: str = "") -> None:
         """Restart the assistant with these settings, if it runs."""

@@ -15,6 +15,7 @@ from assistant.events.outcome import Failed, LimitReached
 from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.listener import BodyListener, MakeEvent
+from assistant.runtime.own_tools import OwnTools
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
@@ -55,6 +56,8 @@ class TrialOptions(Struct, frozen=True):
     place: Place = HAMLET
     #: Whether its journal is gone with it.
     forgets: bool = False
+    #: The owner's own tools.
+    own_tools: OwnTools = OwnTools()
 
 
 def principal_of(settings: AssistantConfig) -> Principal:

@@ -92,7 +92,10 @@ def service_of(
         options.folder / file if file else None,
         characters=character_folder(options.folder),
         process=process,
+        own_tools=options.own_tools,
     )
+    for problem in options.own_tools.problems:
+        progress.note(complaint(f"{problem}."))
     hooks = ServiceHooks(
         partial(_embedded, reactor, environment, progress),
         partial(_offered, reactor, progress),

@@ -33,10 +33,14 @@ class InstallError(AssistantError, ValueError):
     """The line stands where it cannot work; the message says where it belongs."""
 
 
-def install(settings: dict[str, Any], *, config: str = CONFIG, journal: str = JOURNAL) -> None:
+def install(
+    settings: dict[str, Any], *, config: str = CONFIG, journal: str = JOURNAL, tools: Iterable[Any] = ()
+) -> None:
     """Add what assistants need to a game's settings; a second call changes nothing.
 
-    `config` and `journal` are paths relative to the game's folder. Raises InstallError when `settings` are no game's.
+    `config` and `journal` are paths relative to the game's folder. `tools` are those of the game's own: names of
+    modules, such as "world.ai_tools", which the Server imports when it starts, or Tools. Raises InstallError when
+    `settings` are no game's.
     """
     if missing := [name for name in _NEEDED if name not in settings]:
         raise InstallError(
@@ -49,6 +53,7 @@ def install(settings: dict[str, Any], *, config: str = CONFIG, journal: str = JO
     settings["AUDIT_MASKS"] = _with(settings.get("AUDIT_MASKS", ()), AUDIT_MASK)
     settings["MUD_ASSISTANT_CONFIG"] = config
     settings["MUD_ASSISTANT_JOURNAL"] = journal
+    settings["MUD_ASSISTANT_TOOLS"] = (tools,) if isinstance(tools, str) else tuple(tools)
     _take_over_commands(settings)
 
 

@@ -24,6 +24,7 @@ from assistant.errors import ServiceNotRunning
 from assistant.journal import JournalError
 from assistant.keys import log as log_redaction
 from assistant.keys.redaction import Secrets
+from assistant.runtime.own_tools import load_tools
 from assistant.service.host import ServiceConfig
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
@@ -153,7 +154,10 @@ def hide_keys() -> None:
 
 
 def read_service_config() -> ServiceConfig:
-    """Return what the service is made from. Raises SettingsError. Blocks for one small file: for the start only."""
+    """Return what the service is made from. Raises SettingsError. Blocks for one small file: for the start only.
+
+    The game's own tools are imported here, on the thread of a reactor that does not run yet.
+    """
     path = config_path()
     renamed: list[str] = []
     config = read_settings(path, {}, renamed.append) if path.exists() else Config()
@@ -162,7 +166,11 @@ def read_service_config() -> ServiceConfig:
     _Running.renamed = tuple(renamed)
     wall = time.time  # noqa: TID251  (the composition root)
     web, characters = _web_of_the_game(config), Path(settings.GAME_DIR) / FOLDER
-    return ServiceConfig(config, path.parent, os.environ, wall, SECRETS, journal_path(config), web, characters)
+    own_tools = load_tools((*config.tools.modules, *getattr(settings, "MUD_ASSISTANT_TOOLS", ())))
+    for problem in own_tools.problems:
+        _log.error("{problem}", problem=problem)
+    journal = journal_path(config)
+    return ServiceConfig(config, path.parent, os.environ, wall, SECRETS, journal, web, characters, own_tools=own_tools)
 
 
 def _web_of_the_game(config: Config) -> WebConfig | None:

@@ -176,7 +176,8 @@ def tools_of(character: Any) -> tuple[str, ...]:
     runner = server.runner_of(character)
     if runner is not None and runner.assistant is not None:
         return tuple(runner.assistant.context.registry.names())
-    return tuple(tool.name for tool in (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS))
+    own = server.service().config.own_tools.tools if server.is_open() else ()
+    return tuple(tool.name for tool in (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *own))
 
 
 def _read_granted(character: Any, there: tuple[str, ...]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from assistant.checks.finding import Finding, FindingState
+from assistant.checks.own_tools import judge_own_tools
 from assistant.config.settings import list_renamed
 from assistant.errors import ServiceNotRunning
 from assistant.models.chosen import how_counted
@@ -42,9 +43,10 @@ PRAGMAS_CURE = (
 
 
 async def findings() -> list[Finding]:
-    """Check packages, the service, settings, the reactor, the game's database, ports that others reach, the page."""
+    """Check packages, the service, settings, own tools, the reactor, the game's database, ports, the page."""
+    own = judge_own_tools(server.service().config.own_tools) if server.is_open() else ()
     page = web_address.page_findings()
-    return [packages(), service_in_use(), *renamed(), reactor_in_use(), pragmas_in_force(), *ports(), *page]
+    return [packages(), service_in_use(), *renamed(), *own, reactor_in_use(), pragmas_in_force(), *ports(), *page]
 
 
 def counters(runner: AssistantRunner) -> Iterable[Finding]:
