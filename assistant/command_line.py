@@ -1,6 +1,6 @@
 """Defines the arguments of the command `mud-assistant` and its --help.
 
-Imports nothing else of ours, except the providers when a help is shown.
+Imports little else of ours: the providers are read when a help is shown.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.starting import shadowed
 from assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
 from assistant.surfaces.gateway.key_arguments import add_keys
 from assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
+from assistant.surfaces.parser import PROVIDERS, Parser
 from assistant.surfaces.replay import LAST_RUNS
 from assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve, page_port
 from assistant.surfaces.setup.arguments import SETUP_EXAMPLES, add_setup
@@ -22,7 +22,7 @@ from assistant.surfaces.worker.arguments import TELL_EXAMPLES, WORKER_EXAMPLES, 
 
 if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
-    Commands = argparse._SubParsersAction["_Parser"]  # noqa: SLF001
+    Commands = argparse._SubParsersAction[Parser]  # noqa: SLF001
 
 #: The ladder of `tools.policy.decide`. It is imported only after a check that no other package `tools` hides it.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
@@ -76,11 +76,8 @@ _GAME_EXAMPLES = """  mud-assistant game
   mud-assistant game --folder games/hamlet --stop
       stop one that was left running"""
 
-#: The placeholder in a help where the providers are listed.
-_PROVIDERS = "(the providers there are)"
-
 _EPILOG = f"""providers:
-{_PROVIDERS}
+{PROVIDERS}
 
 examples:
 {_TRIAL_EXAMPLES}
@@ -98,29 +95,9 @@ examples:
 Settings are read from assistant.toml in this folder; options come before settings."""
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that lists the providers in its help. They are loaded only for that."""
-
-    def format_help(self) -> str:
-        """Return the help, with a line for each provider in place of the placeholder."""
-        text = super().format_help()
-        return text.replace(_PROVIDERS, _providers()) if _PROVIDERS in text else text
-
-
-def _providers() -> str:
-    """Return a line for each provider, empty when another package hides ours."""
-    if shadowed():
-        return ""
-    from assistant.config.known_providers import about, known_names  # noqa: PLC0415  (after the check, and for the help alone)
-
-    names = known_names()
-    width = max(map(len, names))
-    return "\n".join(f"  {name:<{width}}  {about(name)}" for name in names)
-
-
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the parser of the whole command; its `command` says which one was asked for."""
-    whole = _Parser(
+    whole = Parser(
         prog="mud-assistant",
         description="AI characters that live inside a text game.",
         epilog=_EPILOG,
@@ -146,7 +123,7 @@ def _add_trial(commands: Commands) -> None:
     trial = commands.add_parser(
         "trial",
         help="talk to an assistant in a small place, in this terminal",
-        epilog=f"providers:\n{_PROVIDERS}\n\nexamples:\n{_TRIAL_EXAMPLES}\n\n"
+        epilog=f"providers:\n{PROVIDERS}\n\nexamples:\n{_TRIAL_EXAMPLES}\n\n"
         "Settings are read from assistant.toml in this folder; options come before settings.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -234,7 +211,7 @@ def _add_game(commands: Commands) -> None:
         description="Makes a game in a folder of its own, with an assistant in the first room, starts it and says "
         "where it is. Only this machine can connect. Called again it starts the same game: its accounts, its ports and "
         "what the assistant remembers stay. It needs Evennia: pip install 'mud-assistant[evennia]'.",
-        epilog=f"providers:\n{_PROVIDERS}\n\nexamples:\n{_GAME_EXAMPLES}\n\n"
+        epilog=f"providers:\n{PROVIDERS}\n\nexamples:\n{_GAME_EXAMPLES}\n\n"
         "Options of the model are written into server/conf/assistant.toml of the game; the assistant.toml of this\n"
         "folder is not read. Exit status: 0 when the game has run and was stopped, 2 when something kept it from that.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -252,7 +229,8 @@ def _add_game(commands: Commands) -> None:
         "--port",
         type=_port,
         metavar="N",
-        help="telnet on N, the web client on N+1, and three more up to N+6 (default: 4000, or the next that are free)",
+        help="telnet on N, the web client on N+1, and three more up to N+6 (default: 4010, or the next that are free; "
+        "a game of Evennia's own takes 4000)",
     )
     which = game.add_mutually_exclusive_group()
     which.add_argument("--fresh", action="store_true", help="delete the game in that folder and make a new one")

@@ -21,6 +21,9 @@ comes of it, and the owner a trouble (service/troubles.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class AssistantError(Exception):
     """The base of all errors that the owner is told."""
@@ -52,6 +55,13 @@ class GameError(AssistantError):
 
 class NotSetUp(AssistantError):
     """Setup ended without writing anything; the message says why."""
+
+
+def did_you_mean(wanted: str, names: Iterable[str]) -> str:
+    """Return the question whether the one of these names was meant that is most like `wanted`; empty for none."""
+    known = {name.casefold(): name for name in names}
+    near = get_close_matches(wanted.casefold(), known, n=1)
+    return f"did you mean '{known[near[0]]}'?" if near else ""
 
 
 def complaint(error: AssistantError | str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from twisted.internet.defer import Deferred
 
-from llm.errors import BadCredential, ProtocolError, Unavailable
+from llm.errors import BadCredential, LLMError, ProtocolError, Unavailable
 from llm.providers.offered import OfferedModel
 from llm.providers.provider import LLMProvider
 from resilience import Collected, Credential, Deadline, HttpExchange, Request, ResilienceError
@@ -37,6 +37,17 @@ async def offered_models(
         raise
     finally:
         known.undecided()
+
+
+async def lists_as_openai(provider: LLMProvider, exchange: HttpExchange, deadline: Deadline) -> bool:
+    """Tell whether the server lists any models as OpenAI's API does, whatever API its provider speaks."""
+    request = Request("GET", f"{provider.api_url}/v1/models", provider.build_headers())
+    try:
+        answer = await _exchange(provider, request, exchange, deadline)
+    except LLMError:
+        return False
+    listed = answer.get("data")
+    return isinstance(listed, list) and bool(listed)
 
 
 async def describe_model(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Problem, Unclear
-from assistant.checks.probes import ask_to_greet, file_there, options_set, refused_option, runs_here
+from assistant.checks.probes import SHOWN, ask_to_greet, file_there, list_names, options_set, refused_option, runs_here
 from assistant.config import known_providers
 from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError
@@ -15,6 +15,7 @@ from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.choose import LOOK_SECONDS, PROBE_SECONDS
 from assistant.models.chosen import how_counted, load_table, provider_of, question_seconds, with_keys
+from assistant.models.mistaken import openai_instead, whose_address
 from llm import (
     BadCredential,
     LLMError,
@@ -33,7 +34,6 @@ from resilience import Deadline, HttpExchange
 
 #: Seconds for the question to the model, on top of what its settings allow for a first byte.
 ANSWER_SECONDS = 60.0
-_SHOWN = 10
 
 
 @dataclass(slots=True)
@@ -142,16 +142,17 @@ class ModelChecks:
             raise Problem(
                 f"the provider '{name}' needs the address of the server: set model.url to http://HOST:PORT/v1"
             )
+        if mistake := whose_address(provider):
+            raise Problem(mistake)
         self._provider = provider
+        refused: LLMError | None = None
+        deadline = Deadline.after(self.runner.clock, seconds)
         try:
-            deadline = Deadline.after(self.runner.clock, seconds)
             self._listed = await offered_models(provider, self.exchange, deadline)
         except (BadCredential, QuotaExhausted) as error:
-            self._refused = error
-        except (ModelNotFound, Rejected):
-            if provider.always_lists:
-                kind = provider.server_name or f"server for the provider '{provider.name}'"
-                raise Problem(f"what answers at {provider.api_url} is no {kind}: see model.url") from None
+            self._refused = refused = error
+        except (ModelNotFound, Rejected) as error:
+            refused = error
         except Unavailable as error:
             start = f"start it with '{provider.start_command}'" if provider.start_command else "start it"
             raise Problem(f"{error.message}; {'check the connection' if provider.hosted else start}") from error
@@ -159,6 +160,10 @@ class ModelChecks:
             raise Problem(f"{provider.api_url} {error.message}") from error
         except LLMError as error:
             raise Unclear(f"{provider.api_url} answers, and not well: {error.message}") from error
+        if not self._listed and (mistake := await openai_instead(provider, refused, self.exchange, deadline)):
+            raise Problem(mistake)
+        if provider.always_lists and isinstance(refused, ModelNotFound | Rejected):
+            raise Problem(f"what answers at {provider.api_url} is no {provider.server_name}: see model.url")
         return f"{provider.api_url} answers"
 
     async def _accepted(self) -> str:
@@ -182,11 +187,11 @@ class ModelChecks:
         names = [offered.name for offered in self._listed or ()]
         if not await self._pick():
             if self._listed is None or provider.hosted:
-                raise Problem(f"the server needs the name of a model: set model.model{_among(names)}")
+                raise Problem(f"the server needs the name of a model: set model.model{list_names(names)}")
             pull = f": run '{provider.pull_command}' or another" if provider.pull_command else ""
             raise Problem(f"the server at {provider.api_url} has no model{pull}")
         if model and names and not known_providers.has_model(names, model):
-            raise Problem(f"the server has no model '{model}'; set model.model{_among(names)}")
+            raise Problem(f"the server has no model '{model}'; set model.model{list_names(names)}")
         if self._listed is None:
             answer = await self._ask()
             if isinstance(answer, ModelNotFound):
@@ -276,7 +281,7 @@ class ModelChecks:
 
     async def _best(self, names: list[str]) -> str:
         """Return the first model that the server says knows tools, as the chooser does, else the first of the list."""
-        for name in names[:_SHOWN]:
+        for name in names[:SHOWN]:
             try:
                 offered = await self._describe(name)
             except LLMError:
@@ -290,8 +295,3 @@ class ModelChecks:
         if self._answer is None:
             self._answer = await ask_to_greet(self._asked, self.config, self.exchange, self.runner.clock)
         return self._answer
-
-
-def _among(names: list[str]) -> str:
-    """Format the names that may be set, as the end of a sentence."""
-    return f" to one of: {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else ""

@@ -37,6 +37,8 @@ _PROMPT = (
     user("Greet Anna: call the tool greet with the name Anna."),
 )
 _MB = 1_000_000
+#: How many names of a server's models are looked at and shown.
+SHOWN = 10
 
 
 async def ask_to_greet(
@@ -111,3 +113,8 @@ def file_there(chosen: str, folder: Path) -> str:
     if not path.is_file() or path.stat().st_size != model.size_bytes:
         raise Unclear(f"the first start fetches {model.name} ({model.cost})")
     return f"{model.name} is there"
+
+
+def list_names(names: list[str]) -> str:
+    """Format the names that may be set, as the end of a sentence."""
+    return f" to one of: {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}" if names else ""

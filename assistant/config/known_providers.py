@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from assistant.errors import did_you_mean
 from llm.errors import BadCredential, LLMError, Unavailable
 from llm.messages import JSONObject
 from llm.providers import LocalProvider, OllamaProvider, provider_classes
@@ -52,7 +53,9 @@ def about(name: str) -> str:
 
 def no_such_provider(name: str) -> str:
     """Return the error sentence for a name that no provider has."""
-    return f"there is no provider '{name}'; choose one of: {', '.join(sorted(known_names()))}"
+    meant = did_you_mean(name, known_names())
+    known = f"choose one of: {', '.join(sorted(known_names()))}"
+    return f"there is no provider '{name}'; {meant} {known}" if meant else f"there is no provider '{name}'; {known}"
 
 
 def is_hosted(name: str) -> bool:

@@ -18,7 +18,7 @@ from twisted.logger import Logger
 from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
 from assistant.config.words import problem, table_in
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, did_you_mean
 from assistant.toml_text import parse_toml
 
 DEFAULT_FILE = Path("assistant.toml")
@@ -119,18 +119,20 @@ def _invalid(where: str, text: str, error: ValidationError, overrides: Mapping[s
 def _problem(kind: str, message: str, path: _Path) -> str:
     if kind == "extra_forbidden":
         known = _known(path)
-        return f"there is no such setting{f'; those there are: {known}' if known else ''}"
+        meant = did_you_mean(str(path[-1]), known)
+        those = f"; those there are: {', '.join(known)}" if known else ""
+        return f"there is no such setting{those}{f'; {meant}' if meant else ''}"
     return problem(Config, path, kind, message)
 
 
-def _known(path: _Path) -> str:
-    """Return the settings of the table that lacks this one, empty when there is no such table."""
+def _known(path: _Path) -> Sequence[str]:
+    """Return the settings of the table that lacks this one, none when there is no such table."""
     table: Any = Config
     for part in path[:-1]:
         if isinstance(part, str):
             field = getattr(table, "model_fields", {}).get(part)
-            table = table_in(field.annotation) if field else None
-    return ", ".join(getattr(table, "model_fields", {}))
+            table = table_in(field.annotation) if field else table  # a name that the owner chose, as of a model
+    return tuple(getattr(table, "model_fields", {}))
 
 
 def _name_of(path: _Path) -> str:

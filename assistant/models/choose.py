@@ -19,14 +19,8 @@ from assistant.errors import KeyReferenceError, NoModelError
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, Served, load_table, provider_of, with_keys
-from llm import (
-    LLMError,
-    LLMProvider,
-    ModelNotFound,
-    Rejected,
-    UnknownProviderError,
-    get_provider,
-)
+from assistant.models.mistaken import openai_instead, whose_address
+from llm import LLMError, LLMProvider, ModelNotFound, Rejected, UnknownProviderError, get_provider
 from llm.discover import describe_model, offered_models
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, pinned_path
@@ -281,13 +275,19 @@ class Chooser(Struct, frozen=True):
 
         Does not ask while the server refuses this key.
         """
+        if mistake := whose_address(provider):
+            raise NoModelError(mistake)
         known = self.credential(origin_of(provider.api_url), provider.credential) if self.credential else None
         try:
-            return [model.name for model in await offered_models(provider, self.exchange, self._soon(), known)]
+            names = [model.name for model in await offered_models(provider, self.exchange, self._soon(), known)]
         except LLMError as error:
             if isinstance(error, ModelNotFound | Rejected) and not provider.always_lists:
                 return []
-            raise NoModelError(why_unusable(error, provider.api_url, remedy)) from error
+            mistake = await openai_instead(provider, error, self.exchange, self._soon())
+            raise NoModelError(mistake or why_unusable(error, provider.api_url, remedy)) from error
+        if not names and (mistake := await openai_instead(provider, None, self.exchange, self._soon())):
+            raise NoModelError(mistake)
+        return names
 
     def _soon(self) -> Deadline:
         return Deadline.after(self.clock, LOOK_SECONDS)

@@ -123,6 +123,23 @@ def test_a_mistake_in_the_second_fallback_is_told_with_its_own_line(
     assert "planted" not in said
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("[assistant]\nmax_stepps = 3", "max_steps"),
+        ("[assistent]\nmax_steps = 3", "assistant"),
+        ("[web]\nserch_provider = 'tavily'", "search_provider"),
+        ("[gateway.models.small]\nprovidr = 'ollama'", "provider"),
+    ],
+)
+def test_a_misspelt_setting_is_answered_with_the_one_that_was_meant(tmp_path: Path, text: str, meant: str) -> None:
+    assert problem(tmp_path, text).endswith(f"; did you mean '{meant}'?")
+
+
+def test_a_setting_that_is_like_none_gets_no_guess(tmp_path: Path) -> None:
+    assert "did you mean" not in problem(tmp_path, "[assistant]\nxyzzy = 3")
+
+
 def test_a_mistake_in_the_first_fallback_is_not_that_in_the_second(tmp_path: Path) -> None:
     text = TWO_FALLBACKS.format("", "1").replace("model = ", "modle = ")
     assert "line 8: fallback[0].modle" in problem(tmp_path, text)

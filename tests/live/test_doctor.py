@@ -229,6 +229,16 @@ async def test_what_is_no_model_server(tmp_path: Path) -> None:
         assert told == f"model server: what answers at {url} is no Ollama: see model.url"
 
 
+async def test_what_speaks_openais_api_is_no_ollama_and_the_doctor_says_which_provider_it_takes(tmp_path: Path) -> None:
+    async with serve(FakeChat(reactor, [], models=["sage"]), reactor) as url:
+        (told,) = wrong(await doctor(tmp_path, model(url, "ollama")))
+    assert told.startswith(
+        f"model server: the server at {url} is no Ollama, it speaks OpenAI's API: choose the provider"
+    )
+    (told,) = wrong(await doctor(tmp_path, model("https://api.openai.com/v1", "ollama")))
+    assert told.startswith("model server: https://api.openai.com is the address of the provider 'openai' and no Oll")
+
+
 async def test_a_fallback_is_looked_at_too(tmp_path: Path) -> None:
     async with ollama() as (_, url):
         settings = f"{model(url, 'ollama')}[[fallback]]\nprovider = 'local'\nurl = '{NOWHERE}'\n"

@@ -16,8 +16,9 @@ from msgspec import Struct, to_builtins
 from assistant.errors import GameError
 
 LOOPBACK = "127.0.0.1"
-#: Evennia's own first port, and the distance to the next group of ports.
-FIRST = 4000
+#: The first port of a new game, and the distance to the next group of ports. Evennia's own group, from 4000 on, is left
+#: to a game of its own, which may be started at any time and takes no other.
+FIRST = 4010
 STEP = 10
 _LAST = 65_535
 #: The account that owns a new game, and the one that owns a game whose state file names none.
@@ -178,7 +179,7 @@ class GameFolder(Struct, frozen=True):
 
 
 def free_ports() -> Ports:
-    """Return the first group from 4000 on of which no port is taken. Raises GameError when there is none."""
+    """Return the first group from FIRST on of which no port is taken. Raises GameError when there is none."""
     for first in range(FIRST, _LAST - STEP, STEP):
         ports = Ports(first)
         if not ports.taken():

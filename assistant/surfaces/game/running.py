@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assistant.errors import GameError
-from assistant.surfaces.game.folder import LOOPBACK, GameFolder
+from assistant.surfaces.game.folder import LOOPBACK, GameFolder, free_ports
+from assistant.surfaces.game.listeners import who_listens
 from assistant.surfaces.game.processes import EvenniaLauncher, LogTail, Patience, Process, ending, family, processes
 
 #: How many times the launcher is told to start: under load it gives up before the game does.
@@ -51,10 +52,10 @@ class Running:
         """
         ports = self.folder.ports()
         if taken := ports.taken():
-            numbers = ", ".join(map(str, taken))
+            listeners = " and ".join(dict.fromkeys(who_listens(port) for port in taken))
             raise GameError(
-                f"another program listens on port {numbers}: stop it, or give the game five others with --port, "
-                f"such as --port {ports.first + 1000}"
+                f"{listeners} listens on port {', '.join(map(str, taken))}: stop it, or give this game five other "
+                f"ports, which are free now, with --port {free_ports().first}"
             )
         self.say("Starting the game ...")
         self.log.to_end()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from assistant.errors import did_you_mean
 from tools.text.clean import clean_heard
 
 #: How many characters of a line are said; a longer line is cut, and the player is told.
@@ -179,7 +180,8 @@ def _slash(word: str, rest: str) -> Command:
         case _ if word in _SIMPLE:
             return Simple(word)
         case _:
-            return Note(f"There is no /{word[:30]}. Type /help for what there is.")
+            meant = did_you_mean(f"/{word[:30]}", [f"/{known}" for known in WORDS])
+            return Note(f"There is no /{word[:30]}{f': {meant}' if meant else '.'} Type /help for what there is.")
 
 
 def _to_whom(rest: str) -> tuple[str, str]:

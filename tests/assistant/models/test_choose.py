@@ -22,8 +22,9 @@ from assistant.models.chosen import ChosenModel, Served
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
 from llm.providers import OllamaProvider
-from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, serve
+from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, RecordedRequest, serve
 from llm.testing.server import FakeServer
+from llm.testing.serving import Answer
 from resilience import HttpExchange
 from resilience.background import in_daemon_thread
 from tests.assistant.living import reactor
@@ -195,6 +196,50 @@ async def test_what_cannot_be_used_is_one_sentence(settings: dict[str, Any], wor
             await chooses.choose(ModelConfig(**settings))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "provider"),
+    [
+        ("https://api.openai.com/v1", "openai"),
+        ("https://API.OpenAI.com", "openai"),
+        ("https://openrouter.ai/api/v1", "openrouter"),
+        ("https://api.anthropic.com", "anthropic"),
+    ],
+)
+async def test_an_ollama_at_the_address_of_a_service_is_told_without_asking_it(
+    tmp_path: Path, url: str, provider: str
+) -> None:
+    async with chooser(tmp_path) as chooses:
+        with pytest.raises(NoModelError, match=f"is the address of the provider '{provider}' and no Ollama: choose"):
+            await chooses.choose(ModelConfig(provider="ollama", url=url, model="gpt-4o"))
+
+
+class Puzzled(FakeChat):
+    """A server that answers a path it does not know with 200 and an error, as LM Studio does."""
+
+    def route(self, request: RecordedRequest) -> Answer:
+        """Return what such a server says."""
+        if request.path == "/api/tags":
+            return self.json({"error": "Unexpected endpoint or method. (GET /api/tags)"})
+        return super().route(request)
+
+
+@pytest.mark.parametrize("path", ["", "/v1"])
+@pytest.mark.parametrize(("kind", "key"), [(FakeChat, None), (FakeChat, "right"), (Puzzled, None)])
+async def test_an_ollama_at_a_server_of_openais_api_is_told_with_the_provider_to_choose(
+    tmp_path: Path, path: str, kind: type[FakeChat], key: str | None
+) -> None:
+    fake = kind(reactor, [], key, models=["sage"])
+    async with serve(fake, reactor) as url, chooser(tmp_path, {"K": "right"}) as chooses:
+        config = ModelConfig(provider="ollama", url=f"{url}{path}", model="sage", key="env:K" if key else "")
+        with pytest.raises(NoModelError) as caught:
+            await chooses.choose(config)
+        told = (
+            f"the server at {url} is no Ollama, it speaks OpenAI's API: choose the provider 'local' with the address "
+        )
+        assert str(caught.value) == f"{told}{url}/v1"
+        assert (await chooses.choose(config.model_copy(update={"provider": "local", "url": f"{url}/v1"}))).is_there
 
 
 @pytest.mark.parametrize("name", ["openai", "openai-responses", "openrouter", "anthropic"])

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
 
-from assistant.errors import AssistantError, ServiceNotRunning
+from assistant.errors import AssistantError, ServiceNotRunning, did_you_mean
 from assistant.runtime.character import Assistant
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
@@ -144,7 +144,9 @@ def match_name(text: str, names: Iterable[str], what: str) -> str:
         return shortest  # the others are variants of it, to be typed with their hyphen
     if found:
         raise CommandRefused(f"'{cut(text)}' is the beginning of {join_names(found[:_LISTED])}: type more of it.")
-    raise CommandRefused(f"There is no {what} '{cut(text)}'. There are: {join_names(known[:_LISTED])}.")
+    meant = did_you_mean(wanted, known)
+    those = f"There are: {join_names(known[:_LISTED])}."
+    raise CommandRefused(f"There is no {what} '{cut(text)}'{f': {meant}' if meant else '.'} {those}")
 
 
 def find_assistant(text: str, usage: str) -> Any:
