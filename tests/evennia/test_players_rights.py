@@ -37,6 +37,22 @@ async def test_everybody_is_told_who_is_an_ai(tmp_path: Path) -> None:
         assert [line.split()[2] for line in shown] == ["elsewhere", "elsewhere"]
 
 
+@pytest.mark.parametrize("command", ["assistant/stop all = yes", "assistant/stop Sage"])
+async def test_everybody_is_told_that_all_are_stopped(tmp_path: Path, command: str) -> None:
+    async with office(tmp_path) as here, serve(ollama(), reactor) as url:
+        anna = here.player("Anna")
+        await two(here, url)
+        await here.orders(command)
+        told = "All AI characters are stopped: none hears or answers."
+        if command.endswith("Sage"):
+            assert "Mira" in await here.orders("assistants", anna)
+            await here.orders("assistant/stop Mira")
+        assert await here.orders("assistants", anna) == told
+        assert await here.orders("assistants") == f"{told} To start them: assistant/start all"
+        await here.orders("assistant/start all")
+        assert "stopped" not in await here.orders("assistants", anna)
+
+
 async def test_who_mutes_is_not_heard_until_he_unmutes(tmp_path: Path) -> None:
     fake = ollama()
     async with office(tmp_path) as here, serve(fake, reactor) as url:

@@ -70,11 +70,23 @@ class CmdAssistants(_PlayerCommand):
             for character in creation.assistants()
             if server.runner_of(character) is not None
         ]
-        if not rows:
-            return "No AI character is in the game."
-        rows.sort(key=lambda row: (row[2] != "here", row[0].casefold()))
-        shown = table(("name", "", "where", ""), rows, typed.width)
+        if rows:
+            rows.sort(key=lambda row: (row[2] != "here", row[0].casefold()))
+            shown = table(("name", "", "where", ""), rows, typed.width)
+        else:
+            shown = _why_none(typed)
         return "\n".join([shown, *(troubles_of(None) if may_mend(typed.who) else ())])
+
+
+def _why_none(typed: TypedCommand) -> str:
+    """Say why no assistant is listed: there is none, or all are stopped, or none can live."""
+    there = creation.assistants()
+    if not there:
+        return "No AI character is in the game."
+    if not all(creation.is_off(character) for character in there):
+        return "No AI character can hear or answer just now."
+    remedy = " To start them: assistant/start all" if may_mend(typed.who) else ""
+    return f"All AI characters are stopped: none hears or answers.{remedy}"
 
 
 def _how(character: Any) -> str:
