@@ -7,6 +7,17 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from assistant.config.schema import ModelConfig
+from assistant.page.errors import (
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    PageError,
+    TooManyRequests,
+    Unauthenticated,
+    Unavailable,
+)
 from assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
@@ -14,6 +25,8 @@ from assistant.page.values.actions import (
     CharacterView,
     FindingView,
     LorePreview,
+    ModelTried,
+    NewModel,
     PlayerView,
     SettingChange,
     SettingChanged,
@@ -25,54 +38,21 @@ from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
 from tools import Principal
 
-
-class PageError(Exception):
-    """An operation could not be done. `status` is that of HTTP, the message a sentence without keys."""
-
-    status = 500
-    title = "The operation failed"
-
-
-class Unauthenticated(PageError):
-    """Nobody is logged in."""
-
-    status, title = 401, "Log in first"
-
-
-class NotAllowed(PageError):
-    """The visitor may not do this."""
-
-    status, title = 403, "Not allowed"
-
-
-class NotFound(PageError):
-    """There is nothing of this name."""
-
-    status, title = 404, "Not found"
-
-
-class Conflict(PageError):
-    """It was decided or changed by somebody else in the meantime."""
-
-    status, title = 409, "Already decided"
-
-
-class InvalidInput(PageError):
-    """What was sent cannot be used; the message says what may be sent."""
-
-    status, title = 422, "Not valid"
-
-
-class TooManyRequests(PageError):
-    """The visitor asks too often."""
-
-    status, title = 429, "Too many requests"
-
-
-class Unavailable(PageError):
-    """The journal or the service cannot be used now."""
-
-    status, title = 503, "Not available"
+__all__ = [
+    "Conflict",
+    "Desk",
+    "Door",
+    "InvalidInput",
+    "KnownAssistant",
+    "NotAllowed",
+    "NotFound",
+    "PageError",
+    "PageHost",
+    "TooManyRequests",
+    "Unauthenticated",
+    "Unavailable",
+    "Visitor",
+]
 
 
 class Visitor(Struct, frozen=True):
@@ -125,6 +105,14 @@ class PageHost(Protocol):
 
     def change_setting(self, assistant: str, option: str, value: str, *, force: bool) -> Awaitable[SettingChanged]:
         """Change one setting of an assistant, or of the whole game for an empty id. An empty value takes it back."""
+        ...
+
+    def model_with(self, assistant: str, wanted: NewModel) -> Awaitable[ModelConfig]:
+        """Return how the model of an assistant would be set with this change. Keeps nothing."""
+        ...
+
+    def keep_model(self, assistant: str, wanted: NewModel) -> Awaitable[str]:
+        """Keep this change, without asking the model. Return a sentence."""
         ...
 
     def character(self, assistant: str) -> Awaitable[CharacterView]:
@@ -229,6 +217,10 @@ class Desk(Protocol):
 
     def change_setting(self, who: Visitor, assistant: str, change: SettingChange) -> Awaitable[SettingChanged]:
         """Change one setting; a model is asked first, as by the command in the game."""
+        ...
+
+    def set_model(self, who: Visitor, assistant: str, wanted: NewModel) -> Awaitable[ModelTried]:
+        """Test another model with all checks of the doctor, and keep it when that is wanted and nothing is wrong."""
         ...
 
     def stop(self, who: Visitor, assistant: str) -> Awaitable[ActionDone]:

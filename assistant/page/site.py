@@ -30,6 +30,7 @@ from assistant.page.operations.circuits import CircuitLog
 from assistant.page.operations.desk import Operations
 from assistant.page.operations.lag import ReactorLag
 from assistant.page.operations.records import JournalRecords
+from assistant.page.operations.servers import servers_in_use
 from assistant.page.operations.sources import Sources
 from assistant.page.ports import Desk, Door, PageHost
 from assistant.page.reading.reader import JournalReader
@@ -83,7 +84,7 @@ def make_site(
     wanted = options or SiteOptions()
     hub = LiveHub(service, service.clock, service.config.wall, service.scrub, partial(_name_of, host))
     asked, lag = AskedRequests(service.scrub), ReactorLag(service.clock)
-    circuits = CircuitLog(service.clock, service.config.wall, service.pipeline.servers)
+    circuits = CircuitLog(service.clock, service.config.wall, partial(servers_in_use, service))
     own = service.parts.journal.place
     reader = JournalReader(wanted.journal or own, service.parts.reactor)
     is_live = wanted.journal in {None, own}

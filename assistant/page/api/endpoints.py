@@ -18,7 +18,9 @@ from assistant.page.values.actions import (
     FindingView,
     LorePreview,
     MindToClear,
+    ModelTried,
     NewLore,
+    NewModel,
     NewPersona,
     PlayerView,
     SettingChange,
@@ -67,6 +69,10 @@ async def _decide(desk: Desk, call: PageCall) -> Answer:
 
 async def _change_setting(desk: Desk, call: PageCall) -> Answer:
     return await desk.change_setting(call.visitor, call.parts.get("id", ""), parse_body(SettingChange, call.json))
+
+
+async def _set_model(desk: Desk, call: PageCall) -> Answer:
+    return await desk.set_model(call.visitor, call.parts["id"], parse_body(NewModel, call.json))
 
 
 async def _set_persona(desk: Desk, call: PageCall) -> Answer:
@@ -146,6 +152,8 @@ ENDPOINTS = (
              lambda desk, call: desk.settings(call.visitor, call.parts["id"]), SettingLine, is_list=True),
     ApiEndpoint("PATCH", f"{_A}/settings", "Change one setting of an assistant", _change_setting, SettingChanged,
              needs=_W, takes=SettingChange),
+    ApiEndpoint("PATCH", f"{_A}/model", "Test another model as the doctor does, and keep it if nothing is wrong",
+             _set_model, ModelTried, needs=_W, takes=NewModel),
     ApiEndpoint("GET", "/api/v1/settings", "The settings of the whole game",
              lambda desk, call: desk.settings(call.visitor, ""), SettingLine, is_list=True),
     ApiEndpoint("PATCH", "/api/v1/settings", "Change one setting of the whole game", _change_setting, SettingChanged,

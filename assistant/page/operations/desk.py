@@ -19,6 +19,8 @@ from assistant.page.values.actions import (
     CharacterView,
     FindingView,
     LorePreview,
+    ModelTried,
+    NewModel,
     PlayerView,
     SettingChange,
     SettingChanged,
@@ -113,6 +115,11 @@ class Operations:
         """Change one setting; a model is asked first, as by the command in the game."""
         with self._for(who, _OWNER):
             return self._scrub(await settings.change(self._sources, who, assistant, change))
+
+    async def set_model(self, who: Visitor, assistant: str, wanted: NewModel) -> ModelTried:
+        """Test another model with all checks of the doctor, and keep it when that is wanted and nothing is wrong."""
+        with self._for(who, _OWNER):
+            return self._scrub(await settings.set_model(self._sources, who, assistant, wanted))
 
     async def stop(self, who: Visitor, assistant: str) -> ActionDone:
         """Stop an assistant now, or all for "": in memory first, then written down. Safe to repeat."""

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assistant.checks.finding import FindingState
 from assistant.page.operations.sources import Sources, log_action
 from assistant.page.ports import InvalidInput, Visitor
-from assistant.page.values.actions import ActionDone, SettingChange, SettingChanged
+from assistant.page.values.actions import (
+    ActionDone,
+    FindingView,
+    ModelTried,
+    NewModel,
+    SettingChange,
+    SettingChanged,
+)
 from assistant.page.values.assistants import SettingLine
+from assistant.service.model_check import check_model
 
 
 async def settings(sources: Sources, assistant: str) -> Sequence[SettingLine]:
@@ -25,6 +34,24 @@ async def change(sources: Sources, who: Visitor, assistant: str, wanted: Setting
     changed = await sources.host.change_setting(assistant, wanted.option, wanted.value, force=wanted.force)
     log_action(who, f"changes the setting {changed.option} of {name}")
     return changed
+
+
+async def set_model(sources: Sources, who: Visitor, assistant: str, wanted: NewModel) -> ModelTried:
+    """Test another model, and keep it when that is wanted and nothing is wrong with it, or when it is forced.
+
+    Raises NotFound, and what the world raises for settings that do not fit.
+    """
+    name = sources.find(assistant).name
+    config = await sources.host.model_with(assistant, wanted)
+    found = [] if wanted.force else await check_model(sources.service, config, wanted.key)
+    views = tuple(FindingView(check=one.check, state=str(one.state), sentence=one.sentence) for one in found)
+    if any(one.state is FindingState.WRONG for one in found):
+        return ModelTried(kept=False, sentence=f"Something is wrong, so {name} keeps its model.", findings=views)
+    if not (wanted.keep or wanted.force):
+        return ModelTried(kept=False, sentence=f"Nothing is wrong. {name} has its old model yet.", findings=views)
+    sentence = await sources.host.keep_model(assistant, wanted)
+    log_action(who, f"changes the model of {name}")
+    return ModelTried(kept=True, sentence=sentence, findings=views)
 
 
 async def set_persona(sources: Sources, who: Visitor, assistant: str, text: str) -> ActionDone:

@@ -9,6 +9,7 @@ from assistant.config.schema import AllowanceConfig
 from assistant.errors import AssistantError
 from assistant.journal import Muted, Parked, UnknownEffect
 from assistant.loop.spending import TOTAL
+from assistant.page.operations.servers import servers_of
 from assistant.page.operations.sources import RecentActivity, Sources
 from assistant.page.ports import InvalidInput, KnownAssistant
 from assistant.page.values.actions import CharacterView
@@ -23,11 +24,11 @@ from assistant.page.values.assistants import (
     ToolGrant,
     UnknownCallNotice,
 )
-from assistant.page.values.common import Ceiling, ServerStatus, TroubleNotice, Used
+from assistant.page.values.common import Ceiling, TroubleNotice, Used
 from assistant.runtime.character import Assistant
 from assistant.service.runner import AssistantRunner, RunnerState
 from assistant.service.troubles import Trouble, TroubleKind
-from assistant.service.wording.status import parked_text, servers_text
+from assistant.service.wording.status import parked_text
 from llm.messages import Role as Speaker
 from llm.packing.packed import Joined
 from resilience import CircuitState, Snapshot
@@ -58,7 +59,7 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
         at=sources.wall(),
         version=sources.version,
         assistants=tuple(statuses),
-        servers=servers_of(snapshot),
+        servers=servers_of(service),
         troubles=tuple(_notice(one, service.runners) for one in service.troubles),
         used_today=used(accounts.get(TOTAL)),
         ceiling=ceiling_of(accounts.get(TOTAL), service.config.settings.budget.total),
@@ -88,7 +89,7 @@ async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> Assist
         character=character.character,
         lore_entries=len(character.lore),
         models=() if runner is None else _models(runner, snapshot),
-        servers=servers_of(snapshot),
+        servers=servers_of(service),
         troubles=(*unread, *(_notice(one, service.runners) for one in service.troubles.of(assistant))),
         tools=() if there is None else _tools(there),
         muted=() if there is None else tuple(map(_muted, await there.rights.list_muted())),
@@ -121,22 +122,6 @@ async def _as_set(
     except (AssistantError, InvalidInput) as error:
         note("settings", error)
     return character, settings, tuple(unread.values())
-
-
-def servers_of(snapshot: Snapshot) -> tuple[ServerStatus, ...]:
-    """Return the servers of models, each with the sentence that describes it elsewhere."""
-    return tuple(
-        ServerStatus(
-            origin=server.origin,
-            circuit=server.state,
-            open_for=server.open_for,
-            failures_in_a_row=server.failures_in_a_row,
-            in_flight=server.in_flight,
-            waiting=server.waiting,
-            sentence=sentence,
-        )
-        for server, sentence in zip(snapshot.upstreams, servers_text(snapshot), strict=True)
-    )
 
 
 def used(account: AccountState | None) -> Used:

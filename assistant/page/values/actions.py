@@ -65,6 +65,29 @@ class SettingChanged(Value):
     sentence: str
 
 
+class NewModel(Value):
+    """The body of a change of the model: provider, address, model and the reference of its key, as one.
+
+    An empty one is the provider's own choice, or none. It is tested as the doctor does, and kept with `keep` when
+    nothing is wrong; with `force` it is kept without a test.
+    """
+
+    provider: str
+    url: str = ""
+    model: str = ""
+    key: str = ""
+    keep: bool = False
+    force: bool = False
+
+
+class ModelTried(Value):
+    """What the doctor found of a model, and whether the change was kept."""
+
+    kept: bool
+    sentence: str
+    findings: tuple[FindingView, ...] = ()
+
+
 class LoreLine(Value):
     """One piece of lore: its number, title, keys and text. `own` says that it was added in the game."""
 

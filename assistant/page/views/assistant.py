@@ -75,6 +75,7 @@ def assistant_page(call: PageCall, detail: AssistantDetail) -> bytes:
     links = [("Runs", "runs"), ("Live", "live"), ("Settings", "settings")]
     actions = (
         [h("a", text, href=path_to(call, part, assistant=status.id), class_="button plain") for text, part in links],
+        h("a", "Model", href=path_to(call, "a", status.id, "model"), class_="button plain"),
         h("a", "Character", href=path_to(call, "a", status.id, "character"), class_="button plain"),
         run_buttons(call, status, with_stop=False),
     )

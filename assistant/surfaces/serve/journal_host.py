@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from assistant.config.schema import ModelConfig
 from assistant.journal.database import Database
 from assistant.journal.tables.lease import NAME_OF
 from assistant.page.ports import KnownAssistant, NotAllowed, Unavailable
 from assistant.page.reading.reader import JournalReader
-from assistant.page.values.actions import CharacterView, FindingView, LorePreview, SettingChanged
+from assistant.page.values.actions import CharacterView, FindingView, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 
 _ONLY_LOOKED_AT = (
@@ -51,6 +52,14 @@ class JournalHost:
         return ()
 
     async def change_setting(self, assistant: str, option: str, value: str, *, force: bool) -> SettingChanged:
+        """Raise NotAllowed."""
+        _refuse()
+
+    async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
+        """Raise NotAllowed."""
+        _refuse()
+
+    async def keep_model(self, assistant: str, wanted: NewModel) -> str:
         """Raise NotAllowed."""
         _refuse()
 

@@ -19,6 +19,7 @@ from assistant.characters import (
 from assistant.characters.added_lore import ADDED
 from assistant.characters.macros import insert_names
 from assistant.checks.own_tools import judge_own_tools
+from assistant.config.known_providers import left_behind
 from assistant.config.options import (
     Option,
     find_option,
@@ -30,9 +31,9 @@ from assistant.config.options import (
     without_web_option,
 )
 from assistant.config.playing import OF_A_CHARACTER
-from assistant.config.schema import Config
+from assistant.config.schema import Config, ModelConfig
 from assistant.page.ports import InvalidInput, KnownAssistant
-from assistant.page.values.actions import CharacterView, FindingView, LoreLine, LorePreview, SettingChanged
+from assistant.page.values.actions import CharacterView, FindingView, LoreLine, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
@@ -127,6 +128,23 @@ class LocalHost:
         )
         how = f"{name} = {shown}, kept in {self._file.path.name}." if value.strip() else f"{name} is as usual again."
         return SettingChanged(option=option, value=shown, sentence=how + told)
+
+    async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
+        """Return how the model would be set in the file. Raises SettingsError and CharacterError."""
+        return (await self._in_thread(lambda: self._file.with_changes(self._model_changes(wanted)))).model
+
+    async def keep_model(self, assistant: str, wanted: NewModel) -> str:
+        """Write the change into the file, and restart the assistant with it. Raises SettingsError, CannotWrite."""
+        config = await self._in_thread(lambda: self._file.change(self._model_changes(wanted)))
+        self._restart(config, wanted.key)
+        what = " ".join(filter(None, (wanted.provider, wanted.model, wanted.url)))
+        return f"{self._me.name} thinks with {what} from now on, kept in {self._file.path.name}."
+
+    def _model_changes(self, wanted: NewModel) -> Changes:
+        """Return the change as the file takes it; what the new provider does not take is removed."""
+        given = {"provider": wanted.provider, "url": wanted.url, "model": wanted.model, "key": wanted.key}
+        left = left_behind(wanted.provider, self._file.tables().get("model", {}))
+        return {("model", name): value or None for name, value in (given | dict.fromkeys(left, "")).items()}
 
     async def character(self, assistant: str) -> CharacterView:
         """Return who the assistant is and what it knows. Raises SettingsError and CharacterError."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assistant.config.schema import ModelConfig
 from assistant.page.ports import InvalidInput, KnownAssistant, NotFound
-from assistant.page.values.actions import CharacterView, FindingView, LorePreview, SettingChanged
+from assistant.page.values.actions import CharacterView, FindingView, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.surfaces.serve.local_host import LocalHost
 
@@ -44,6 +45,14 @@ class WorkerHost:
     async def change_setting(self, assistant: str, option: str, value: str, *, force: bool) -> SettingChanged:
         """Write one setting into the file, for all, and restart this assistant with it; the others at their start."""
         return await self._host(assistant).change_setting(assistant, option, value, force=force)
+
+    async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
+        """Return how the model of all assistants would be set in the file."""
+        return await self._host(assistant).model_with(assistant, wanted)
+
+    async def keep_model(self, assistant: str, wanted: NewModel) -> str:
+        """Write the change into the file, for all, and restart this assistant with it; the others at their start."""
+        return await self._host(assistant).keep_model(assistant, wanted)
 
     async def character(self, assistant: str) -> CharacterView:
         """Return who an assistant is and what it knows."""

@@ -127,9 +127,6 @@ def _findings(name: str, last: tuple[float, Sequence[FindingView]] | None) -> li
     if last is None:
         return [empty_state(f"The doctor did not look{of_whom and ' at ' + name} since the page was started.")]
     at, found = last
-    order = list(_STATES)
-    ranked = sorted(found, key=lambda each: order.index(each.state) if each.state in _STATES else len(order))
-    rows = [(each.check, pill(*_STATES.get(each.state, (each.state, "warn"))), each.sentence) for each in ranked]
     counts = [
         figure_tile(label.capitalize(), sum(each.state == state for each in found))
         for state, (label, _) in _STATES.items()
@@ -139,11 +136,19 @@ def _findings(name: str, last: tuple[float, Sequence[FindingView]] | None) -> li
         card(
             f"What was found{of_whom}",
             h("p", "Looked at ", time_at(at), ". What is wrong stands first, with what to do.", class_="quiet"),
-            table(
-                "Checks, the worst first",
-                ("Check", "State", "What was found, and what to do"),
-                rows,
-                empty="There was nothing to check.",
-            ),
+            finding_table(found),
         ),
     ]
+
+
+def finding_table(found: Sequence[FindingView]) -> Element:
+    """Return what was found as a table, the worst first."""
+    order = list(_STATES)
+    ranked = sorted(found, key=lambda each: order.index(each.state) if each.state in _STATES else len(order))
+    rows = [(each.check, pill(*_STATES.get(each.state, (each.state, "warn"))), each.sentence) for each in ranked]
+    return table(
+        "Checks, the worst first",
+        ("Check", "State", "What was found, and what to do"),
+        rows,
+        empty="There was nothing to check.",
+    )

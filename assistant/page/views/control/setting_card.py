@@ -12,7 +12,7 @@ from assistant.page.values.assistants import SettingLine
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h
 from assistant.page.views.forms import check_field, post_form, submit
-from assistant.page.views.parts import key_values, more_of, path_to, pill
+from assistant.page.views.parts import key_values, link, more_of, path_to, pill
 
 #: Values longer than this many characters, and those of several lines, are typed into a text area.
 _LONG = 70
@@ -22,6 +22,12 @@ _SET_BY = {
     "character": ("set by its character", "busy"),
     "default": ("default", "quiet"),
 }
+
+
+#: The settings that are changed in one form, by its fields.
+MODEL_FIELDS = {"provider": "model.provider", "url": "model.url", "model": "model.model", "key": "model.key"}
+_REFERENCES = ("env:", "file:", "keyring:")
+_NO_KEY = frozenset({"", "none", "(none)", "not set", "(not set)", "unset"})
 
 
 class SettingAttempt(Struct, frozen=True):
@@ -39,6 +45,11 @@ def is_key(option: str) -> bool:
     return last == "key" or last.endswith(("_key", "_token", "_secret", "password"))
 
 
+def may_be_shown(value: str) -> bool:
+    """Tell whether what was typed for a key is a reference, or takes it away, and so is no key itself."""
+    return value.strip().casefold() in _NO_KEY or value.startswith(_REFERENCES)
+
+
 def is_model(option: str) -> bool:
     """Tell whether a setting chooses a model or where it is, which is asked before the change is kept."""
     table, _, field = option.casefold().rpartition(".")
@@ -50,6 +61,8 @@ def setting_card(call: PageCall, fields: Mapping[str, str], line: SettingLine, t
     mine = tried if tried is not None and tried.option == line.name else None
     label, tone = _SET_BY.get(line.set_by, (f"set by {line.set_by}", "busy"))
     may = call.visitor.role.may(VisitorRole.OWNER)
+    whose = fields.get("assistant", "")
+    together = bool(whose) and line.name in MODEL_FIELDS.values()
     facts = key_values(
         ("Default", _value(line.default)),
         ("Allowed", line.allowed or None),
@@ -57,10 +70,17 @@ def setting_card(call: PageCall, fields: Mapping[str, str], line: SettingLine, t
     )
     return h(
         "section",
-        h("div", h("h2", h("code", line.name)), h("p", line.meaning, class_="meaning")),
+        h("div", h("h3", h("code", line.name)), h("p", line.meaning, class_="meaning")),
         h("div", _value(line.value), pill(label, tone), class_="now"),
         more_of(
-            "Change" if may else "More", facts, _form(call, fields, line, mine) if may else None, is_open=bool(mine)
+            "Change" if may else "More",
+            facts,
+            link(call, "Change it with what belongs to it", "a", whose, "model")
+            if may and together
+            else _form(call, fields, line, mine)
+            if may
+            else None,
+            is_open=bool(mine),
         ),
         class_="setting",
         id=_id(line),

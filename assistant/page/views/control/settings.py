@@ -6,20 +6,18 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from assistant.config.groups import GROUPS, OTHERS, group_of
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk, InvalidInput, PageError, Unavailable
 from assistant.page.values.actions import SettingChange
 from assistant.page.values.assistants import SettingLine
 from assistant.page.values.common import VisitorRole
-from assistant.page.views.control.setting_card import SettingAttempt, is_key, setting_card
+from assistant.page.views.control.setting_card import SettingAttempt, is_key, may_be_shown, setting_card
 from assistant.page.views.element import Element, h
 from assistant.page.views.forms import check_field, choice_field, filter_bar, text_field
 from assistant.page.views.layout import flash, page
 from assistant.page.views.parts import empty_state, notice, path_to
 from assistant.page.views.shared import Named, failure, html, name_of, named_assistants, typed
-
-_REFERENCES = ("env:", "file:", "keyring:")
-_NO_KEY = frozenset({"", "none", "(none)", "not set", "(not set)", "unset"})
 
 
 class Shown(Struct, frozen=True):
@@ -91,7 +89,7 @@ def _check(do: str, asked: SettingChange) -> None:
         raise InvalidInput("This form says nothing that can be changed. Load the page again.")
     if do == "change" and not asked.value.strip():
         raise InvalidInput("Write a value, or take it back with the other button.")
-    if is_key(asked.option) and not _may_be_shown(asked.value):
+    if is_key(asked.option) and not may_be_shown(asked.value):
         raise InvalidInput(
             "Give a reference and never the key itself: env:NAME, file:PATH or keyring:NAME. What you typed was not "
             "kept. If it was a key, others may have seen it on the way: make a new one."
@@ -100,12 +98,7 @@ def _check(do: str, asked: SettingChange) -> None:
 
 def _kept(asked: SettingChange) -> str:
     """Return what was typed, to be shown again; nothing where it may be a key."""
-    return asked.value if not is_key(asked.option) or _may_be_shown(asked.value) else ""
-
-
-def _may_be_shown(value: str) -> bool:
-    """Tell whether what was typed for a key is a reference, or takes it away, and so is no key itself."""
-    return value.strip().casefold() in _NO_KEY or value.startswith(_REFERENCES)
+    return asked.value if not is_key(asked.option) or may_be_shown(asked.value) else ""
 
 
 def settings_page(
@@ -134,11 +127,7 @@ def settings_page(
         if call.visitor.role.may(VisitorRole.OWNER)
         else notice(f"You are {call.visitor.role}: you see the settings. An owner may change them."),
         h("p", f"{len(found)} of {len(lines)} settings", class_="quiet") if len(found) < len(lines) else None,
-        h("div", [setting_card(call, shown.fields(), line, tried) for line in found], class_="card settings")
-        if found
-        else _nothing(shown)
-        if unread is None
-        else None,
+        _groups(call, shown, found, tried) if found else _nothing(shown) if unread is None else None,
         current="settings",
         lead=(
             "What is set for one assistant counts before what is set for the game. Keys stand here by reference only."
@@ -146,6 +135,29 @@ def settings_page(
         stop=(shown.assistant, whom) if shown.assistant else None,
         crumbs=((whom, path_to(call, "a", shown.assistant)),) if shown.assistant else (),
     )
+
+
+def _groups(call: PageCall, shown: Shown, lines: Sequence[SettingLine], tried: SettingAttempt | None) -> list[Element]:
+    """Return the settings in groups that fold. What is searched for, and what was tried, stands open."""
+    grouped: dict[str, list[SettingLine]] = {group: [] for group in (*GROUPS, OTHERS)}
+    for line in lines:
+        grouped[group_of(line.name)].append(line)
+    return [
+        h(
+            "details",
+            h("summary", h("h2", group), h("span", _count(members), class_="quiet")),
+            h("div", [setting_card(call, shown.fields(), line, tried) for line in members], class_="settings"),
+            class_="card group",
+            open=bool(shown.word or shown.only_set or any(tried and tried.option == line.name for line in members)),
+        )
+        for group, members in grouped.items()
+        if members
+    ]
+
+
+def _count(lines: Sequence[SettingLine]) -> str:
+    changed = sum(line.set_by != "default" for line in lines)
+    return f"{len(lines)} settings" + (f", {changed} set" if changed else "")
 
 
 def _nothing(shown: Shown) -> Element:

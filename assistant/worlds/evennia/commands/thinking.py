@@ -155,7 +155,7 @@ def _change(typed: TypedCommand, character: Any, wanted: ModelChange) -> Answer:
     """Keep the change at once when that is forced, else when the model has answered, as `change_model` does."""
     if wanted.force:
         return _keep_untried(character, wanted)
-    config = _changed(character, wanted)
+    config = model_with(character, wanted)
     server.service()
     typed.say(f"Asking the model that {character.key} shall think with ...")
     return _try_model(character, config, wanted)
@@ -169,10 +169,17 @@ async def change_model(character: Any, wanted: ModelChange) -> str:
     """
     if wanted.force:
         return _keep_untried(character, wanted)
-    return await _try_model(character, _changed(character, wanted), wanted)
+    return await _try_model(character, model_with(character, wanted), wanted)
 
 
-def _changed(character: Any, wanted: ModelChange) -> ModelConfig:
+def keep_model(character: Any, wanted: ModelChange) -> str:
+    """Keep a change that was tested elsewhere, and say so. Raises SettingsError."""
+    overrides = apply_change(creation.settings_of(character), creation.config_of(character).model, wanted)
+    creation.config_with(overrides)
+    return f"Kept.{_keep(character, overrides, wanted)} {_current(character)}"
+
+
+def model_with(character: Any, wanted: ModelChange) -> ModelConfig:
     """Return how an assistant's model would be configured. Raises SettingsError."""
     overrides = apply_change(creation.settings_of(character), creation.config_of(character).model, wanted)
     return creation.config_with(overrides).model

@@ -17,11 +17,13 @@ from assistant.characters import FoundCharacter, LorePiece, known_characters
 from assistant.characters.added_lore import ADDED
 from assistant.characters.macros import insert_names
 from assistant.config.playing import with_character
+from assistant.config.schema import ModelConfig
 from assistant.page.ports import InvalidInput, KnownAssistant, NotFound
-from assistant.page.values.actions import CharacterView, FindingView, LoreLine, LorePreview, SettingChanged
+from assistant.page.values.actions import CharacterView, FindingView, LoreLine, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands import lore, making, persona
+from assistant.worlds.evennia.commands import lore, making, persona, thinking
+from assistant.worlds.evennia.commands.typed_keys import refuse_keys
 from assistant.worlds.evennia.console import doctor
 from assistant.worlds.evennia.console.typed_command import scrub
 from assistant.worlds.evennia.page import changes
@@ -94,6 +96,16 @@ class GameHost:
             self._change()
             return changed
 
+    async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
+        """Return how the model would be set, as assistant/provider reads it. Raises SettingsError."""
+        with page_errors():
+            return thinking.model_with(find_character(assistant), _model_change(wanted))
+
+    async def keep_model(self, assistant: str, wanted: NewModel) -> str:
+        """Keep the change, as assistant/provider does. Raises SettingsError."""
+        with page_errors():
+            return scrub(thinking.keep_model(find_character(assistant), _model_change(wanted)))
+
     async def character(self, assistant: str) -> CharacterView:
         """Return who an assistant is, whom it could play, and the lore it knows."""
         with page_errors():
@@ -153,6 +165,12 @@ class GameHost:
     def _change(self) -> None:
         """Let the next request see the list of assistants anew."""
         self._listed = (float("-inf"), ())
+
+
+def _model_change(wanted: NewModel) -> thinking.ModelChange:
+    """Return the change as the command reads it. Raises CommandRefused for a key where a name belongs."""
+    refuse_keys([wanted.provider, wanted.model, wanted.url])
+    return thinking.ModelChange(wanted.provider, wanted.model, wanted.url, wanted.key)
 
 
 # Any: Evennia has no types.

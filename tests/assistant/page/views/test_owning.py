@@ -109,7 +109,7 @@ def test_a_key_is_neither_sent_on_nor_shown_again() -> None:
 )
 def test_settings_are_searched(query: dict[str, str], names: list[str]) -> None:
     page = show(stocked(), call("/settings", query=query))
-    assert [each.xpath(".//h2")[0].text_content() for each in page.find_class("setting")] == names
+    assert [each.xpath(".//h3")[0].text_content() for each in page.find_class("setting")] == names
 
 
 def test_only_an_owner_changes_settings() -> None:
