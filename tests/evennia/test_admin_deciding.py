@@ -37,6 +37,11 @@ def lamps() -> int:
     return len(ObjectDB.objects.filter(db_key__contains="lamp"))
 
 
+def break_lamps() -> None:
+    for one in ObjectDB.objects.filter(db_key__contains="lamp"):
+        one.delete()
+
+
 async def test_what_is_asked_is_shown_literally_and_done_once_it_is_allowed(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
         runner = await asked(here, url)
@@ -68,7 +73,42 @@ async def test_an_admin_who_quells_his_permission_may_allow_no_more_than_that(tm
         assert lamps() == 0
 
 
-@pytest.mark.parametrize("line", ["approve Sage soon", "deny Sage 99999999999999"])
+async def test_what_is_allowed_for_an_hour_is_done_again_without_asking_until_that_is_ended(tmp_path: Path) -> None:
+    def lamp(request: RecordedRequest) -> Step:
+        """A model that makes a lamp, and then talks about it."""
+        return SAYS if request.messages[-1]["role"] == "tool" else ASKS
+
+    async with office(tmp_path) as here, serve(ollama(lamp), reactor) as url:
+        runner, anna = await here.sage(url, assistant={"permission": 3}), here.player("Anna")
+        await here.says(anna, runner, "Sage, make a lamp")
+        told = await here.orders("assistant/approve Sage 1 hour")
+        assert "Sage may do this, and again for the next 60 minutes: @create old ||rlamp" in told
+        await runner.settled()
+        assert lamps() == 1
+        shown = await here.orders("assistant/approve Sage")
+        assert "Allowed for an hour:\nnumber 1: @create old ||rlamp (for Anna)" in shown
+        break_lamps()  # the words would mean one that is there already
+        await here.says(anna, runner, "Sage, make a lamp once more")
+        assert lamps() == 1
+        assert "must ask again" in await here.orders("assistant/deny Sage 1")
+        break_lamps()
+        await here.says(anna, runner, "Sage, make a third lamp")
+        assert lamps() == 0
+        assert "Allowed for an hour" not in await here.orders("assistant/approve Sage")
+
+
+async def test_an_hour_is_for_a_request_that_is_there(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
+        runner = await asked(here, url)
+        assert "There is no request 7" in await here.orders("assistant/approve Sage 7 hour")
+        assert runner.assistant is not None
+        assert runner.assistant.context.approvals.standing() == ()
+        assert lamps() == 0
+
+
+@pytest.mark.parametrize(
+    "line", ["approve Sage soon", "deny Sage 99999999999999", "approve Sage 1 day", "deny Sage 1 hour"]
+)
 async def test_a_request_has_a_number(tmp_path: Path, line: str) -> None:
     async with office(tmp_path) as here, serve(ollama(), reactor) as url:
         await here.sage(url)

@@ -7,9 +7,11 @@ import orjson
 from assistant.page.operations.sources import Sources, log_action
 from assistant.page.ports import Conflict, InvalidInput, NotAllowed, NotFound, Visitor
 from assistant.page.values.actions import ActionDone, ApprovalDecision, ApprovalView
+from assistant.service.deciding import ONLY_ONCE, decided_text
+from assistant.service.deciding import decide as decide_on
 from assistant.service.wording.rights import covered_text
 from tools import Denied, Pending
-from tools.policy.approvals import STANDING_SECONDS, Approvals, digest_of
+from tools.policy.approvals import Approvals, digest_of
 from tools.trust import rank
 
 _LASTS = ("once", "hour")
@@ -42,22 +44,16 @@ def decide(sources: Sources, who: Visitor, assistant: str, number: int, decision
     if decision.allow and who.principal.permission < asked.permission:
         raise NotAllowed(f"only {rank(asked.permission)} or somebody above may allow this")
     lasts_an_hour = decision.allow and decision.lasts == "hour"
-    if lasts_an_hour and asked.requester is None:
-        raise InvalidInput("nobody asked for this, so it can be allowed only once")
-    answer = (there.approve if decision.allow else there.decline)(number, who.principal)
+    answer = decide_on(there, number, who.principal, allow=decision.allow, for_an_hour=lasts_an_hour)
     if isinstance(answer, Denied):
+        if answer.reason == ONLY_ONCE:
+            raise InvalidInput(answer.reason)
         if waiting.waits(number):
             raise NotAllowed(answer.reason)
         raise Conflict(answer.reason)
-    if lasts_an_hour:
-        waiting.stand(answer.pending)
     word = ("allows for an hour" if lasts_an_hour else "allows once") if decision.allow else "refuses"
     log_action(who, f"{word} request {number} of {name}, {asked.tool}")
-    what = covered_text(answer.pending)
-    if not decision.allow:
-        return ActionDone(sentence=f"{name} may not do this: {what}")
-    more = f", and again for the next {STANDING_SECONDS / 60:.0f} minutes" if lasts_an_hour else ", once"
-    return ActionDone(sentence=f"{name} may do this{more}: {what}")
+    return ActionDone(sentence=decided_text(name, answer, for_an_hour=lasts_an_hour))
 
 
 def standing(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.journal import Parked
-from assistant.service.wording.rights import approvals_text, covered_text
+from assistant.runtime.character import Assistant
+from assistant.service.deciding import decide, decided_text
+from assistant.service.wording.rights import approvals_text
 from assistant.service.wording.status import parked_text
 from assistant.worlds.evennia.body.identity import principal_of
 from assistant.worlds.evennia.console.showing import count_of, paragraph
@@ -24,14 +26,17 @@ from assistant.worlds.evennia.console.typed_command import (
     split_assistant,
 )
 from tools import Denied
+from tools.text.clean import one_line
 
 _MAX_DIGITS = 9
 PARKED_USAGE = "assistant/parked NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)"
+#: What follows the number of a request that is allowed for an hour.
+_AN_HOUR = frozenset({"hour", "an hour", "for an hour"})
 _RETRY, _CLEAR, _ALL = "retry", "clear", "all"
 
 
 def approve(typed: TypedCommand) -> Answer:
-    """Show what an assistant asks leave for, or allow one of the requests, once."""
+    """Show what an assistant asks leave for, or allow one of the requests, once or for an hour."""
     return _decide(typed, allow=True)
 
 
@@ -42,21 +47,38 @@ def deny(typed: TypedCommand) -> Answer:
 
 def _decide(typed: TypedCommand, *, allow: bool) -> str:
     word = "approve" if allow else "deny"
-    usage = f"assistant/{word} NAME [number]"
+    usage = f"assistant/{word} NAME [number{' [hour]' * allow}]"
     character, rest = split_assistant(" ".join(filter(None, (typed.left, typed.right))), usage)
     assistant = awake_assistant(character)
     if not rest:
         asked = assistant.context.approvals.pending()
-        how = f"\nTo decide: assistant/{word} {character.key} NUMBER" if asked else ""
-        return f"{character.key} asks leave for:\n{approvals_text(asked)}{how}"
-    if not rest.isdigit() or len(rest) > _MAX_DIGITS:
+        hour = " (for an hour: NUMBER hour)" if allow else ""
+        how = f"\nTo decide: assistant/{word} {character.key} NUMBER{hour}" if asked else ""
+        return (
+            f"{character.key} asks leave for:\n{approvals_text(asked)}{how}{_standing_text(assistant, character.key)}"
+        )
+    written, _, lasts = rest.casefold().partition(" ")
+    for_an_hour = allow and lasts in _AN_HOUR
+    if not written.isdigit() or len(written) > _MAX_DIGITS or (lasts and not for_an_hour):
         raise CommandRefused(f"Give the number of a request: {usage}")
-    number, who = int(rest), _decider(typed)
-    answer = assistant.approve(number, who) if allow else assistant.decline(number, who)
+    number, who = int(written), _decider(typed)
+    if not allow and not assistant.context.approvals.waits(number) and assistant.context.approvals.revoke(number):
+        return f"{character.key} must ask again for what it was allowed as number {number}."
+    answer = decide(assistant, number, who, allow=allow, for_an_hour=for_an_hour)
     if isinstance(answer, Denied):
         return f"{answer.reason} What waits: assistant/{word} {character.key}"
-    what = covered_text(answer.pending)
-    return f"{character.key} may do this once: {what}" if allow else f"{character.key} may not do this: {what}"
+    return decided_text(character.key, answer, for_an_hour=for_an_hour)
+
+
+def _standing_text(assistant: Assistant, name: str) -> str:
+    """Return what was allowed for an hour, as the end of what is shown; empty for nothing."""
+    lines = [
+        f"number {one.number}: {one_line(one.shown)} (for {one_line(one.requester.name)})"
+        for one in assistant.context.approvals.standing()
+    ]
+    if not lines:
+        return ""
+    return "\n".join(["\nAllowed for an hour:", *lines, f"To end it: assistant/deny {name} NUMBER"])
 
 
 def _decider(typed: TypedCommand) -> Any:

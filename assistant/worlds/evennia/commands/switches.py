@@ -216,15 +216,15 @@ SWITCHES: dict[str, Switch] = {
     ),
     "approve": Switch(
         deciding.approve,
-        "NAME [NUMBER]",
-        "Allows it once what it asks leave for, when you could do it yourself.",
+        "NAME [NUMBER [hour]]",
+        "Allows it once, or for an hour, what it asks leave for, when you could do it yourself.",
         "shows what it asks leave for, literally.",
         "assistant/approve Sage 3",
     ),
     "deny": Switch(
         deciding.deny,
         "NAME [NUMBER]",
-        "Refuses what it asks leave for.",
+        "Refuses what it asks leave for, or ends what was allowed for an hour.",
         "shows what it asks leave for, literally.",
         "assistant/deny Sage 3",
     ),
