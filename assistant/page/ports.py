@@ -7,7 +7,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from assistant.config.schema import ModelConfig
 from assistant.page.errors import (
     Conflict,
     InvalidInput,
@@ -18,14 +17,19 @@ from assistant.page.errors import (
     Unauthenticated,
     Unavailable,
 )
+from assistant.page.host import KnownAssistant, PageHost
 from assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
     ApprovalView,
+    CardList,
+    CardRead,
     CharacterView,
     FindingView,
     LorePreview,
     ModelTried,
+    NewAssistant,
+    NewCard,
     NewModel,
     PlayerView,
     SettingChange,
@@ -66,78 +70,6 @@ class Visitor(Struct, frozen=True):
     def name(self) -> str:
         """The visitor's name."""
         return self.principal.name
-
-
-class KnownAssistant(Struct, frozen=True):
-    """An assistant of the world, running or not. `place` names the room it is in."""
-
-    id: str
-    name: str
-    is_off: bool = False
-    place: str = ""
-
-
-class PageHost(Protocol):
-    """What a world does itself for the page. Methods that wait may use a thread for the game's database.
-
-    They raise PageError, SettingsError and JournalError. The game's own commands do the same by the same functions.
-    """
-
-    def assistants(self) -> Sequence[KnownAssistant]:
-        """Return every assistant of the world. Must not block: it may be up to a second old."""
-        ...
-
-    def names(self, ids: Sequence[str]) -> Awaitable[Mapping[str, str]]:
-        """Return the names of players and assistants by their ids; ids that are not known any more are left out."""
-        ...
-
-    def start(self, assistant: str) -> Awaitable[str]:
-        """Let an assistant live, now and after restarts. Return a sentence."""
-        ...
-
-    def stay_off(self, assistant: str) -> Awaitable[None]:
-        """Keep an assistant, which was stopped already, off through restarts."""
-        ...
-
-    def settings(self, assistant: str) -> Awaitable[Sequence[SettingLine]]:
-        """Return the settings of an assistant, or of the whole game for an empty id."""
-        ...
-
-    def change_setting(self, assistant: str, option: str, value: str, *, force: bool) -> Awaitable[SettingChanged]:
-        """Change one setting of an assistant, or of the whole game for an empty id. An empty value takes it back."""
-        ...
-
-    def model_with(self, assistant: str, wanted: NewModel) -> Awaitable[ModelConfig]:
-        """Return how the model of an assistant would be set with this change. Keeps nothing."""
-        ...
-
-    def keep_model(self, assistant: str, wanted: NewModel) -> Awaitable[str]:
-        """Keep this change, without asking the model. Return a sentence."""
-        ...
-
-    def character(self, assistant: str) -> Awaitable[CharacterView]:
-        """Return who an assistant is and what it knows."""
-        ...
-
-    def set_persona(self, assistant: str, text: str) -> Awaitable[str]:
-        """Let it play the character of this name, or be who the words say. Return a sentence."""
-        ...
-
-    def add_lore(self, assistant: str, title: str, keys: Sequence[str], text: str) -> Awaitable[str]:
-        """Add a piece of lore. Return a sentence."""
-        ...
-
-    def delete_lore(self, assistant: str, number: int) -> Awaitable[str]:
-        """Delete a piece of lore that was added in the game. Return a sentence."""
-        ...
-
-    def preview_lore(self, assistant: str, line: str) -> Awaitable[LorePreview]:
-        """Return what a line would bring up."""
-        ...
-
-    def findings(self) -> Awaitable[Sequence[FindingView]]:
-        """Return what the world finds of its own installation, for the doctor."""
-        ...
 
 
 class Door(Protocol):
@@ -259,6 +191,22 @@ class Desk(Protocol):
 
     def preview_lore(self, who: Visitor, assistant: str, line: str) -> Awaitable[LorePreview]:
         """Return which pieces a line would bring up."""
+        ...
+
+    def create(self, who: Visitor, new: NewAssistant) -> Awaitable[ActionDone]:
+        """Make an assistant."""
+        ...
+
+    def cards(self, who: Visitor) -> Awaitable[CardList]:
+        """Return which cards can be imported, and which characters there are."""
+        ...
+
+    def import_card(self, who: Visitor, wanted: NewCard) -> Awaitable[CardRead]:
+        """Show what a card brings, and import it when that is wanted."""
+        ...
+
+    def say(self, who: Visitor, assistant: str, text: str) -> Awaitable[ActionDone]:
+        """Say something to an assistant, and wait for a while until it is dealt with."""
         ...
 
     def player(self, who: Visitor, player: str) -> Awaitable[PlayerView]:

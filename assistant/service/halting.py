@@ -23,12 +23,14 @@ class HaltableWorld(World):
     `may_act` is asked at every act: with a shared journal, whether this process still is the character.
     """
 
-    __slots__ = ("_is_halted", "_may_act", "_world")
+    __slots__ = ("_is_halted", "_may_act", "_world", "guests")
 
     def __init__(self, world: World, may_act: Callable[[], bool] = lambda: True) -> None:
         self._world = world
         self._may_act = may_act
         self._is_halted = False
+        #: The ids of those who are not in the game and read what it says elsewhere, such as on the operator's page.
+        self.guests: set[str] = set()
 
     def halt(self) -> None:
         """Take no more acts from now on."""
@@ -59,8 +61,8 @@ class HaltableWorld(World):
         return speak_to(self._acting().whisper, target, text, only)
 
     def hears(self, who: Principal) -> bool:
-        """Tell whether this person would hear the character speak aloud now."""
-        return self._world.hears(who)
+        """Tell whether this person would hear the character speak aloud now, or reads it elsewhere."""
+        return who.id in self.guests or self._world.hears(who)
 
     def page(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
         """Speak to one person anywhere in the game, and to nobody but those in `only`."""

@@ -79,6 +79,7 @@ class AssistantRunner:
         self._world = HaltableWorld(embodiment.world, lambda: parts.journal.may_act(embodiment.me.id))
         self._storage: Storage | None = None
         self._pending: PendingInbox | None = None
+        self.guests = self._world.guests
         self._waking = Waking(self._world, parts.clock, config.assistant)
         self._state = RunnerState.OPENING
         #: What it perceives goes through here.

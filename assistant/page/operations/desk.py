@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from assistant.page.operations import acting, deciding, gateway_keys, runs, settings, status
+from assistant.page.operations import acting, deciding, gateway_keys, making, runs, settings, status
 from assistant.page.operations.sources import Sources, as_page_errors, check_role, log_reading, off_reactor
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
     ApprovalView,
+    CardList,
+    CardRead,
     CharacterView,
     FindingView,
     LorePreview,
     ModelTried,
+    NewAssistant,
+    NewCard,
     NewModel,
     PlayerView,
     SettingChange,
@@ -169,6 +173,26 @@ class Operations:
         with self._for(who, _VIEWER):
             self._sources.find(assistant)
             return self._scrub(await self._sources.host.preview_lore(assistant, line))
+
+    async def create(self, who: Visitor, new: NewAssistant) -> ActionDone:
+        """Make an assistant."""
+        with self._for(who, _OWNER):
+            return self._scrub(await making.create(self._sources, who, new))
+
+    async def cards(self, who: Visitor) -> CardList:
+        """Return which cards can be imported, and which characters there are."""
+        with self._for(who, _OWNER):
+            return self._scrub(await making.cards(self._sources))
+
+    async def import_card(self, who: Visitor, wanted: NewCard) -> CardRead:
+        """Show what a card brings, and import it when that is wanted."""
+        with self._for(who, _OWNER):
+            return self._scrub(await making.read_card(self._sources, who, wanted))
+
+    async def say(self, who: Visitor, assistant: str, text: str) -> ActionDone:
+        """Say something to an assistant, and wait for a while until it is dealt with."""
+        with self._for(who, _OWNER):
+            return self._scrub(await making.say(self._sources, who, assistant, text))
 
     async def player(self, who: Visitor, player: str) -> PlayerView:
         """Return what is kept of a player, as counts."""

@@ -145,3 +145,44 @@ class PlayerView(Value):
     runs: int = 0
     memories: int = 0
     muted_by: tuple[str, ...] = ()
+
+
+class NewAssistant(Value):
+    """The body of a new assistant: its name, and who it is: the name of a character, or words; empty for the usual."""
+
+    name: str
+    persona: str = ""
+
+
+class NewLine(Value):
+    """The body of what a visitor says to an assistant."""
+
+    text: str
+
+
+class CardList(Value):
+    """The files in the folder of characters that may be cards, and the characters that an assistant can play."""
+
+    files: tuple[str, ...] = ()
+    characters: tuple[str, ...] = ()
+
+
+class NewCard(Value):
+    """The body of a card to import: a `file` of the folder of characters, or the card itself as JSON in `text`.
+
+    It is only shown until `keep` is set. `name` is the character's, or that of the one a lorebook is for.
+    """
+
+    file: str = ""
+    text: str = ""
+    name: str = ""
+    keep: bool = False
+
+
+class CardRead(Value):
+    """What a card brings, in words, and whether it was imported as the character `name`."""
+
+    kept: bool
+    name: str
+    sentence: str
+    brings: str = ""

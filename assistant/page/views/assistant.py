@@ -75,6 +75,9 @@ def assistant_page(call: PageCall, detail: AssistantDetail) -> bytes:
     links = [("Runs", "runs"), ("Live", "live"), ("Settings", "settings")]
     actions = (
         [h("a", text, href=path_to(call, part, assistant=status.id), class_="button plain") for text, part in links],
+        h("a", "Talk", href=path_to(call, "a", status.id, "talk"), class_="button plain")
+        if call.visitor.role.may(VisitorRole.OWNER)
+        else None,
         h("a", "Model", href=path_to(call, "a", status.id, "model"), class_="button plain"),
         h("a", "Character", href=path_to(call, "a", status.id, "character"), class_="button plain"),
         run_buttons(call, status, with_stop=False),

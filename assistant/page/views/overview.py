@@ -98,6 +98,9 @@ def overview_page(call: PageCall, overview: Overview) -> bytes:
         current="overview",
         waiting=overview.approvals_waiting,
         lead=h("span", awake, ", at ", time_at(overview.at, precise=True), id="lead", data_refresh=True),
+        actions=h("a", "New assistant", href=path_to(call, "new"), class_="button plain")
+        if call.visitor.role.may(VisitorRole.OWNER)
+        else None,
     )
 
 
@@ -157,9 +160,7 @@ def _is_in(status: AssistantStatus, state: str) -> bool:
 
 
 def _table(call: PageCall, shown: Sequence[AssistantStatus], of: int) -> Element:
-    nobody = (
-        "No assistant is like that." if of else "There is no assistant yet. Make one in the game, and it appears here."
-    )
+    nobody = "No assistant is like that." if of else "There is no assistant yet. Make one, here or in the game."
     columns: Columns = [
         "Assistant",
         "State",

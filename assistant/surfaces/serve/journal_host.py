@@ -55,6 +55,10 @@ class JournalHost:
         """Raise NotAllowed."""
         _refuse()
 
+    async def create(self, name: str, persona: str) -> str:
+        """Raise NotAllowed."""
+        _refuse()
+
     async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
         """Raise NotAllowed."""
         _refuse()

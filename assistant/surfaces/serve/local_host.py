@@ -42,6 +42,10 @@ from tools import Principal
 
 T = TypeVar("T")
 _NO_CHARACTER = "{name} plays no character, so it has no place for lore: choose one first, such as sage"
+_NO_OTHER = (
+    "outside games this program runs the assistants of its settings: name another in [worker] assistants of {path} and "
+    "run mud-assistant worker, or make it in a game"
+)
 _NO_RENAME = (
     "outside games a new name is a new assistant, which remembers nothing: change assistant.name in {path} and start "
     "again"
@@ -128,6 +132,10 @@ class LocalHost:
         )
         how = f"{name} = {shown}, kept in {self._file.path.name}." if value.strip() else f"{name} is as usual again."
         return SettingChanged(option=option, value=shown, sentence=how + told)
+
+    async def create(self, name: str, persona: str) -> str:
+        """Raise InvalidInput: this program runs one assistant."""
+        raise InvalidInput(_NO_OTHER.format(path=self._file.path))
 
     async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
         """Return how the model would be set in the file. Raises SettingsError and CharacterError."""

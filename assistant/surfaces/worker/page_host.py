@@ -46,6 +46,10 @@ class WorkerHost:
         """Write one setting into the file, for all, and restart this assistant with it; the others at their start."""
         return await self._host(assistant).change_setting(assistant, option, value, force=force)
 
+    async def create(self, name: str, persona: str) -> str:
+        """Raise InvalidInput: the list of the settings says who there is."""
+        return await self._host("").create(name, persona)
+
     async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
         """Return how the model of all assistants would be set in the file."""
         return await self._host(assistant).model_with(assistant, wanted)

@@ -12,9 +12,15 @@ from assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
     ApprovalView,
+    CardList,
+    CardRead,
     CharacterView,
     FindingView,
     LorePreview,
+    ModelTried,
+    NewAssistant,
+    NewCard,
+    NewModel,
     PlayerView,
     SettingChange,
     SettingChanged,
@@ -82,6 +88,7 @@ class MemoryDesk:
     characters: dict[str, CharacterView] = field(default_factory=dict)
     previews: dict[str, LorePreview] = field(default_factory=dict)
     players: dict[str, PlayerView] = field(default_factory=dict)
+    card_list: CardList = field(default_factory=CardList)
     key_values: list[GatewayKeyView] = field(default_factory=list)
     answers: dict[str, ActionDone] = field(default_factory=dict)
     done: list[tuple[object, ...]] = field(default_factory=list)
@@ -165,6 +172,25 @@ class MemoryDesk:
 
     async def preview_lore(self, who: Visitor, assistant: str, line: str) -> LorePreview:
         return self.previews.get(assistant, LorePreview(line=line, pieces=()))
+
+    async def set_model(self, who: Visitor, assistant: str, wanted: NewModel) -> ModelTried:
+        done = self._act(who, VisitorRole.OWNER, "set_model", assistant, wanted)
+        wrong = any(one.state == "wrong" for one in self.finding_values)
+        kept = (wanted.keep and not wrong) or wanted.force
+        return ModelTried(kept=kept, sentence=done.sentence, findings=tuple(self.finding_values))
+
+    async def create(self, who: Visitor, new: NewAssistant) -> ActionDone:
+        return self._act(who, VisitorRole.OWNER, "create", new)
+
+    async def cards(self, who: Visitor) -> CardList:
+        return self.card_list
+
+    async def import_card(self, who: Visitor, wanted: NewCard) -> CardRead:
+        done = self._act(who, VisitorRole.OWNER, "import_card", wanted)
+        return CardRead(kept=wanted.keep, name=wanted.name or "wren", sentence=done.sentence, brings="Name: Wren")
+
+    async def say(self, who: Visitor, assistant: str, text: str) -> ActionDone:
+        return self._act(who, VisitorRole.OWNER, "say", assistant, text)
 
     async def player(self, who: Visitor, player: str) -> PlayerView:
         return _of(self.players, player)

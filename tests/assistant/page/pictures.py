@@ -16,10 +16,11 @@ from urllib.parse import quote
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater, react
 
+from assistant.config.schema import ModelConfig
 from assistant.config.sections import PageConfig
 from assistant.keys.redaction import Secrets
 from assistant.page.ports import KnownAssistant
-from assistant.page.values.actions import CharacterView, FindingView, LorePreview, SettingChanged
+from assistant.page.values.actions import CharacterView, FindingView, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.surfaces.serve.file import SettingsFile
 from assistant.surfaces.serve.local_host import LocalHost
@@ -27,7 +28,7 @@ from assistant.surfaces.serve.standing import StandingPage
 from tests.assistant.page.day import Day, a_day
 from tests.browser import PROGRAM, Page, browsing
 
-#: The nine views, by the names of their pictures.
+#: The views, by the names of their pictures.
 VIEWS = {
     "overview": "/",
     "assistant": f"/a/{quote('assistant:1', safe='')}",
@@ -39,6 +40,9 @@ VIEWS = {
     "doctor": "/doctor",
     "settings": f"/settings?assistant={quote('assistant:1', safe='')}",
     "character": f"/a/{quote('assistant:1', safe='')}/character",
+    "model": f"/a/{quote('assistant:1', safe='')}/model",
+    "talk": f"/a/{quote('assistant:1', safe='')}/talk",
+    "new": "/new",
     "wall": "/money?by=model",
 }
 #: Width and height in pixels, by the names of their pictures.
@@ -88,6 +92,18 @@ class DayHost:
         """As outside games."""
         host = self._hosts.get(assistant, self._first)
         return await host.change_setting(assistant, option, value, force=force)
+
+    async def create(self, name: str, persona: str) -> str:
+        """As outside games."""
+        return await self._first.create(name, persona)
+
+    async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
+        """As outside games."""
+        return await self._hosts[assistant].model_with(assistant, wanted)
+
+    async def keep_model(self, assistant: str, wanted: NewModel) -> str:
+        """As outside games."""
+        return await self._hosts[assistant].keep_model(assistant, wanted)
 
     async def character(self, assistant: str) -> CharacterView:
         """As outside games."""

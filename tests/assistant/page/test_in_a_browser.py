@@ -30,6 +30,9 @@ VIEWS = (
     "/",
     f"/a/{VENN}",
     f"/a/{VENN}/character",
+    f"/a/{VENN}/model",
+    f"/a/{VENN}/talk",
+    "/new",
     "/live",
     "/runs",
     "/runs/{run}",
@@ -199,7 +202,7 @@ async def test_an_approval_is_exact_runs_once_and_the_second_of_two_operators_is
     await shown.visit("/approvals")
     assert await page.value("document.querySelector('main pre').textContent") == '{"command":"create lantern"}'
     await shown.press("Allow once")
-    assert "Oda may do this, once: create lantern" in await shown.text()
+    assert "Oda may do this once: create lantern" in await shown.text()
 
     def lanterns() -> int:
         return [one.name for one in stage.day.world.things["room1"]].count("lantern")

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
 from assistant.config.settings import SettingsError
-from assistant.page.ports import InvalidInput, NotFound, PageHost, Unavailable
+from assistant.page.operations.making import say
+from assistant.page.operations.sources import Sources
+from assistant.page.ports import InvalidInput, NotFound, PageHost, Unavailable, Visitor
+from assistant.page.values.actions import NewModel
 from assistant.page.values.assistants import SettingLine
+from assistant.page.values.common import VisitorRole
 from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.page.world import GameHost
 from assistant.worlds.evennia.stored import game_overrides
 from llm.testing import serve
 from tests.evennia.office import Office, office, ollama, reactor
+from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 T = TypeVar("T")
@@ -232,3 +237,61 @@ async def test_while_no_service_runs_the_page_says_so(tmp_path: Path) -> None:
                 await host.start(sage)
         finally:
             server._Running.service = here.service
+
+
+async def test_an_assistant_is_made_as_by_the_command(tmp_path: Path) -> None:
+    async with with_sage(tmp_path) as (here, host, _):
+        told = await host.create("Mira", "You are a grumpy cook.")
+        assert told.startswith("Mira is here: ")
+        _, mira = creation.assistants()
+        assert creation.config_of(mira).assistant.persona == "You are a grumpy cook."
+        assert server.id_of(mira) in here.service.runners
+        assert [one.name for one in host.assistants()] == ["Sage", "Mira"]
+        told = await host.create("Brann", "librarian")
+        assert creation.config_of(creation.assistants()[-1]).assistant.character == "librarian"
+        for taken in ("Mira", here.admin.character.key):
+            with pytest.raises((InvalidInput, SettingsError)):
+                await host.create(taken, "")
+        with pytest.raises((InvalidInput, SettingsError)):
+            await host.create("", "")
+        assert len(creation.assistants()) == 3
+
+
+async def test_provider_address_model_and_key_are_changed_as_one(tmp_path: Path) -> None:
+    async with with_sage(tmp_path) as (_, host, sage), serve(ollama(), reactor) as url:
+        wanted = NewModel(provider="ollama", url=url, model="sage")
+        config = await host.model_with(sage, wanted)
+        assert (config.provider, config.url, config.model, config.key) == ("ollama", url, "sage", "")
+        (there,) = creation.assistants()
+        assert "model" not in creation.settings_of(there)
+        assert "Kept. Sage: provider ollama, model sage" in await host.keep_model(sage, wanted)
+        table = creation.settings_of(there)["model"]
+        assert {name: table[name] for name in ("provider", "url", "model", "key")} == {
+            "provider": "ollama", "url": url, "model": "sage", "key": "",
+        }  # fmt: skip
+        with pytest.raises((InvalidInput, SettingsError)) as caught:
+            await host.model_with(sage, NewModel(provider="openai", key="sk-planted-0123456789abcdef0123456789"))
+        assert "sk-planted" not in str(caught.value)
+        runner = server.runner_of(there)
+        assert runner is not None
+        await runner.settled()
+        assert runner.models[0].provider.model == "sage"
+
+
+async def test_who_says_something_by_the_page_reads_the_answer_in_an_empty_room(tmp_path: Path) -> None:
+    async with with_sage(tmp_path) as (here, host, sage), serve(ollama(), reactor) as url:
+        await host.keep_model(sage, NewModel(provider="ollama", url=url, model="sage"))
+        (there,) = creation.assistants()
+        there.location = here.village.garden
+        runner = server.runner_of(there)
+        assert runner is not None
+        await runner.settled()
+        here.admin.raw()
+        owner = Visitor(Principal("account:1", "Boss", Kind.OPERATOR, 5), VisitorRole.OWNER, "session")
+        records: Any = None
+        done = await say(Sources(here.service, host, records, "1", lambda: 0.0), owner, sage, "Hello Sage")
+        assert done.sentence == "Sage has dealt with it."
+        assert here.admin.heard() == []
+        entries = str(runner.assistant and runner.assistant.context.history.entries())
+        assert "Hello Sage" in entries
+        assert "Hello there." in entries

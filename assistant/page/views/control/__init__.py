@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from assistant.page.http.call import Route
 from assistant.page.ports import Desk
-from assistant.page.views.control import approvals, character, doctor, gateway_keys, model, money, player, settings
+from assistant.page.views.control import (
+    approvals,
+    character,
+    doctor,
+    gateway_keys,
+    model,
+    money,
+    new,
+    player,
+    settings,
+    talk,
+)
 
 
 def routes(desk: Desk) -> list[Route]:
     """Return the routes of these pages. Values last as long as the routes: what the doctor found is kept in memory."""
     return [
         route
-        for view in (approvals, character, doctor, gateway_keys, model, money, player, settings)
+        for view in (approvals, character, doctor, gateway_keys, model, money, new, player, settings, talk)
         for route in view.routes(desk)
     ]

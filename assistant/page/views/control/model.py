@@ -19,6 +19,8 @@ from assistant.page.views.parts import card, key_values, notice, path_to
 from assistant.page.views.shared import failure, html, name_of, named_assistants
 
 _PATTERN = "/a/{id}/model"
+#: How the settings show what is empty.
+_UNSET = frozenset({"(empty)", "(not set)", "(none)"})
 _NO_KEY = (
     "Give a reference and never the key itself: env:NAME, file:PATH or keyring:NAME. What you typed was not kept. If "
     "it was a key, others may have seen it on the way: make a new one."
@@ -65,11 +67,9 @@ def _check(do: str, wanted: NewModel) -> None:
 
 def _as_set(lines: Sequence[SettingLine]) -> dict[str, str]:
     """Return the four settings as they are now; what is not set is empty."""
-    values = {line.name: line for line in lines}
-    return {
-        name: line.value if (line := values.get(option)) and (name == "provider" or line.set_by != "default") else ""
-        for name, option in MODEL_FIELDS.items()
-    }
+    values = {line.name: line.value for line in lines}
+    shown = {name: values.get(option, "") for name, option in MODEL_FIELDS.items()}
+    return {name: "" if value in _UNSET else value for name, value in shown.items()}
 
 
 def _kept(wanted: NewModel) -> dict[str, str]:

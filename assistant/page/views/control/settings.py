@@ -157,7 +157,7 @@ def _groups(call: PageCall, shown: Shown, lines: Sequence[SettingLine], tried: S
 
 def _count(lines: Sequence[SettingLine]) -> str:
     changed = sum(line.set_by != "default" for line in lines)
-    return f"{len(lines)} settings" + (f", {changed} set" if changed else "")
+    return f"{len(lines)} setting{'' if len(lines) == 1 else 's'}{f', {changed} set' if changed else ''}"
 
 
 def _nothing(shown: Shown) -> Element:

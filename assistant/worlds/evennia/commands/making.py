@@ -51,23 +51,40 @@ def create(typed: TypedCommand) -> Answer:
     name = " ".join(typed.left.split())
     if not name:
         raise CommandRefused(f"Give it a name: {CREATE_USAGE}")
-    if taken := why_no_name(name):
-        raise CommandRefused(taken)
+    where = typed.character.location if typed.character is not None else None
     if typed.right and may_be_a_name(typed.right):
-        return _create_playing(typed, name, typed.right)
-    return _create(typed, name, with_option({}, "persona", typed.right) if typed.right else {})
+        _check_name(name)
+        return make(name, typed.right, where)
+    return _make(name, typed.right or "", where)
 
 
-async def _create_playing(typed: TypedCommand, name: str, text: str) -> str:
-    """Make an assistant that plays a character. Raises CommandRefused when there is none of this name."""
+async def make(name: str, text: str, where: Any = None) -> str:
+    """Make an assistant that plays the character of this name, or is who the words say, and say so.
+
+    It stands in the start room unless a place is given. Raises CommandRefused for a name that is taken, and when there
+    is no such character, and SettingsError.
+    """
+    if not (text and may_be_a_name(text)):
+        return _make(name, text, where)
+    _check_name(name)
     found = await find_meant(text)
     assert found is not None  # the text can only be a name
-    told = _create(typed, name, {"assistant": {"character": found.name}})
+    told = _create(name, where, {"assistant": {"character": found.name}})
     return f"{told} {played_text(found, name, ())}"
 
 
-def _create(typed: TypedCommand, name: str, overrides: Mapping[str, Any]) -> str:
-    where = typed.character.location if typed.character is not None else None
+def _make(name: str, persona: str, where: Any) -> str:
+    _check_name(name)
+    return _create(name, where, with_option({}, "persona", persona) if persona else {})
+
+
+def _check_name(name: str) -> None:
+    """Raise CommandRefused for a name that an assistant must not have."""
+    if taken := why_no_name(name):
+        raise CommandRefused(taken)
+
+
+def _create(name: str, where: Any, overrides: Mapping[str, Any]) -> str:
     character = creation.create_assistant(name, where, overrides=overrides)
     place = character.location.key if character.location is not None else "nowhere"
     trouble = runners.trouble_of(character) if server.is_open() else "the service of the assistants is not running"

@@ -96,6 +96,13 @@ class GameHost:
             self._change()
             return changed
 
+    async def create(self, name: str, persona: str) -> str:
+        """Make an assistant in the game's start room, as assistant/create does. Raises SettingsError."""
+        with page_errors():
+            told = await making.make(name, persona)
+            self._change()
+            return scrub(told)
+
     async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
         """Return how the model would be set, as assistant/provider reads it. Raises SettingsError."""
         with page_errors():

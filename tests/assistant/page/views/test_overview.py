@@ -111,7 +111,7 @@ def test_what_is_spent_stands_beside_its_ceiling() -> None:
 def test_an_empty_game_says_what_to_do() -> None:
     body = overview_page(call(), overview_of())
     check_page(body)
-    assert "Make one in the game" in body.decode()
+    assert "Make one, here or in the game." in body.decode()
 
 
 def test_approvals_are_counted_in_the_header() -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from lxml.html import FormElement, HtmlElement, document_fromstring
 
+from assistant.config.groups import GROUPS, group_of
+from assistant.config.options import shown_options, web_options
+from assistant.config.schema import Config
 from assistant.page.http.call import PageCall, Reply
 from assistant.page.ports import InvalidInput, NotAllowed, NotFound, Visitor
 from assistant.page.values.actions import PlayerView, SettingChange, SettingChanged
+from assistant.page.values.assistants import SettingLine
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.control import routes
 from assistant.page.views.control.setting_card import is_model
@@ -110,6 +114,41 @@ def test_a_key_is_neither_sent_on_nor_shown_again() -> None:
 def test_settings_are_searched(query: dict[str, str], names: list[str]) -> None:
     page = show(stocked(), call("/settings", query=query))
     assert [each.xpath(".//h3")[0].text_content() for each in page.find_class("setting")] == names
+
+
+def test_settings_stand_in_groups_that_fold_and_open_where_something_is_sought_or_was_refused() -> None:
+    def groups(page: HtmlElement) -> dict[str, bool]:
+        return {
+            each.xpath(".//h2")[0].text_content(): each.get("open") is not None for each in page.find_class("group")
+        }
+
+    lines = [
+        SettingLine(name=name, value="1", meaning="", set_by="default", default="1", allowed="", example="")
+        for name in ("model.provider", "model.warm", "model.title", "persona", "max_steps", "web.ports", "budget.total")
+    ]
+    desk = MemoryDesk(overview_value=stocked().overview_value, setting_values={"assistant:12": lines})
+    page = show(desk, call("/settings", query={"assistant": "assistant:12"}))
+    assert groups(page) == dict.fromkeys(
+        [
+            "Which model thinks", "Who it is", "What it may cost", "How long it may think",
+            "How long its server is waited for", "What only some models take", "The web",
+        ],
+        False,
+    )  # fmt: skip
+    assert "/a/assistant%3A12/model" in [each.get("href") for each in page.iter("a")]
+    assert "model.provider" not in [form.fields.get("option") for form in page.forms]
+    page = show(desk, call("/settings", query={"assistant": "assistant:12", "q": "max_steps"}))
+    assert groups(page) == {"How long it may think": True}
+    picky = Picky(overview_value=desk.overview_value, setting_values=desk.setting_values)
+    reply = send(picky, {"option": "persona", "value": "x", "do": "change", "assistant": "assistant:12"})
+    assert [name for name, is_open in groups(parsed(reply)).items() if is_open] == ["Who it is"]
+
+
+def test_every_setting_has_a_group_and_every_name_in_a_group_is_a_setting() -> None:
+    names = {one.name for one in (*shown_options(Config(), {}), *web_options(Config(), {}))}
+    named = {name for group in GROUPS.values() for name in group if not name.endswith(".")} - {"budget"}
+    assert named <= names
+    assert {group_of(name) for name in names - {one.name for one in web_options(Config(), {})}} <= GROUPS.keys()
 
 
 def test_only_an_owner_changes_settings() -> None:
