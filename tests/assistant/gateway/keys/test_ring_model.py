@@ -196,7 +196,7 @@ class RingHistory(RuleBasedStateMachine):
 
     # What is written elsewhere.
 
-    @rule(name=NAMES, days_ago=st.integers(1, 3), tokens=st.sampled_from([5, 600]))
+    @rule(name=NAMES, days_ago=st.integers(1, 3), tokens=st.sampled_from([5, 600, 1500]))
     def an_earlier_day_is_written_late(self, name: str, days_ago: int, tokens: int) -> None:
         self.days[self.today - days_ago] += Counter({(name, "calls"): 1, (name, "tokens"): tokens})
 
