@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from assistant.language.check import COPIED_WORDS
 from assistant.language.languages import language_of
 from assistant.language.persons import asks_of_self, facts_about, facts_told, to_second
-from assistant.language.things import absent_things, known_words, numbers_in
+from assistant.language.things import absent_things, known_words
 from assistant.language.words import (
     PLAIN_WORDS,
     content_words,
@@ -87,14 +87,18 @@ class ToldNotes(Struct, frozen=True):
     absent: tuple[str, ...] = ()
     #: The language of the line by its English name, empty for English.
     language: str = ""
-    #: Groups of words; the answer must have one word of each: a colour that is asked for and known, each way out.
+    #: Facts that may have to do with the line: the model is shown them, but they are never said in place of its answer.
+    maybe: tuple[str, ...] = ()
+    #: A sentence that answers the line by rule, empty for none: what is seen here, who is here, where the ways lead.
+    answer: str = ""
+    #: Groups of words; an answer without a word of each is asked for again: the ways out.
     wanted: tuple[frozenset[str], ...] = ()
 
     def text(self) -> str:
         """Return the notes as they stand before a line, empty for none."""
         missing = [f"There is no {thing} here." for thing in self.absent]
         tongue = [f"They speak {self.language}. Answer in {self.language}."] if self.language else []
-        return " ".join((*self.facts, *missing, *tongue))
+        return " ".join((*self.facts, *self.maybe, *missing, *tongue))
 
 
 _WHAT_HERE = re.compile(
@@ -139,58 +143,59 @@ _WHO_HERE = re.compile(
 )
 _OF_SELF = re.compile(r"\b(?:I|me|my|mine|we|our)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|its|them|they|there|that|this one|he|she|him|her)\b", re.IGNORECASE)
-_COLOUR_ASKED = re.compile(r"\b(?:what|which) colou?r\b", re.IGNORECASE)
-_NUMBER_ASKED = re.compile(
-    r"\bhow (?:many|much|old|far|deep|tall|high|long)\b|\b(?:what|which) (?:year|number)\b", re.IGNORECASE
-)
-_COLOURS_TEXT = """
-    red green blue yellow black white brown grey gray golden silver orange purple violet pink scarlet crimson
-"""
-_COLOURS = frozenset(_COLOURS_TEXT.split())
 
 
 def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> ToldNotes:
     """Return what to tell the model beside `line`, which `who` spoke after the `earlier` turns."""
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
+    own = [turn.heard for turn in earlier if turn.who == who]
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
     asks = is_question(line)
-    facts += _of_oneself(line, view)
-    if not named and _WHAT_HERE.search(line):
+    ruled = [*_of_oneself(line, view), *_of_the_place(line, view, asks=asks, is_of_a_thing=bool(named))]
+    maybe = _of_the_room(line, view) or _of_a_thing(line, view) if asks and not named and not ruled else []
+    facts += ruled
+    if asks and _OF_SELF.search(line):
+        facts += facts_told(own)[-MAX_TOLD:]
+    if asks and not facts and not maybe:
+        facts += facts_about(line, own)
+    of_the_line = _of_the_line(line) if asks and len(words_of(line)) > _LONG_LINE else []
+    facts += of_the_line
+    absent = _absent(line, view, earlier) if asks or is_order(line) else ()
+    answer = next(iter((*reversed(ruled), *of_the_line)), "").replace(_SEEN, "I see")
+    return ToldNotes(tuple(facts), absent, language_of(line), tuple(maybe), answer, _wanted(line, view))
+
+
+def is_order(line: str) -> bool:
+    """Tell whether a line wants something done with a thing."""
+    return _ORDER.search(line) is not None
+
+
+def _of_the_place(line: str, view: View, *, asks: bool, is_of_a_thing: bool) -> list[str]:
+    """Return what is here, who is here and where the ways lead, where a line asks for that."""
+    facts = []
+    if not is_of_a_thing and _WHAT_HERE.search(line):
         facts.append(f"{_SEEN}: {', '.join(view.things) or 'nothing'}.")
     if _WAYS.search(line) and view.ways:
         facts.append(f"From here one can go {' or '.join(_way(*way) for way in view.ways)}.")
-    elif asks and (leading := _leading(line, view)):
-        facts += [f"The way to {room} is {way}." for way, room in leading]
-    elif asks and not named:
-        facts += _of_the_room(line, view) or _of_a_thing(line, view)
+    elif asks:
+        facts += [f"The way to {room} is {way}." for way, room in _leading(line, view)]
     if _WHO_HERE.search(line):
         facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
-    if asks and _OF_SELF.search(line):
-        facts += facts_told([turn.heard for turn in earlier if turn.who == who])[-MAX_TOLD:]
-    if asks and not facts:
-        facts += facts_about(line, [turn.heard for turn in earlier if turn.who == who])
-    if asks and len(words_of(line)) > _LONG_LINE:
-        facts += _of_the_line(line)
-    absent = _absent(line, view, earlier) if asks or _ORDER.search(line) else ()
-    return ToldNotes(tuple(facts), absent, language_of(line), _wanted(line, view, facts))
+    return facts
 
 
-def answer_from(line: str, notes: ToldNotes) -> str:
-    """Return the sentence of the notes that shares most with a question, empty when none shares anything."""
-    if not is_question(line):
-        return ""
-    asked = content_words(line)
-    best, found = 0, ""
-    for fact in notes.facts:
+def answer_from(line: str, facts: Sequence[str]) -> str:
+    """Return the sentence of the facts that has most of a question's words, empty when none has more than half."""
+    asked = content_words(line) if is_question(line) else set()
+    best, found = len(asked) / 2, ""
+    for fact in facts:
         label, colon, told = fact.partition(": ")
         is_thing = bool(colon) and label.startswith("The ")
         for sentence in sentences_of(told if is_thing else fact):
-            words = content_words(sentence)
-            meets = any(group & words for group in notes.wanted)
-            score = len(asked & words) + 3 * meets + len(asked & content_words(label)) * is_thing
-            if score > best and (meets or not notes.wanted):
-                best, found = score, sentence
-    return found.replace(_SEEN, "I see")
+            words = content_words(sentence) | (content_words(label) if is_thing else set())
+            if len(asked & words) > best:
+                best, found = len(asked & words), sentence
+    return found
 
 
 def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[str]:
@@ -276,19 +281,12 @@ def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(absent_things(last, known)[:MAX_ABSENT])
 
 
-def _wanted(line: str, view: View, facts: Sequence[str]) -> tuple[frozenset[str], ...]:
+def _wanted(line: str, view: View) -> tuple[frozenset[str], ...]:
     """Return the groups of words of which an answer needs one each."""
-    known = set(words_of(" ".join([*facts, view.persona, line])))
-    if _COLOUR_ASKED.search(line):
-        groups = [_COLOURS & known]
-    elif _NUMBER_ASKED.search(line):
-        groups = [numbers_in(" ".join(known))]
-    elif _GETTING_THERE.search(line) and (leading := _leading(line, view)):
+    if _GETTING_THERE.search(line) and (leading := _leading(line, view)):
         groups = [frozenset(words_of(way)) for way, _ in leading]
     elif _WAYS.search(line):
         groups = [frozenset(words_of(f"{way} {room}")) - PLAIN_WORDS for way, room in view.ways]
-    elif any(fact.startswith(_SEEN) for fact in facts):
-        groups = [frozenset(words_of(" ".join((*view.things, view.description)))) - PLAIN_WORDS]
     else:
         groups = []
     return tuple(group for group in groups if group)

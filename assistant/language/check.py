@@ -15,8 +15,8 @@ from assistant.language.words import likeness, runs, sentences_of, words_of
 
 #: An answer repeats a line from this likeness on, or with this many of its words in a row.
 MAX_LIKENESS, COPIED_WORDS = 0.75, 6
-#: Words in a row that an answer may not share with an example or the persona.
-EXAMPLE_WORDS, PERSONA_WORDS = 5, 6
+#: Words in a row that an answer may not share with an example.
+EXAMPLE_WORDS = 5
 #: An example with at least this many words must not be said as a whole.
 WHOLE_EXAMPLE = 4
 #: A line of fewer words than the first may be returned ("Good morning"); one of fewer than the second is too short to
@@ -33,12 +33,11 @@ _YES_OR_NO = re.compile(
     re.IGNORECASE,
 )
 _MODEL_VOICE = re.compile(
-    r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with|how (?:can|may) I (?:help|assist)"
-    r"|assist you|more context|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
-    r"|any other questions|enough information|here to help|let me know if"
+    r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with|how (?:can|may) I assist"
+    r"|assist you (?:with|today)|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
     r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
-    r"|system prompt|my instructions|\btyp(?:ed|ing|o)\b|text.based game|text game|\bprompts?\b"
-    r"|I am (?:just )?an? (?:ai|assistant|program|bot|computer)\b",
+    r"|system prompt|my instructions|text.based game|text game|the prompt\b"
+    r"|I am (?:just )?an? (?:ai|program|bot|computer|(?:virtual|helpful) assistant)\b",
     re.IGNORECASE,
 )
 
@@ -91,12 +90,12 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
         return Fault.EXAMPLE
     if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
         return Fault.EXAMPLE
-    return _wrong_part(answer, words, heard)
+    return _wrong_part(answer, heard)
 
 
-def _wrong_part(answer: str, words: list[str], heard: Heard) -> Fault | None:
+def _wrong_part(answer: str, heard: Heard) -> Fault | None:
     """Return what is wrong with who speaks, and how; None for nothing."""
-    if runs(words, PERSONA_WORDS) & runs(words_of(heard.persona), PERSONA_WORDS) or _second_person(answer, heard):
+    if _second_person(answer, heard):
         return Fault.PERSONA
     if _takes_itself_for(answer, heard.people):
         return Fault.WRONG_PERSON
@@ -135,7 +134,7 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
         answers = is_yes_or_no(line) and not answer.rstrip().endswith("?")
         if not answers and likeness(words, theirs) > MAX_LIKENESS:
             return True
-        if runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):
+        if "?" not in line and runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):
             return True
         if (
             len(words) > SHORT_WORDS
@@ -189,7 +188,7 @@ def _second_person(answer: str, heard: Heard) -> bool:
 def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
     return any(
         re.search(
-            rf"\b(?:I am|I['\u2019]m|my name is|call me|this is) {re.escape(name)}\b(?!['\u2019]s)",
+            rf"\b(?:I am|I['\u2019]m|my name is|call me) {re.escape(name)}\b(?!['\u2019]s)",
             answer,
             re.IGNORECASE,
         )

@@ -1,4 +1,4 @@
-"""Finds things and numbers that are asked for or told of and are not there. English. Pure.
+"""Finds things that are asked for, or said to be here, and are not there. English. Pure.
 
 A word is listed here when it names something one could point at in a room, and hardly ever means anything else. Words
 that are often figures of speech or parts of bodies and landscapes (hand, heart, sea, road, light) are left out.
@@ -7,7 +7,6 @@ that are often figures of speech or parts of bodies and landscapes (hand, heart,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from assistant.language.words import sentences_of, singular, words_of
 
@@ -60,9 +59,9 @@ _TOLD: frozenset[str] = frozenset(_TOLD_TEXT.split())
 _INVENTED = THINGS | _TOLD
 #: How a line points at a thing as if it were there: "the old piano", "your cat", "how many swords".
 _POINTED_AT = frozenset({"the", "your", "that", "this", "those", "these", "many"})
-#: How a line asks for one, or tells that there is one: "do you have a piano", "why do you keep a piano up here".
+#: How a line asks for one that is here, or tells that there is one: "why do you keep a piano up here".
 _ONE_OF_THEM = frozenset({"a", "an", "any", "some"})
-_BEING_HERE = frozenset({"here", "there", "behind", "beside", "keep", "have", "got", "own"})
+_BEING_HERE = frozenset({"here", "there", "behind", "beside"})
 
 
 def absent_things(line: str, known: frozenset[str]) -> list[str]:
@@ -87,29 +86,22 @@ DENIES = re.compile(
 )
 
 
-def invented_things(answer: str, known: frozenset[str]) -> list[str]:
-    """Return the things that `answer` tells of and that are not `known`. Sentences that deny are left out."""
-    told = [one for one in sentences_of(answer) if not DENIES.search(one)]
-    names = [singular(word) for one in told for word in words_of(one)]
-    return [name for name in names if name in _INVENTED and name not in known]
-
-
-_COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_MORE_NUMBERS = (
-    "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand dozen"
+#: How a sentence says that something is here, where it can be seen.
+_HERE = re.compile(
+    r"\bhere (?:is|are|lies?|stands?|hangs?|sits?)\b|\bI (?:can )?see\b"
+    r"|\b(?:is|are|lies?|stands?|hangs?|sits?) (?:right |over )?(?:here|there|in (?:this|the) (?:room|corner))\b",
+    re.IGNORECASE,
 )
-#: "One" is left out, because it often is not a number.
-_NUMBERS = frozenset(_COUNTED[1:]) | frozenset(_MORE_NUMBERS.split())
 
 
-def numbers_in(text: str) -> frozenset[str]:
-    """Return the numbers of a text, in digits or as words."""
-    return frozenset(word for word in words_of(text) if word.isdigit() or word in _NUMBERS)
+def things_said_to_be_here(answer: str, known: frozenset[str]) -> frozenset[str]:
+    """Return the things that `answer` says to be here and that are not `known`.
+
+    A story, a price or a wish may tell of any thing.
+    """
+    return things_in(*(one for one in sentences_of(answer) if _HERE.search(one) and not DENIES.search(one))) - known
 
 
-def invented_numbers(answer: str, known: Iterable[str]) -> frozenset[str]:
-    """Return the numbers of `answer` that stand in none of the `known` texts, neither in digits nor as words."""
-    told = frozenset().union(*map(numbers_in, known))
-    digits = {str(number): word for number, word in enumerate(_COUNTED, 1)}
-    words = {word: number for number, word in digits.items()}
-    return frozenset(one for one in numbers_in(answer) - told if digits.get(one, words.get(one)) not in told)
+def things_in(*texts: str) -> frozenset[str]:
+    """Return the things that the texts name, in the singular."""
+    return known_words(*texts) & _INVENTED

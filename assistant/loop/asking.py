@@ -68,7 +68,7 @@ def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
 
 
 async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
-    """Ask once, and once more when the answer only repeats. A second repetition is not said.
+    """Ask once, and once more when the answer only repeats. A second echo is not said, nor is a second example.
 
     The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that. When
     the rest turns out to be an example, it is left out.
@@ -83,7 +83,8 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         again = await _answer(context, run, AGAIN.format(what=repeat.value))
         response = replace(again.response, usage=asked.response.usage + again.response.usage)
         said = words_of_answer(response)
-        if repeated_in(context, run, said) is not None:
+        # What it said before may be right again. An echo is no answer, and an example is none of this world.
+        if repeated_in(context, run, said) not in {None, Repeat.SELF}:
             said = words_for_nothing(" ".join(run.texts), run.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)

@@ -25,6 +25,7 @@ from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
 from assistant.runtime.in_memory import in_memory
 from assistant.runtime.listener import AssistantListener
+from assistant.worlds.embedded.hamlet import HAMLET, Place
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
@@ -134,6 +135,7 @@ async def living(
     secrets: Secrets | None = None,
     scheduler: Scheduler | None = None,
     lore: Lorebook | None = None,
+    place: Place = HAMLET,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
@@ -150,7 +152,7 @@ async def living(
             config,
         )
         told: list[tuple[str, str]] = []
-        witness, world = Witness(), EmbeddedWorld()
+        witness, world = Witness(), EmbeddedWorld(place)
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
         storage = in_memory(reactor.seconds, 500, remembering((SAGE.name,)))

@@ -1,4 +1,9 @@
-"""Makes an answer of a small model's words: tidies it, corrects persons, leaves out what fails a check. Pure."""
+"""Makes an answer of a small model's words: tidies it, and leaves out what fails a check. Pure.
+
+A check leaves a sentence out, or has the model asked once more. It never puts another sentence in place of the model's:
+only where nothing at all may be heard is something said by rule (`fallback`). One thing is turned: a sentence that
+gives the speaker's own words back as the character's, such as "I lost my red scarf" to who lost it and asks for it.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +13,26 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.language.attend import MY_NAME, ToldNotes, Turn, View, answer_from
-from assistant.language.check import COPIED_WORDS, Heard, fault_of
+from assistant.language.attend import MY_NAME, ToldNotes, Turn, View, answer_from, is_order
+from assistant.language.check import Heard, fault_of
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
-from assistant.language.persons import asks_of_self, to_second, unmirror
-from assistant.language.things import invented_numbers, invented_things, known_words
+from assistant.language.persons import asks_of_self, to_second
+from assistant.language.things import known_words, things_in, things_said_to_be_here
 from assistant.language.words import (
-    PLAIN_WORDS,
     content_words,
     is_open_question,
     is_question,
     likeness,
     names_in,
-    runs,
     sentences_of,
+    singular,
     words_of,
 )
 
 #: The most sentences of one answer.
-MAX_SENTENCES = 3
+MAX_SENTENCES = 5
 #: An answer to a statement is an echo from this likeness to the statement on, with persons turned.
 _ECHO = 0.8
-_FEW_WORDS = 15
 _DENIES = re.compile(r"\b(?:no|not|none|nothing|never|nobody|without|cannot)\b|n['\u2019]t", re.IGNORECASE)
 _CLAIM = re.compile(
     r"\bI(?: will|['\u2019]ll|['\u2019]ve| have| just| now)* "
@@ -55,7 +58,13 @@ _NEW_PART = re.compile(
     re.IGNORECASE,
 )
 _I_AM = re.compile(r"\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)", re.IGNORECASE)
-_RELATIVE = frozenset({"who", "that", "which", "and"})
+#: How a line asks for a thing where the character is.
+_WANTED_HERE = re.compile(r"\bwhere(?: is| are|['\u2019]s)\b|\b(?:here|there)\b", re.IGNORECASE)
+#: How a sentence grants that something is there: by yes, or by a word for it.
+_GRANTS = re.compile(
+    r"^\W*(?:yes|of course|certainly|indeed)\b|\b(?:it|its|they|them|their|he|she|him|her)\b", re.IGNORECASE
+)
+_FIRST_PERSON = re.compile(r"\b(?:I|my|me|mine)\b", re.IGNORECASE)
 #: Said when nothing the model wrote may be heard, to a question and to anything else.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
 _ACKNOWLEDGED = ("I see.", "Is that so?", "I will think about that.")
@@ -77,39 +86,45 @@ class Line(Struct, frozen=True):
 def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str]]:
     """Return the part of `raw` that may be said, empty for none, and what was wrong with the rest.
 
-    `is_last` is for the last try: an echo of a statement is better than nothing.
+    `is_last` is for the last try. An answer that is only dull, says again what was said before, or may be wrong is
+    better than none.
     """
-    raw = _persons_right(_bare(raw, line), line)
-    heard = replace(line.heard, facts=line.notes.facts)
-    known = line.view.words() | known_words(*heard.now, *heard.earlier, *line.notes.facts)
-    long_lines = _long_lines(line)
+    own = () if is_last else line.heard.own
+    heard = replace(line.heard, facts=(*line.notes.facts, *line.notes.maybe), own=own)
+    known = line.view.words() | known_words(*heard.now, *heard.earlier, *heard.facts)
     kept: list[str] = []
     faults: list[str] = []
-    for sentence in sentences_of(raw)[:MAX_SENTENCES]:
-        short = shorten(sentence, long_lines)
-        fault = fault_of(short, heard) or fault_of(" ".join([*kept, short]), heard) or _of_the_scene(short, line, known)
-        if fault is None and not is_last and _echoes(short, line.text):
-            fault = "says it back"
-        if fault is None:
-            kept.append(short)
+    for written in sentences_of(_bare(raw, line))[:MAX_SENTENCES]:
+        sentence = to_second(written) if _is_the_speakers(written, line) else written
+        fault = fault_of(sentence, heard) or fault_of(" ".join([*kept, sentence]), heard)
+        if (
+            wrong := fault
+            or _of_the_scene(sentence, line, known)
+            or ("" if is_last else _is_dull(sentence, line, known))
+        ):
+            faults.append(str(wrong))
         else:
-            faults.append(str(fault))
+            kept.append(sentence)
     said = " ".join(kept)
-    if faults and is_question(line.text) and not (is_last and not _known_of_self(line)):
-        return "", faults  # what was cut may have been the answer
-    if said and (missing := _lacks(said, line)):
-        return "", [*faults, missing]
-    return _with_language(said, line, cut=bool(faults)), faults
+    if faults and not is_last and is_question(line.text):
+        return "", faults  # what was left out may have been the answer
+    if said and (lacking := _denies_what_it_was_told(said, line) or ("" if is_last else _lacks(said, line))):
+        return "", [*faults, lacking]
+    return said, faults
 
 
 def fallback(line: Line) -> str:
-    """Return what is said when no try was good: what is known of the matter, else that it is not known."""
+    """Return what is said when nothing the model wrote may be heard.
+
+    That is what answers the line by rule, what its speaker told or what was found and has most of its words, else that
+    nothing is known.
+    """
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
     if f"{MY_NAME} {line.view.name}." in line.notes.facts:
         return f"My name is {line.view.name}."
-    if known := answer_from(line.text, line.notes):
-        return shorten(known, _long_lines(line))
+    if known := line.notes.answer or answer_from(line.text, line.notes.facts):
+        return known
     if line.notes.language:
         return SPEAKS_A_LITTLE[line.notes.language]
     return words_for_nothing(line.text, len(line.earlier))
@@ -119,29 +134,6 @@ def words_for_nothing(heard: str, number: int) -> str:
     """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
     choices = _UNKNOWN if is_question(heard) else _ACKNOWLEDGED
     return choices[(len(words_of(heard)) + number) % len(choices)]
-
-
-def shorten(sentence: str, lines: Sequence[str]) -> str:
-    """Return a sentence cut so that it has at most five words in a row of any of `lines`."""
-    words = words_of(sentence)
-    for line in lines:
-        theirs = runs(words_of(line), COPIED_WORDS)
-        start = next((at for at in range(len(words)) if tuple(words[at : at + COPIED_WORDS]) in theirs), -1)
-        if start < 0:
-            continue
-        kept = sentence.split()[: start + COPIED_WORDS - 1]
-        kept = kept[
-            : next((at for at, word in enumerate(kept) if at > start + 1 and word.casefold() in _RELATIVE), len(kept))
-        ]
-        while len(kept) > 2 and set(words_of(kept[-1])) <= PLAIN_WORDS:  # noqa: PLR2004
-            kept.pop()
-        return " ".join(kept).rstrip(",;:.") + "."
-    return sentence
-
-
-def _long_lines(line: Line) -> list[str]:
-    """Return the texts that must not be repeated at length: the persona, and what was heard when it was long."""
-    return [*(one for one in line.heard.now if len(words_of(one)) > _FEW_WORDS), line.view.persona]
 
 
 def _bare(raw: str, line: Line) -> str:
@@ -155,36 +147,48 @@ def _bare(raw: str, line: Line) -> str:
     name, who = re.escape(line.view.name), re.escape(line.who)
     raw = re.sub(rf"^(?:{name}|{who})\s*:\s*", "", raw)
     raw = re.sub(r"^\([^)]*\)\s*", "", raw)
-    if len(words_of(raw)) > 1 and "name" not in line.text.casefold():
+    if len(words_of(raw)) > 1 and '"' not in raw and "name" not in line.text.casefold():
         raw = re.sub(rf"{_CALLED}{name}(?=[!,.?]|$)", lambda match: match[1] + line.who, raw, flags=re.IGNORECASE)
     return raw
 
 
-def _persons_right(raw: str, line: Line) -> str:
-    return unmirror(raw, line.text, [turn.heard for turn in line.earlier if turn.who == line.who])
-
-
-def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str | None:
-    if invented_things(sentence, known):
+def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str:
+    """Return what is false of a sentence where the character is, empty for nothing."""
+    if things_said_to_be_here(sentence, known):
         return "tells of a thing that is not there"
     if _claims_deed(sentence, line):
         return "claims what it did not do"
-    if is_question(line.text) and invented_numbers(sentence, _known_texts(line)):
-        return "invents a number"
-    if _returns_insult(sentence, line.text):
-        return "says what it was called"
     if _takes_new_part(sentence, line):
         return "takes another part"
-    if line.notes.absent and not _DENIES.search(sentence):
+    is_wanted_here = _WANTED_HERE.search(line.text) is not None or is_order(line.text)
+    return "grants a thing that is not there" if is_wanted_here and _grants_absent(sentence, line) else ""
+
+
+def _is_dull(sentence: str, line: Line, known: frozenset[str]) -> str:
+    """Return why a sentence is only said when the model finds no better one, empty for a good one."""
+    if (things_in(sentence) & things_in(*line.heard.examples)) - known:
+        return "tells of a thing of the examples"
+    if _grants_absent(sentence, line):
         return "grants a thing that is not there"
-    return None
+    if _returns_insult(sentence, line.text):
+        return "says what it was called"
+    return "says it back" if _echoes(sentence, line.text) else ""
 
 
-def _known_texts(line: Line) -> list[str]:
-    """Return all texts that numbers in an answer may come from."""
-    view, heard = line.view, line.heard
-    shown = (view.description, view.persona, *view.things, *view.details.values(), *view.voice.values())
-    return [*shown, *line.notes.facts, *heard.now, *heard.earlier, *heard.own]
+def _grants_absent(sentence: str, line: Line) -> bool:
+    """Tell whether a sentence speaks of a thing that is not there as if it were."""
+    if not line.notes.absent or _DENIES.search(sentence):
+        return False
+    named = set(map(singular, words_of(sentence))).intersection(line.notes.absent)
+    return bool(named) or _GRANTS.search(sentence) is not None
+
+
+def _is_the_speakers(sentence: str, line: Line) -> bool:
+    """Tell whether a sentence says of the character what the speaker told of themselves and asks for."""
+    if not asks_of_self(line.text) or not _FIRST_PERSON.search(sentence):
+        return False
+    theirs = set(words_of(to_second(sentence)))
+    return any(theirs <= set(words_of(fact)) for fact in line.notes.facts)
 
 
 def _takes_new_part(sentence: str, line: Line) -> bool:
@@ -196,8 +200,10 @@ def _takes_new_part(sentence: str, line: Line) -> bool:
 
 
 def _claims_deed(sentence: str, line: Line) -> bool:
-    """Tell whether a sentence claims a deed with a thing that is here though nothing was done: "I take the book"."""
-    handled = not line.did and _CLAIM.search(sentence) is not None and not _DENIES.search(sentence)
+    """Tell whether a sentence claims a deed that was asked for though nothing was done: "I take the book"."""
+    handled = (
+        not line.did and is_order(line.text) and _CLAIM.search(sentence) is not None and not _DENIES.search(sentence)
+    )
     return handled and bool(names_in(sentence, (*line.view.things, *line.view.carried)))
 
 
@@ -219,7 +225,8 @@ def _returns_insult(sentence: str, text: str) -> bool:
 def _is_empty(said: str, line: Line) -> bool:
     """Tell whether an answer to an open question adds nothing to the question: "Yes.", "It is in a place."."""
     asked = content_words(line.text) - set(words_of(line.view.name))
-    return not content_words(said) - asked - _NOTHING and not _DENIES.search(said)
+    is_choice = " or " in line.text
+    return not is_choice and not content_words(said) - asked - _NOTHING and not _DENIES.search(said)
 
 
 def _known_of_self(line: Line) -> bool:
@@ -227,32 +234,26 @@ def _known_of_self(line: Line) -> bool:
     return asks_of_self(line.text) and bool(line.notes.facts)
 
 
+def _denies_what_it_was_told(said: str, line: Line) -> str:
+    """Return the fault of an answer that knows nothing of what its speaker told, empty for none."""
+    ignores = _known_of_self(line) and not _news(line) & content_words(said)
+    return "denies what it was told" if ignores and _IGNORANT.search(said) else ""
+
+
+def _news(line: Line) -> set[str]:
+    """Return the words of what is known that are not in the question."""
+    return content_words(" ".join(line.notes.facts)) - content_words(line.text)
+
+
 def _lacks(said: str, line: Line) -> str:
-    """Return what the whole answer must have and lacks, empty for nothing."""
-    if is_open_question(line.text) and not line.notes.language and _is_empty(said, line):
-        return "tells nothing"
+    """Return what a whole answer should have and lacks, empty for nothing."""
     notes = line.notes
+    if notes.language:
+        return "is in another language" if common_words(said, notes.language) == 0 else ""
+    if is_open_question(line.text) and _is_empty(said, line):
+        return "tells nothing"
     words = set(words_of(said))
     if lacking := next((group for group in notes.wanted if not group & words), None):
         return f"misses {'/'.join(sorted(lacking))}"
-    if _known_of_self(line):
-        if _IGNORANT.search(said):
-            return "denies what it was told"
-        news = content_words(" ".join(notes.facts)) - content_words(line.text)
-        if news and not news & content_words(said):
-            return "ignores what it was told"
-    return ""
-
-
-def _with_language(said: str, line: Line, *, cut: bool) -> str:
-    """Add a sentence in the speaker's language, where the answer was cut or has hardly a word of that language.
-
-    Where the answer has no common word of it at all, the sentence replaces the answer.
-    """
-    language = line.notes.language
-    if not said or not language:
-        return said
-    own = SPEAKS_A_LITTLE[language]
-    if own not in said and (cut or common_words(said, language) < 2):  # noqa: PLR2004
-        return own if common_words(said, language) == 0 else f"{said} {own}"
-    return said
+    news = _news(line) if _known_of_self(line) else set()
+    return "ignores what it was told" if news and not news & content_words(said) else ""

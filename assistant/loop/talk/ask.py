@@ -144,6 +144,7 @@ async def _speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequen
     prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown)]
     tokens = context.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
+    tries: list[str] = []
     for number, temperature in enumerate(TEMPERATURES):
         thinks_first = response is not None and _only_thought(response)
         response = await context.client.chat_completion(
@@ -159,15 +160,19 @@ async def _speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequen
             vary=number > 0,
         )
         usage += response.usage
-        first_line = context.scrub(response.content).strip().partition("\n")[0]
-        said, _ = judge(first_line, line, is_last=number == len(TEMPERATURES) - 1)
-        said = said if asked.text else fit_to_say(said, asked.who, asked.deed, line.heard.examples)
-        if said:
+        tries.insert(0, context.scrub(response.content).strip().partition("\n")[0])
+        if said := _fit(tries[0], line, asked):
             break
+    said = said or next(filter(None, (_fit(words, line, asked, is_last=True) for words in tries)), "")
     if asked.text:
         said = with_source(said or fallback(line), hits_of(run.executed))
     call = speech_call(context, run, said)
     return None if call is None else (prompt, tokens, _response([call], usage, response))
+
+
+def _fit(words: str, line: Line, asked: Question, *, is_last: bool = False) -> str:
+    said, _ = judge(words, line, is_last=is_last)
+    return said if asked.text else fit_to_say(said, asked.who, asked.deed, line.heard.examples)
 
 
 def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
@@ -177,9 +182,9 @@ def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
     notes = notes_on(text, who, view, earlier) if text else ToldNotes()
-    told = [*remembered_facts(run.recalled, run.requester, text), *lore_facts(run.lore)]
-    facts = dict.fromkeys((*notes.facts, *told, *outcomes_of(run.executed), *filter(None, [asked.deed])))
-    notes = replace(notes, facts=tuple(facts))
+    remembered = remembered_facts(run.recalled, run.requester, text)
+    facts = dict.fromkeys((*notes.facts, *remembered, *outcomes_of(run.executed), *filter(None, [asked.deed])))
+    notes = replace(notes, facts=tuple(facts), maybe=(*notes.maybe, *lore_facts(run.lore)))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)
     if text:
         return Line(who, text, view, notes, earlier, _heard(asked), did), earlier
@@ -194,11 +199,11 @@ def _heard(asked: Question) -> Heard:
     return Heard(
         now=tuple(dict.fromkeys((asked.heard, text))),
         earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
-        own=[turn.said for turn in earlier if turn.said and not _is_asked_again(turn, text)][-OWN_LINES:],
-        examples=[
-            *(one for turn in example_turns(view) for one in turn),
+        own=[
             *(said for line, said in view.voice.items() if likeness(words_of(line), words_of(text)) < ALIKE),
+            *[turn.said for turn in earlier if turn.said and not _is_asked_again(turn, text)][-OWN_LINES:],
         ],
+        examples=[one for turn in example_turns(view) for one in turn],
         persona=view.persona,
         name=view.name,
         people=view.people,

@@ -27,7 +27,6 @@ HEARD = Heard(
         ("Well: my sister is called Wanda and lives in Millford.", Fault.REPEATS_HEARD),
         ("The tide is high at noon today.", Fault.REPEATS_SELF),
         ("You are welcome, it was no trouble.", Fault.EXAMPLE),
-        ("I am the ferryman of a small harbour here.", Fault.PERSONA),
         ("You are calm and friendly.", Fault.PERSONA),
         ("Hello, I am Petra.", Fault.WRONG_PERSON),
         ("I like the sea. I like the sea.", Fault.LOOP),
@@ -47,6 +46,10 @@ def test_a_bad_answer_has_its_fault(answer: str, fault: Fault) -> None:
         "Herring, I think.",
         "Your sister Wanda? No.",
         "I am Marlo.",
+        "I am the ferryman of a small harbour here.",
+        "This is Petra, who mends the nets.",
+        "How can I help you, traveller?",
+        "Let me know if you want a room.",
         "Petra's barrel it is.",
     ],
 )

@@ -1,0 +1,124 @@
+"""What a small model says is heard as it said it, unless it is plainly wrong; nothing unrelated takes its place."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.worlds.embedded.place_file import WrittenPlace, place_of
+from llm.testing import Reply
+from tests.assistant.living import living
+
+TALK = Path(__file__).parents[3].parent / "shared/data/talk"
+PLAIN = {"asking": "plain"}
+FIVE = "Two plus three is five."
+
+
+async def heard_of(says: str, *lines: str, **living_in: Any) -> list[str]:
+    """What Ann hears when the model always says the same."""
+    async with living(lambda _: Reply(text=says), model=PLAIN, **living_in) as life:
+        for line in lines:
+            await life.say(line)
+        return life.witness.heard
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sage, what is two plus three?",
+        "Sage, how many chairs are there?",
+        "Sage, what can you see here?",
+        "Sage, where do the stairs lead?",
+        "Sage, what colour is the sky?",
+        "Sage, how old are you?",
+        "Sage, which ways lead out of here?",
+        "Sage, who else is here?",
+        "Sage, where is your piano?",
+        "Sage, what is on the map?",
+        "Sage, what did I lose?",
+        "Sage, kannst du Deutsch? Wie geht es dir?",
+        "Sage, tell me a story about this village.",
+        "Sage, I have lost my red scarf.",
+        "Sage, what do you think of me?",
+    ],
+)
+async def test_a_number_is_heard_whatever_was_asked(line: str) -> None:
+    assert await heard_of(FIVE, line) == [f"Sage: {FIVE}"]
+
+
+async def test_who_always_says_the_same_is_always_heard() -> None:
+    lines = ("Sage, what is two plus three?", "Sage, where do the stairs lead?", "Sage, who lives in the mill?")
+    assert await heard_of(FIVE, *lines) == [f"Sage: {FIVE}"] * 3
+
+
+async def test_a_model_with_tools_that_always_says_the_same_is_always_heard() -> None:
+    async with living(lambda _: Reply(text=FIVE)) as life:
+        for line in ("Sage, what is two plus three?", "Sage, where do the stairs lead?", "Sage, who is the miller?"):
+            await life.say(line)
+        assert life.witness.heard == [f"Sage: {FIVE}"] * 3
+
+
+async def test_what_may_not_be_heard_is_not_made_good_with_a_sentence_of_the_room() -> None:
+    [said] = await heard_of("I can't assist with that.", "Sage, how do you like the fire and the two chairs?")
+    assert said in {"Sage: I do not know.", "Sage: I cannot say.", "Sage: Who knows?"}
+
+
+async def test_what_is_left_of_the_first_try_is_better_than_nothing() -> None:
+    replies = iter([Reply(text="Fifteen, my friend. I am Ann."), Reply(text="I am Ann.")])
+    async with living(lambda _: next(replies), model=PLAIN) as life:
+        await life.say("Sage, what is the price of this book?")
+        assert life.witness.heard == ["Sage: Fifteen, my friend."]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("Sage, A or B?", "B is worth more."),
+        ("Sage, which is older, the map or the book?", "The map is older."),
+        ("Sage, what time is it?", "It is half past seven."),
+        ("Sage, how much is a pint of ale?", "Three coppers, and four for strangers."),
+        ("Sage, tell me a joke.", "A wolf and a sheep walk into an inn. Only the wolf walks out."),
+        ("Sage, how do I make bread?", "Flour, water, salt, a hot oven, and an hour of patience."),
+        ("Sage, is it true that the old mill by the river is haunted?", "The old mill by the river is haunted, yes."),
+        ("Sage, what did the old man by the river say?", "The old man by the river said that it would rain."),
+        ("Sage, who are you?", "I am the keeper of these books."),
+        ("Sage, I lost my brother last winter.", "I lost my brother too, and I still set a plate for him."),
+        ("Sage, my feet hurt.", "Then sit down, and I will fetch my ointment for your feet."),
+        ("Sage, you are a kind old man.", "You are kind to say so."),
+        ("Sage, what is in your pocket?", "A key, a coin and a bit of string."),
+        ("Sage, do you own a sword?", "I sold my sword for a violin, thirty years ago."),
+        ("Sage, good evening!", "Good evening. How can I help you?"),
+    ],
+)
+async def test_a_right_answer_passes_every_guard(line: str, answer: str) -> None:
+    async with living(lambda _: Reply(text=answer), model=PLAIN) as life:
+        await life.say(line)
+        assert life.witness.heard == [f"Sage: {answer}"]
+        assert len(life.fake.chats) == 1  # and is not asked for again
+
+
+async def test_a_thing_that_is_only_spoken_of_may_be_asked_for_again_but_is_heard() -> None:
+    answer = "My mother gave me this ring."
+    assert await heard_of(answer, "Sage, where did you get your ring?") == [f"Sage: {answer}"]
+
+
+@cache
+def _place() -> WrittenPlace:
+    places = map(json.loads, (TALK / "caravan.jsonl").read_text(encoding="utf-8").splitlines())
+    return place_of(next(one for one in places if one.get("place") == "caravan"), "caravan.jsonl")
+
+
+@pytest.mark.skipif(not TALK.is_dir(), reason="the answers that a reader found good are not on this machine")
+async def test_no_answer_that_a_reader_found_good_is_refused_or_altered() -> None:
+    written = (TALK / "good-answers.jsonl").read_text(encoding="utf-8").splitlines()
+    for item in map(json.loads, written):
+        settings, place = {**_place().character, "tools": ("say",)}, _place().place
+        said, line = item["said"], item["heard"]
+        async with living(lambda _, said=said: Reply(text=said), settings, PLAIN, place=place) as life:
+            await life.say(line)
+            assert [one.partition(": ")[2] for one in life.witness.heard] == [said], line
+            assert len(life.fake.chats) == 1, line
