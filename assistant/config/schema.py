@@ -92,11 +92,16 @@ class AssistantConfig(MannerConfig, defer_build=False):
     )
     #: How much time lies between two of its fallback lines at least.
     fallback_every_seconds: Seconds = 60.0
-    #: Done, as an emote, when somebody waits longer than `waking_after_seconds` while the model is loaded or reads its
-    #: first prompt; as rarely as the fallback line. Who paged is paged it.
+    #: Done, as an emote, once, when somebody waits longer than `waking_after_seconds` and the model has never answered
+    #: yet: it is loaded, or reads its first prompt. Who paged is paged it.
     waking_line: str = Field(default="is waking up, and will answer in a while.", min_length=1, max_length=200)
     #: How long somebody waits before they are told that it is waking up.
     waking_after_seconds: Annotated[float, Field(ge=0, le=3600)] = 3.0
+    #: Done, as an emote, when somebody waits longer than `slow_after_seconds` for a model that has answered before; as
+    #: rarely as the fallback line. Who paged is paged it.
+    slow_line: str = Field(default="is still thinking about it.", min_length=1, max_length=200)
+    #: How long somebody waits before they are told that it is still thinking.
+    slow_after_seconds: Annotated[float, Field(ge=0, le=3600)] = 20.0
     #: Done, as an emote, when the budget of the day is used up; as rarely as the fallback line.
     budget_line: str = Field(default="stifles a yawn: that was enough talk for one day.", min_length=1, max_length=200)
     #: Done, as an emote, when one player asks more often than the budget allows in a minute; as rarely as the fallback
@@ -106,7 +111,7 @@ class AssistantConfig(MannerConfig, defer_build=False):
     awake_seconds: Seconds = 5.0
     #: How often it takes in what it overhears, when nobody talks with it.
     asleep_seconds: Seconds = 60.0
-    #: How long it waits for more: what is said to it this close together is answered at once.
+    #: How much time lies between the beginnings of two of its runs at least.
     join_seconds: Annotated[float, Field(ge=0, le=10)] = 0.25
     #: How many things heard may wait to be dealt with; more are refused.
     inbox_limit: int = Field(default=500, ge=1, le=100_000)

@@ -221,6 +221,11 @@ class MannerConfig(Settings):
     #: Whether it may answer with what it just heard or said, nearly word for word: a herald does. Otherwise such an
     #: answer is asked for once more.
     may_repeat: bool = False
+    #: How old a line may be before its answer says what it answers; a greeting, a farewell or a pose that old gets no
+    #: answer, nor does the line of somebody who is gone.
+    late_after_seconds: Annotated[float, Field(ge=1, le=86400)] = 60.0
+    #: What stands before such an answer: {name} stands for the speaker where others hear it, {line} for the line.
+    late_words: str = Field(default='{name}, a while ago you said: "{line}"', min_length=1, max_length=200)
     #: How long it pauses between the pieces of a long speech; 0 says them all at once.
     pause_seconds: Annotated[float, Field(ge=0, le=10)] = 1.5
     #: How much time lies between two lines of assistants in one room at least; 0: none. Players are never held up.

@@ -27,6 +27,13 @@ _FAREWELL = re.compile(
     r"|\b(?:have to|must|need to|gotta|got to) (?:go|leave|run|be (?:going|off))(?: now)?\W*$",
     re.IGNORECASE,
 )
+_GREETING = re.compile(
+    r"^\W*(?:\w+\W+){0,2}?(?:hello|hi|hiya|hey|hail|greetings|well met|good (?:morning|day|afternoon|evening)|hallo"
+    r"|guten (?:morgen|tag|abend)|bonjour|salut|hola|buon(?:giorno|asera))\b",
+    re.IGNORECASE,
+)
+#: The most words of a line that only greets.
+_MOST_GREETING = 5
 #: How long an assistant waits for its turn at most, in seconds: waiting must not exceed the time limit of its tool.
 MAX_WAIT = 6.0
 #: How many claims and rooms are kept; the oldest go first.
@@ -56,6 +63,8 @@ class Conversations:
         self._last: dict[tuple[str, str], _Exchange] = {}
         #: The ids of lines to everybody: those it may answer in a moment, and those that another assistant answers.
         self.held: dict[str, None] = {}
+        #: The id of the person who was answered last: of several who wait, another comes next.
+        self.answered_last = ""
         self._left_to_others: dict[str, None] = {}
 
     def goes_on(self, event: Event) -> bool:
@@ -88,6 +97,7 @@ class Conversations:
     def ended(self, askers: Collection[Principal], *, is_settled: bool) -> None:
         """Take note that a run for these people is over. It is tried again unless it `is_settled`."""
         ids = {who.id for who in askers} if is_settled else set()
+        self.answered_last = next(iter(ids), self.answered_last)
         for (who, _), last in self._last.items():
             if who in ids:
                 last.waits, last.at = False, self._now()
@@ -120,6 +130,11 @@ class Conversations:
 def is_farewell(text: str) -> bool:
     """Tell whether the line ends a conversation."""
     return len(text.split()) <= _MOST_WORDS and "?" not in text and _FAREWELL.search(text) is not None
+
+
+def is_greeting(text: str) -> bool:
+    """Tell whether the line only greets."""
+    return len(text.split()) <= _MOST_GREETING and "?" not in text and _GREETING.search(text) is not None
 
 
 def _place(event: Event) -> str | None:

@@ -26,7 +26,12 @@ class Answered(Struct, frozen=True):
 
 
 class NothingToDo(Struct, frozen=True):
-    """The run ended without an act: none was required, or the model chose none."""
+    """The run ended without an act: none was required, or the model chose none.
+
+    `cause` says why somebody who may have waited for an answer gets none. It names nobody.
+    """
+
+    cause: str = ""
 
 
 class LimitReached(Struct, frozen=True):

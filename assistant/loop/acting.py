@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.events.events import ChannelSaid
 from assistant.events.outcome import Answered, NothingToDo, Outcome
+from assistant.loop.lateness import saying_what_is_answered
 from assistant.loop.recollecting import known_lore
 from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
 from assistant.loop.run import Run, RunContext
@@ -25,6 +25,9 @@ from tools.trust import Audience, common
 #: Added to the results of a step that told the run nothing new.
 REPEATED = "You know this already: answer now with say."
 
+#: Why somebody who may have waited gets no answer.
+CHOSE_NOTHING, WHO_ASKED_IS_GONE = "it chose to say nothing", "who asked is not there any more"
+
 
 async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tokens: int) -> tuple[Executed, ...]:
     """Run every call of the answer, in order, and append the answer with its results to the stream.
@@ -37,7 +40,10 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     if not message.tool_calls:
         calls = _calls_of_text(context, run, answer)
         message = assistant_message(*calls)
-    if (fitting := _in_manner(context, run, calls)) != calls:
+    fitting = _in_manner(context, run, calls)
+    if not answer.past:
+        fitting = saying_what_is_answered(context, run, fitting)
+    if fitting != calls:
         calls, message = fitting, assistant_message(*fitting)
     run.nudge = not calls
     if not calls:
@@ -84,16 +90,6 @@ def _in_manner(context: RunContext, run: Run, calls: tuple[ToolCall, ...]) -> tu
     event = run.trigger.event if run.trigger else None
     is_here = event is not None and context.world.hears(event.who)
     return tuple(in_manner(call, event, context.rules.grant, context.me.name, is_here=is_here) for call in calls)
-
-
-def can_answer(context: RunContext, run: Run) -> bool:
-    """Tell whether the run can answer where it was spoken to. What was said in private is never answered aloud."""
-    if run.hearers is None:
-        return True
-    event = run.trigger.event if run.trigger else None
-    reaches = {Reach.CHANNEL} if isinstance(event, ChannelSaid) else {Reach.PERSON, Reach.NEARBY}
-    granted = (context.registry.get(name) for name in context.rules.grant)
-    return any(tool is not None and tool.heard_by in reaches for tool in granted)
 
 
 def _audience(context: RunContext, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
@@ -147,7 +143,10 @@ async def carry_out(
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
     context.waking.answered()
     log = CallLog(run.writes, context.registry, step)
-    return await run.dispatcher.answer_all(calls, _context(context, run), log=log, past=past)
+    executed = await run.dispatcher.answer_all(calls, _context(context, run), log=log, past=past)
+    if any(done.category is Category.TERMINAL and done.status in MAYBE_HEARD for done in executed):
+        context.waking.over(heard.event.id for heard in run.events)
+    return executed
 
 
 def keep_said(context: RunContext, run: Run) -> None:
@@ -175,9 +174,10 @@ def outcome_of(run: Run, executed: Sequence[Executed]) -> Outcome | None:
     if not acts:
         if run.early.state is Early.WHOLE:
             return Answered((SAY,))
-        return NothingToDo() if any(done.status is Status.UNHEARD for done in executed) else None
+        is_unheard = any(done.status is Status.UNHEARD for done in executed)
+        return NothingToDo(WHO_ASKED_IS_GONE) if is_unheard else None
     spoken = tuple(name for name in acts if name != "noop")
-    return Answered(spoken) if spoken else NothingToDo()
+    return Answered(spoken) if spoken else NothingToDo(CHOSE_NOTHING)
 
 
 def _calls_of_text(context: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[ToolCall, ...]:

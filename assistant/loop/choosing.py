@@ -1,4 +1,4 @@
-"""Chooses the events that one run deals with: one asker before one audience, in the order in which they spoke. Pure."""
+"""Chooses the events that one run deals with: one line of one asker before one audience. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.events.classify import Attention, Classification
+from assistant.events.classify import Attention, Classification, is_unspoken
 from assistant.events.conversation import Conversations
 from assistant.events.events import Noticed, hearers_of, spoken_text
 from assistant.journal import Accepted
@@ -30,32 +30,43 @@ def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> 
     first = next((place for place, one in enumerate(heard) if one.attention.verdict is Classification.TRIGGER), None)
     if first is not None and heard[first].event.by_rule is not None:
         return heard[: first + 1]
-    return _for_one_asker([one for one in heard if one.event.by_rule is None])
+    after = "" if talk is None else talk.answered_last
+    return _for_one_asker([one for one in heard if one.event.by_rule is None], after)
 
 
-def _for_one_asker(events: Sequence[Accepted]) -> Sequence[Accepted]:
-    """Return the events of one run, which answers one person before one audience. The others wait for their own runs.
+def _for_one_asker(events: Sequence[Accepted], after: str) -> Sequence[Accepted]:
+    """Return the events of one run, which answers one line of one person before one audience. The others wait.
 
-    The first asker comes first, with all they said to that audience. What other askers want waits, together with what
-    they said since. What the first asker said to another audience, in private or aloud, waits for a run of its own
-    too, so that it is answered there.
+    The first line comes first, unless somebody other than `after`, who was answered last, waits as well. An act without
+    speech goes with the line beside it. What other askers want waits, together with what they said since. So does what
+    comes after the next line of the same asker: each of their lines is answered by itself, and where it was said.
     """
     triggers = triggers_in(events)
     if not triggers:
         return events
-    asker, hearers = triggers[0].event.who.id, hearers_of(triggers[0].event)
-    theirs = [heard for heard in triggers if heard.event.who.id == asker]
-    ends = (place for place, heard in enumerate(theirs) if hearers_of(heard.event) != hearers)
-    elsewhere = {heard.event.id for heard in theirs[next(ends, len(theirs)) :]}
+    first = next((heard for heard in triggers if heard.event.who.id != after), triggers[0])
+    asker = first.event.who.id
+    events = events[: _end_of_line([heard for heard in triggers if heard.event.who.id == asker], events)]
     waiting: set[str] = set()
     kept = []
     for heard in events:
         who, is_trigger = heard.event.who, heard.attention.verdict is Classification.TRIGGER
         if is_trigger and who.id != asker:
             waiting.add(who.id)
-        elif heard.event.id not in elsewhere and (who.id not in waiting or not spoken_text(heard.event)):
+        elif who.id not in waiting or not spoken_text(heard.event):
             kept.append(heard)
     return kept
+
+
+def _end_of_line(theirs: Sequence[Accepted], events: Sequence[Accepted]) -> int:
+    """Return where, in `events`, the second of the lines of one asker begins, or what they did before others to see."""
+    hearers, has_line = hearers_of(theirs[0].event), False
+    for heard in theirs:
+        is_line = not is_unspoken(heard.event)
+        if (is_line and has_line) or hearers_of(heard.event) != hearers:
+            return events.index(heard)
+        has_line = has_line or is_line
+    return len(events)
 
 
 def _overheard(heard: Accepted) -> Accepted:

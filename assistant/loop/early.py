@@ -15,6 +15,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.events.events import ChannelSaid
 from assistant.loop.acting import carry_out
+from assistant.loop.lateness import is_late
 from assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import call_for_text
@@ -213,7 +214,7 @@ async def _say(context: RunContext, run: Run, sentence: str) -> bool:
 
 def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
-    if not context.settings.may_repeat and repeated_in(context, run, sentence):
+    if is_late(context, run) or (not context.settings.may_repeat and repeated_in(context, run, sentence)):
         return False
     own_name = re.match(rf"{re.escape(context.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)

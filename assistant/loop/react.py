@@ -16,8 +16,9 @@ from twisted.logger import Logger
 from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome, settles
 from assistant.events.trace import StepTrace
 from assistant.journal import InterruptedStep, JournalError
-from assistant.loop.acting import act, can_answer, keep_said, outcome_of, outcome_without_words
+from assistant.loop.acting import act, keep_said, outcome_of, outcome_without_words
 from assistant.loop.asking import ask, next_payer
+from assistant.loop.lateness import unanswered_outcome
 from assistant.loop.perception import perceive
 from assistant.loop.recovery import SAY, Early, RecoveredAnswer
 from assistant.loop.resuming import act_unasked, open_run
@@ -58,8 +59,8 @@ async def react(context: RunContext, on_more: Callable[[], None] = lambda: None)
 async def _think(context: RunContext, run: Run, left: Sequence[InterruptedStep]) -> Outcome:
     """Take steps until the assistant answered, has nothing to do, or reached a limit. The steps `left` come first."""
     await perceive(context, run)
-    if run.trigger is None or not can_answer(context, run):
-        return NothingToDo()
+    if (unanswered := unanswered_outcome(context, run, left)) is not None:
+        return unanswered
     if (outcome := await act_unasked(context, run, left)) is not None:
         return outcome
     while (limit := run.meter.reached()) is None:
@@ -122,6 +123,7 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
     else:
         keep_said(context, run)
         context.history.saved(await context.journal.close_run(run.id, outcome, context.history.changes()))
+    context.waking.over(heard.event.id for heard in run.events)
     context.talk.ended(run.askers, is_settled=settles(outcome))
     context.observer.run_ended(run.id, outcome)
     await run.writes.done()

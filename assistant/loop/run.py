@@ -180,6 +180,8 @@ class Run:
     #: Whether the approved call of this run was begun, and whether the call being made now is that one.
     granted_begun: bool = False
     making_granted: bool = False
+    #: Whether it has said what it answers, because the line is long past.
+    says_late: bool = False
     #: Whether the last answer had neither text nor a call.
     nudge: bool = False
     #: The results of the calls of the last step.

@@ -93,7 +93,7 @@ class Dependencies(Struct, frozen=True):
     minutes: MinuteCounts | None = None
     #: Has servers read the beginning of prompts ahead, one for all assistants of the process.
     warmer: Warmer = field(default_factory=Warmer)
-    #: Tells those who wait that the assistant is waking up; None to make a new one.
+    #: Tells those who wait that an answer takes long; None to make a new one.
     waking: Waking | None = None
     #: Decides which assistant of the process speaks when, None for one that is alone.
     floor: Floor | None = None
@@ -223,10 +223,10 @@ def _repeats(settings: AssistantConfig, grant: frozenset[str]) -> Repeats:
 
 
 def _waking(settings: AssistantConfig, chosen: ChosenModel, around: Dependencies) -> Waking:
-    """Return what tells players that the assistant is waking up: only a model of the owner's own has to be loaded."""
+    """Return what tells players that an answer takes long: only a model of the owner's own has to be loaded."""
     waking = around.waking or Waking(around.world, around.clock, settings)
-    if not chosen.is_local:
-        waking.end()
+    model = f"{chosen.provider.api_url} {chosen.provider.model}"
+    waking.thinks_with(model, around.warmer.answered, is_loaded=not chosen.is_local)
     return waking
 
 

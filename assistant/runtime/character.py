@@ -270,6 +270,8 @@ class Assistant:
     async def _after(self, outcome: Outcome) -> Outcome:
         """Report the outcome to the owner and the players, where it must be, and return it."""
         if isinstance(outcome, Failed):
+            self.context.waking.forget()  # nobody is answered now, and what is said below says so
+        if isinstance(outcome, Failed):
             self._told(outcome)
         if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)

@@ -29,6 +29,8 @@ class Warmer:
 
     def __init__(self) -> None:
         self._read: set[bytes] = set()
+        #: The models that have answered somebody in this process, each by its address and name.
+        self.answered: set[str] = set()
 
     async def warm(self, context: RunContext, chosen: ChosenModel) -> None:
         """Have the model read the front of this assistant's prompts, unless it did or a first real call does it.

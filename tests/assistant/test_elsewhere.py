@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from assistant.events.outcome import Answered, NothingToDo
+from assistant.loop.acting import CHOSE_NOTHING, WHO_ASKED_IS_GONE
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, Witness, living
 from tools import Principal, Registry, Status
@@ -73,7 +74,7 @@ async def test_without_the_tool_for_it_a_page_is_not_answered_aloud() -> None:
         life.world.add(BEA, listener=bea)
         away(life)
         await page(life, "Where are you?")
-        assert life.witness.outcomes == [NothingToDo()]
+        assert life.witness.outcomes == [NothingToDo(CHOSE_NOTHING)]
         assert not any("I am here" in line for line in bea.heard + life.witness.heard)
 
 
@@ -94,7 +95,7 @@ async def test_a_late_answer_is_dropped_and_ends_the_run_without_an_excuse() -> 
         await life.say("Hello Sage")
         (step,) = life.witness.steps
         assert step.executed[0].status is Status.UNHEARD
-        assert life.witness.outcomes == [NothingToDo()]
+        assert life.witness.outcomes == [NothingToDo(WHO_ASKED_IS_GONE)]
         assert not any(line.startswith("Sage") for line in bea.heard + life.witness.heard)
         assert await life.journal.pending() == ()
 
@@ -116,7 +117,7 @@ async def test_another_who_asked_and_is_still_there_is_answered() -> None:
         bea = life.world.add(BEA, listener=listener)
         await bea.say("Sage, who is that?")
         await life.say("Hello Sage")
-        assert life.witness.outcomes == [Answered(("say",)), NothingToDo()]
+        assert life.witness.outcomes == [Answered(("say",)), NothingToDo(WHO_ASKED_IS_GONE)]
         assert listener.heard[-1] == "Sage: Hello, Ann."
 
 

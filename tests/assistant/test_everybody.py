@@ -70,18 +70,22 @@ async def test_three_who_ask_at_once_are_answered_in_order_for_twenty_rounds() -
                    == 1 for run in life.journal.finished)  # fmt: skip
 
 
-async def test_all_lines_of_one_person_have_one_run_and_one_answer() -> None:
+async def test_each_line_of_one_person_has_a_run_and_an_answer_and_others_come_between() -> None:
     async with living(answers_one, {"join_seconds": 0.05}) as life:
         people = await bodies(life)
         await life.say("Sage, what is zero?")
         await people["Ann"].say("Sage, what is one?")
         await people["Bea"].say("Sage, what is two?")
-        await people["Bea"].say("It is on the map.")
+        await people["Bea"].say("Sage, what is four?")
         await people["Ann"].say("Sage, what is three?")
         await life.assistant.settled()
-        assert said(life)[-2:] == ["Sage: Ann, three is old.", "Sage: Bea, two is old."]
-        assert "It is on the map." not in str(life.fake.chats[-2].messages)
-        assert "It is on the map." in str(life.fake.chats[-1].messages)
+        assert sorted(said(life)[-4:]) == [
+            "Sage: Ann, one is old.",
+            "Sage: Ann, three is old.",
+            "Sage: Bea, four is old.",
+            "Sage: Bea, two is old.",
+        ]
+        assert said(life)[-4:].index("Sage: Bea, two is old.") < said(life)[-4:].index("Sage: Ann, three is old.")
 
 
 async def test_one_without_budget_keeps_nobody_from_an_answer() -> None:

@@ -23,6 +23,7 @@ from llm.testing import (
     FakeChat,
     FakeOllama,
     FakeServer,
+    HttpError,
     OllamaModel,
     PromptReader,
     RecordedRequest,
@@ -80,7 +81,7 @@ class Slow:
         url = self.url if self.kind == "ollama" else f"{self.url}/v1"
         return {
             "model": {"provider": self.kind, "url": url, "model": "sage", **(model or {})},
-            "assistant": {"asleep_seconds": 3600, **assistant},
+            "assistant": {"asleep_seconds": 3600, "late_after_seconds": 3600, **assistant},
         }
 
     async def start(self, settings: dict[str, Any] | None = None) -> AssistantRunner:
@@ -201,6 +202,61 @@ async def test_who_pages_from_afar_is_paged_that_it_wakes_up(tmp_path: Path) -> 
             sage.hear(lambda id_, at: Paged(id=id_, at=at, who=ANN, text="Are you there?"))
         await here.time.advance(30)
         assert here.heard == [f"Sage pages: ({WAKING})"]
+
+
+SLOW = f"Sage {AssistantConfig().slow_line}"
+
+
+async def test_once_its_model_has_answered_a_character_is_never_said_to_wake_up(tmp_path: Path) -> None:
+    async with slow(tmp_path, tokens_per_second=10_000) as here:
+        sage = await here.start(here.settings(model={"warm": False}))
+        here.here.says(sage, "Sage, hello")
+        await here.until(lambda: HELLO in here.heard)
+        here.fake.reader = PromptReader(here.time, 25)
+        here.heard.clear()
+        for number in range(3):
+            here.here.says(sage, f"Sage, what is matter {number}?")
+            await here.time.advance(25)
+        assert SLOW in here.heard
+        assert WAKING not in here.heard
+
+
+async def test_what_has_answered_another_character_is_not_said_to_wake_up(tmp_path: Path) -> None:
+    async with slow(tmp_path, tokens_per_second=10_000) as here:
+        sage = await here.start(here.settings(model={"warm": False}))
+        here.here.says(sage, "Sage, hello")
+        await here.until(lambda: HELLO in here.heard)
+        here.heard.clear()
+        here.fake.reader = PromptReader(here.time, 10)
+        sage = await here.start(here.settings(model={"warm": False}, persona="You are a smith."))
+        here.here.says(sage, "Sage, hello")
+        await here.time.advance(30)
+        assert here.heard == [SLOW]
+
+
+async def test_who_waits_for_the_first_answer_is_told_once(tmp_path: Path) -> None:
+    async with slow(tmp_path, tokens_per_second=5) as here:
+        sage = await here.start(here.settings(model={"warm": False}, fallback_every_seconds=10))
+        for number in range(5):
+            here.here.says(sage, f"Sage, hello {number}")
+            await here.time.advance(15)
+        assert here.heard == [WAKING]
+
+
+async def test_an_outage_and_a_budget_that_is_used_up_are_not_waking(tmp_path: Path) -> None:
+    async with slow(tmp_path, brain=lambda _: HttpError(503)) as here:
+        sage = await here.start(here.settings(model={"warm": False, "max_attempts": 1}))
+        here.fake.reader = PromptReader(here.time, 100_000)
+        here.here.says(sage, "Sage, hello")
+        await here.time.advance(50)
+        assert here.heard == [EXCUSE]
+    (tmp_path / "spent").mkdir()
+    async with slow(tmp_path / "spent") as here:
+        spent = {**here.settings(model={"warm": False}), "budget": {"assistant": {"calls": 0}}}
+        sage = await here.start(spent)
+        here.here.says(sage, "Sage, hello")
+        await here.time.advance(50)
+        assert here.heard == [f"Sage {AssistantConfig().budget_line}"]
 
 
 async def test_nobody_is_told_who_is_answered_soon(tmp_path: Path) -> None:

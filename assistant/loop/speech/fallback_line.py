@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -41,67 +44,99 @@ class FallbackLine:
 
 
 class Waking:
-    """Tells those who speak to the character that it is waking up, until its model has answered for the first time.
+    """Tells those who wait for an answer what is true: that the character wakes up, or that it is still thinking.
 
-    A player who is answered within `waking_after_seconds` is told nothing. The room is told at most once in
-    `fallback_every_seconds`, and so is each player who pages.
+        its model never answered yet   -> `waking_line`, once, after `waking_after_seconds`
+        its model has answered before  -> `slow_line`, as rarely as the fallback line, after `slow_after_seconds`
+        the run is over                -> nothing: it was answered, or another line said why not
+
+    The room is told, and each player who paged.
     """
-
-    __slots__ = ("_clock", "_launcher", "_paged", "_room", "_settings", "_timers", "_world", "has_answered", "is_over")
 
     def __init__(self, world: World, clock: IReactorTime, settings: AssistantConfig) -> None:
         self._world = world
         self._clock = clock
         self._settings = settings
-        self._room = FallbackLine(world, clock, settings.waking_line, settings.fallback_every_seconds)
-        #: When each player who paged may be told again, in clock seconds.
-        self._paged: dict[str, float] = {}
-        self._timers: list[IDelayedCall] = []
+        self._waking = FallbackLine(world, clock, settings.waking_line, math.inf)
+        self._slow = FallbackLine(world, clock, settings.slow_line, settings.fallback_every_seconds)
+        #: When each player who paged may be told again, in clock seconds, by their id and the line.
+        self._paged: dict[tuple[str, str], float] = {}
+        #: By the id of the event for which somebody waits.
+        self._timers: dict[str, IDelayedCall] = {}
         self._launcher = Launcher()
-        self.is_over = self.has_answered = False
+        self._is_over = False
+        self._answered: set[str] = set()
+        self._model = ""
+        #: Whether the model has answered this character, and so has read the beginning of its prompts.
+        self.has_answered = False
+
+    def thinks_with(self, model: str, answered: set[str], *, is_loaded: bool) -> None:
+        """Name the model. `answered` are the models that have answered anybody in this process.
+
+        `is_loaded` says that it has not to be loaded: a model that is not the owner's own.
+        """
+        self._model, self._answered = model, answered
+        if is_loaded:
+            answered.add(model)
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether its model has answered somebody."""
+        return self._model in self._answered
 
     def asked(self, event: Event) -> None:
         """Note that somebody waits for an answer to this event."""
-        self._timers = [timer for timer in self._timers if timer.active()]
-        if not self.is_over:
-            after = self._settings.waking_after_seconds
-            self._timers.append(self._clock.callLater(after, self._launch, event))
+        if not self._is_over and event.id not in self._timers:
+            settings = self._settings
+            after = settings.slow_after_seconds if self.is_awake else settings.waking_after_seconds
+            self._timers[event.id] = self._clock.callLater(after, self._tell, event, self._clock.seconds())
 
     def answered(self) -> None:
-        """Note that its model has answered: the character is awake from now on."""
+        """Note that its model has answered."""
         self.has_answered = True
-        self.end()
+        self._answered.add(self._model)
 
-    def end(self) -> None:
-        """Stop telling anybody, for good."""
-        self.is_over = True
-        self.forget()
+    def over(self, event_ids: Iterable[str]) -> None:
+        """Tell nobody any more who waits for an answer to one of these events."""
+        for event_id in event_ids:
+            timer = self._timers.pop(event_id, None)
+            if timer is not None and timer.active():
+                timer.cancel()
 
     def forget(self) -> None:
         """Do not tell those who wait now."""
-        timers, self._timers = self._timers, []
-        for timer in timers:
-            if timer.active():
-                timer.cancel()
+        self.over(tuple(self._timers))
+
+    def end(self) -> None:
+        """Stop telling anybody, for good."""
+        self._is_over = True
+        self.forget()
 
     async def stop(self) -> None:
         """Stop telling anybody; returns when nothing is being said."""
         self.end()
         await self._launcher.stop()
 
-    def _launch(self, event: Event) -> None:
-        self._launcher.launch(self._tell(event), "telling that it wakes up")
+    def _tell(self, event: Event, since: float) -> None:
+        settings = self._settings
+        left = since + settings.slow_after_seconds - self._clock.seconds()
+        if self.is_awake and left > 0:  # it has woken up meanwhile
+            self._timers[event.id] = self._clock.callLater(left, self._tell, event, since)
+            return
+        del self._timers[event.id]
+        line, text = (self._slow, settings.slow_line) if self.is_awake else (self._waking, settings.waking_line)
+        telling = self._page(event, text) if isinstance(event, Paged) else line.make()
+        self._launcher.launch(telling, "telling that an answer comes")
 
-    async def _tell(self, event: Event) -> None:
-        if not isinstance(event, Paged):
-            await self._room.make()
-            return
-        now = self._clock.seconds()
-        if now < self._paged.get(event.who.id, now):
-            return
-        self._paged[event.who.id] = now + self._settings.fallback_every_seconds
+    async def _page(self, event: Event, text: str) -> bool:
+        now, key = self._clock.seconds(), (event.who.id, text)
+        if now < self._paged.get(key, now):
+            return False
+        self._paged[key] = now + (self._settings.fallback_every_seconds if self.is_awake else math.inf)
         try:
-            line = f"({self._settings.name} {self._settings.waking_line})"
+            line = f"({self._settings.name} {text})"
             await speak_to(self._world.page, event.who.name, line, frozenset({event.who.id}))
         except ToolFailed as failed:
-            _log.info("the waking line was refused: {why}", why=str(failed))
+            _log.info("{text} was refused: {why}", text=text, why=str(failed))
+            return False
+        return True

@@ -104,8 +104,8 @@ def outcome_data(outcome: Outcome, scrub: Scrub) -> dict[str, Any]:
     match outcome:
         case Answered(acts):
             return {"outcome": "answered", "acts": list(acts), "sentence": ""}
-        case NothingToDo():
-            return {"outcome": "nothing", "acts": [], "sentence": ""}
+        case NothingToDo(cause):
+            return {"outcome": "nothing", "acts": [], "sentence": scrub(cause)}
         case LimitReached(limit, cause):
             return {"outcome": "limit", "acts": [], "limit": limit.value, "sentence": scrub(cause)}
         case Failed():

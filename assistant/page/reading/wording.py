@@ -43,7 +43,7 @@ def outcome_text(outcome: Outcome) -> str:
         case Answered(acts):
             return "answered with " + ", ".join(name_shown(act) for act in acts)
         case NothingToDo():
-            return "nothing to do"
+            return "nothing to do" + (f": {shown(outcome.cause)}" if outcome.cause else "")
         case LimitReached(limit, cause):
             return f"limit reached: {limit}" + (f" ({shown(cause)})" if cause else "")
         case Failed():

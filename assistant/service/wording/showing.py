@@ -61,8 +61,8 @@ def outcome_text(run_id: str, outcome: Outcome) -> str:
     match outcome:
         case Answered(acts):
             word = "answered with " + ", ".join(acts)
-        case NothingToDo():
-            word = "nothing to do"
+        case NothingToDo(cause):
+            word = f"nothing to do{f': {cause}' if cause else ''}"
         case LimitReached(limit, cause):
             word = f"limit reached: {limit}{f' ({cause})' if cause else ''}"
         case Failed():

@@ -1,0 +1,103 @@
+"""Says what an answer answers when the line is long past, and leaves a line alone that no late answer can be for.
+
+A line waits while its model is slow or away, and over a restart. After `late_after_seconds` nobody can tell any more
+what a bare "They lead up." is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+from twisted.logger import Logger
+
+from assistant.events.classify import is_unspoken
+from assistant.events.conversation import is_farewell, is_greeting
+from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
+from assistant.events.outcome import NothingToDo
+from assistant.journal import InterruptedStep
+from assistant.loop.recovery import Early
+from assistant.loop.run import Run, RunContext
+from assistant.loop.speech.screening import SPEECH
+from llm import ToolCall
+from tools import Kind, Reach
+from tools.text.clean import one_line
+
+#: The longest part of a line that is said again, in characters.
+MAX_SHOWN = 80
+_log = Logger()
+_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
+
+
+def is_late(context: RunContext, run: Run) -> bool:
+    """Tell whether the event that the run answers is longer past than `late_after_seconds`."""
+    if run.trigger is None or run.granted is not None or run.by_rule is not None:
+        return False
+    return context.clock.seconds() - run.trigger.event.at > context.settings.late_after_seconds
+
+
+def can_answer(context: RunContext, run: Run) -> bool:
+    """Tell whether the run can answer where it was spoken to. What was said in private is never answered aloud."""
+    if run.hearers is None:
+        return True
+    event = run.trigger.event if run.trigger else None
+    reaches = {Reach.CHANNEL} if isinstance(event, ChannelSaid) else {Reach.PERSON, Reach.NEARBY}
+    granted = (context.registry.get(name) for name in context.rules.grant)
+    return any(tool is not None and tool.heard_by in reaches for tool in granted)
+
+
+def unanswered_outcome(context: RunContext, run: Run, left: Sequence[InterruptedStep]) -> NothingToDo | None:
+    """Return the outcome of a run that answers nothing, with the reason where somebody may wait; None for any other.
+
+    `left` are the steps that an earlier process recorded.
+    """
+    if run.trigger is None:
+        return NothingToDo()
+    if not (why := _why_unanswered(context, run, left)):
+        return None
+    _log.info("{name} does not answer in {run}: {why}", name=context.me.name, run=run.id, why=why)
+    return NothingToDo(why)
+
+
+def _why_unanswered(context: RunContext, run: Run, left: Sequence[InterruptedStep]) -> str:
+    """Return why what the run is for gets no answer, or none any more; empty when it gets one.
+
+    A run that an earlier process `left` in the middle of an effect goes on. The reason names nobody, as it outlives
+    what is kept of a player.
+    """
+    if not can_answer(context, run):
+        return "it has no tool to answer where it was spoken to"
+    if run.trigger is None or not is_late(context, run) or any(call.intended for step in left for call in step.calls):
+        return ""
+    event = run.trigger.event
+    age = context.clock.seconds() - event.at
+    if is_unspoken(event) or is_farewell(spoken_text(event)) or is_greeting(spoken_text(event)):
+        return f"it came {age:.0f} s ago and wants no answer any more"
+    return f"it came {age:.0f} s ago, and who said it is gone" if _is_gone(context, event) else ""
+
+
+def _is_gone(context: RunContext, event: Event) -> bool:
+    is_near = isinstance(event, Said | Whispered) and event.who.kind in _PEOPLE
+    return is_near and not context.world.hears(event.who)
+
+
+def saying_what_is_answered(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """Return the calls; when the line is long past, the first that speaks to its speaker says what it answers."""
+    if run.says_late or run.early.state is not Early.NOTHING or not is_late(context, run):
+        return tuple(calls)
+    assert run.trigger is not None
+    event = run.trigger.event
+    place = next((at for at, call in enumerate(calls) if call.name in SPEECH and not call.problem), -1)
+    if place < 0 or not spoken_text(event):
+        return tuple(calls)
+    run.says_late = True
+    spoken = calls[place]
+    shown = one_line(spoken_text(event), max_chars=MAX_SHOWN)
+    who = "" if isinstance(event, Paged | Whispered) else one_line(event.who.name, max_chars=60)
+    words = context.settings.late_words.replace("{name}", who).replace("{line}", shown.replace('"', "'"))
+    words = words.lstrip(" ,;:")
+    words = words[:1].upper() + words[1:]
+    argument = SPEECH[spoken.name]
+    text = f"{words} {spoken.arguments.get(argument, '')}"
+    spoken = replace(spoken, arguments={**spoken.arguments, argument: text})
+    return (*calls[:place], spoken, *calls[place + 1 :])
