@@ -25,6 +25,7 @@ from assistant.journal import InboxFullError, InterruptedStep
 from assistant.loop.acting import act, answer_by_rule
 from assistant.loop.recovery import RecoveredAnswer, left_of
 from assistant.loop.run import Run, RunContext
+from assistant.loop.talk.found import SEARCH
 from llm import ToolCall
 from tools import Executed, Kind, Pending, Principal, Requirement, Scene, Status, ToolContext, ToolError
 from tools.context import A_MINUTE
@@ -42,7 +43,6 @@ _THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
 _MAX_REASON = 300
 #: Longest text of a call that the player who asked is shown; the approver sees it whole.
 _MAX_SHOWN = 200
-SEARCH = "web_search"
 MAX_QUERY_CHARS = 200
 _log = Logger()
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assistant.events.events import Left, Noticed
 from assistant.language.acts import Deed, asked_deeds, wants_words
-from assistant.language.attend import ToldNotes, Turn, notes_on
+from assistant.language.attend import ToldNotes, Turn, answer_from, notes_on
 from assistant.language.check import Heard
 from assistant.language.languages import is_foreign
 from assistant.language.words import likeness, words_of
@@ -20,16 +20,15 @@ from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judge
 from assistant.loop.talk.choose import choose_deed
+from assistant.loop.talk.found import FOUND_NOTHING, fitting_hits, has_searched, with_source
 from assistant.loop.talk.question import Question, example_turns, front, last_turns, question_of
 from assistant.loop.talk.turns import (
     by_rule,
     example_deeds,
     fit_to_say,
-    hits_of,
     lore_facts,
     outcomes_of,
     remembered_facts,
-    with_source,
 )
 from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from llm import assistant as assistant_message
@@ -141,6 +140,11 @@ def _after_who_left(run: Run, deed: Deed, asked: Question) -> Deed:
 async def _speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequence[Message], int, LLMResponse] | None:
     """Ask for words, and once more when they may not be heard. What is known by rule stands in when both fail."""
     line, shown = _line(run, asked)
+    hits = fitting_hits(run.executed)
+    known = line.notes.answer or answer_from(asked.text, (*line.notes.facts, *line.notes.maybe))
+    if has_searched(run.executed) and not hits and not known:
+        call = speech_call(context, run, FOUND_NOTHING)
+        return None if call is None else ((), 0, _response([call]))
     prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown)]
     tokens = context.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
@@ -165,7 +169,7 @@ async def _speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequen
             break
     said = said or next(filter(None, (_fit(words, line, asked, is_last=True) for words in tries)), "")
     if asked.text:
-        said = with_source(said or fallback(line), hits_of(run.executed))
+        said = with_source(said or fallback(line), hits)
     call = speech_call(context, run, said)
     return None if call is None else (prompt, tokens, _response([call], usage, response))
 

@@ -4,12 +4,11 @@ Earlier turns are read out of the perception stream. `assistant/events/events.py
 in them between quotation marks, on one line. A line without speech is a turn when it is what was answered.
 
 A pose, a gift or an arrival becomes a sentence to the character: "Petra waves at you.", "Petra gives you the map." Some
-deeds are answered by rule. Hits of a search become facts.
+deeds are answered by rule.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -21,8 +20,9 @@ from assistant.language.attend import DEED, Turn
 from assistant.language.persons import to_second
 from assistant.language.telling import tells
 from assistant.language.things import known_words
-from assistant.language.words import PLAIN_WORDS, content_words, is_question, sentences_of, words_of
+from assistant.language.words import content_words, is_question, sentences_of, words_of
 from assistant.loop.speech.screening import SPEECH
+from assistant.loop.talk.found import fitting_hits
 from llm.messages import Message, Role
 from llm.packing.packed import Joined, Part
 from tools import Executed, Status
@@ -50,10 +50,6 @@ _RETELLS = re.compile(
     r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
 )
 _GIFT = re.compile(r" gives you the ")
-#: How many hits of a search are shown, and the most characters of each.
-MAX_HITS, MAX_HIT_CHARS = 2, 400
-#: The fewest words that an answer shares with a hit when it has its fact from there.
-_SHARED_WORDS = 2
 #: How many memories are shown beside a line, and the most characters of each: more confuse a small model.
 MAX_REMEMBERED, MAX_MEMORY_CHARS, MAX_LORE_CHARS = 2, 240, 500
 _DONE = {
@@ -65,13 +61,6 @@ _DONE = {
 #: How many parts of the stream are read, from its end.
 MAX_PARTS = 40
 _LINE = re.compile(r'^(?P<who>.+?) (?P<how>says(?: to you)?|whispers to you|pages you|says on [^:]+): "(?P<text>.*)"$')
-
-
-class Hit(Struct, frozen=True):
-    """One result of a search: the number to cite it by, and what it says."""
-
-    number: int
-    text: str
 
 
 class _Waiting(Struct, frozen=True):
@@ -215,42 +204,7 @@ def outcomes_of(executed: Sequence[Executed]) -> list[str]:
             told.append(f"You tried, and it did not work: {one_line(done.result.text, max_chars=200)}")
         elif name in _DONE:
             told.append(_DONE[name].format(**arguments))
-    return [*told, *(hit.text for hit in hits_of(executed))]
-
-
-def hits_of(executed: Sequence[Executed]) -> list[Hit]:
-    """Return the first hits of the searches among these calls. A result that cannot be read gives none."""
-    found: list[Hit] = []
-    for done in executed:
-        if done.call.name != "web_search" or done.status is not Status.DONE:
-            continue
-        try:
-            # The run's advice may follow the JSON.
-            results = json.JSONDecoder().raw_decode(done.result.text)[0]["results"]
-        except (ValueError, KeyError, TypeError):
-            continue
-        for result in results[:MAX_HITS]:
-            text = one_line(str(result.get("snippet") or result.get("title", "")), max_chars=MAX_HIT_CHARS)
-            if text:
-                found.append(Hit(int(result["citation_id"]), text if text.endswith((".", "!", "?")) else f"{text}."))
-    return found
-
-
-def with_source(said: str, hits: Sequence[Hit]) -> str:
-    """Return the answer with the number of the hit its fact comes from, unless it cites one itself."""
-    if "[" in said or not said:
-        return said
-    words = _content(said)
-    shared, number = max(((len(words & _content(hit.text)), -hit.number) for hit in hits), default=(0, 0))
-    if shared < _SHARED_WORDS:
-        return said
-    first = sentences_of(said)[0]
-    mark = f" [{-number}]"
-    return said.replace(first, first[:-1] + mark + first[-1] if first[-1] in ".!?" else first + mark, 1)
-
-
-def _content(text: str) -> set[str]:
-    return set(words_of(text)) - PLAIN_WORDS
+    return [*told, *(hit.text for hit in fitting_hits(executed))]
 
 
 def remembered_facts(recalled: Sequence[Memory], asker: Principal | None, line: str) -> list[str]:
