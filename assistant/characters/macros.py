@@ -15,6 +15,7 @@ WHOEVER = "whoever speaks to you"
 _MACRO = re.compile(r"\{\{([^{}]*)\}\}|<(char|bot|user)>", re.IGNORECASE)
 _LEFT = re.compile(r"\{\{(?!(?:char|user)\}\})|(?<!\{\{char)(?<!\{\{user)\}\}")
 _NAMES = re.compile(r"\{\{(char|user)\}\}", re.IGNORECASE)
+_ADDRESSED = re.compile(r"\{\{\s*(user|char|bot)\s*\}\}|<(user|char|bot)>|\{(name)\}", re.IGNORECASE)
 _COMMA = re.compile(r"(?<!\\),")
 #: The most dice of one roll, and of all rolls of a card.
 _MAX_DICE, _MAX_ALL_DICE = 100, 2000
@@ -75,6 +76,15 @@ def insert_names(text: str, *, char: str, user: str | None = None) -> str:
         return USER if user is None else user
 
     return _NAMES.sub(named, text)
+
+
+def address(text: str, *, char: str, user: str) -> str:
+    """Return a line to a player with their name for `{{user}}`, `<user>` and `{name}`, and `char` for `{{char}}`."""
+
+    def named(found: re.Match[str]) -> str:
+        return user if (found[1] or found[2] or found[3]).casefold() in {"user", "name"} else char
+
+    return _ADDRESSED.sub(named, text)
 
 
 def _choices(text: str) -> list[str]:

@@ -7,7 +7,7 @@ remembered wish can do no more than who wished it could.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
@@ -15,11 +15,13 @@ from twisted.logger import Logger
 
 from assistant.characters.character import MAX_AFTER
 from assistant.characters.macros import insert_names
+from assistant.events.events import MAX_NAME
 from assistant.journal import JournalError
 from assistant.journal.tables.memories import SHOWN
 from assistant.language.telling import only_asks
-from assistant.language.words import words_of
+from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
+from assistant.loop.talk.turns import earlier_turns
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.remembering import spoken_part
 from llm import Role, user
@@ -39,6 +41,15 @@ SPOKEN_OF, BACKGROUND = 10, 5
 _OF_ME = re.compile(
     r"\b(?:remember|recall|know|forgotten|forgot)\b(?: \w+){0,3} me\b|\bwho am i\b|\bwho i am\b", re.IGNORECASE
 )
+#: Words that point at what was spoken of before, and how many others a line may have that only goes on from there.
+_POINTING_TEXT = """
+    he she it they him her his hers its them their theirs that this those these there one ones so else other others
+    and did does
+"""
+_POINTING = frozenset(_POINTING_TEXT.split())
+_FEW = 2
+#: How much of the turn before is searched for, in characters.
+MAX_BEFORE_CHARS = 300
 #: The longest profile that is shown, in characters: some 60 tokens.
 PROFILE_CHARS = 260
 #: The first and the last line of the entry in the stream that holds what was recalled.
@@ -96,13 +107,40 @@ def _best_known(known: Sequence[Memory], run: Run, most: int) -> Recalled:
 
 
 def _query(context: RunContext, run: Run) -> str:
-    """Return the words that woke the run, without the character's own names: most lines have those."""
+    """Return the words that woke the run, without the character's own names: most lines have those.
+
+    What only goes on from the turn before, as "What is her name?" does, is searched for with the words of that turn.
+    """
     own = {word for name in (context.me.name, *context.settings.aliases) for word in words_of(name)}
     asked = " ".join(run.asked_texts)
+    if _goes_on(asked, own):
+        asked = f"{asked} {_turn_before(context, run)}"
     parts = asked.split()
     if own.isdisjoint(words_of(asked)):
         return " ".join(parts)
     return " ".join(part for part in parts if not (words := words_of(part)) or not own.issuperset(words))
+
+
+def _goes_on(asked: str, own: Collection[str]) -> bool:
+    """Tell whether a line says too little by itself of what it is about."""
+    words = set(words_of(asked)) - set(own)
+    about = content_words(asked) - _POINTING - set(own)
+    return bool(words) and len(about) <= (_FEW if words & _POINTING else 0)
+
+
+def _turn_before(context: RunContext, run: Run) -> str:
+    """Return the last line of the asker that those who hear the answer may be told of, with what was answered."""
+    asker = run.trigger.event.who if run.trigger else None
+    entries = [entry for entry in context.history.entries() if may_hear(entry.audience, run.hearers)]
+    place = max(
+        (at for at, one in enumerate(entries) if asker and one.event_ids and asker.id in one.sources), default=-1
+    )
+    if asker is None or place < 0:
+        return ""
+    names = (context.settings.name, *context.settings.aliases)
+    turns = earlier_turns([message for entry in entries[place:] for message in entry.messages], names, ())
+    theirs = [turn for turn in turns if turn.who == one_line(asker.name, max_chars=MAX_NAME)]
+    return f"{theirs[-1].heard} {theirs[-1].said}"[:MAX_BEFORE_CHARS] if theirs else ""
 
 
 def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> list[Memory]:

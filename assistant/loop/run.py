@@ -18,6 +18,7 @@ from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.events.watching import Watchers
 from assistant.journal import Accepted, Journal
+from assistant.journal.tables.greeted import StoredGreetings
 from assistant.keys.disguises import KeyPieces
 from assistant.loop.choosing import approved_call, triggers_in
 from assistant.loop.recovery import EarlySpeech
@@ -105,6 +106,8 @@ class RunContext(msgspec.Struct, frozen=True):
     notify: Callable[[Principal, str], None]
     #: The player it follows.
     following: Following
+    #: Whom it has greeted.
+    greetings: StoredGreetings
     #: Those whose words and names it met, to tell whose words lower what it may do.
     voices: Voices = msgspec.field(default_factory=Voices)
     #: The conversations it is in.

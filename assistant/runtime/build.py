@@ -209,6 +209,7 @@ def _context(
         if around.lore is None
         else LoreScanner(around.lore, window=model.context_tokens, random=around.pipeline.random),
         repeats=_repeats(settings, grant) if model.examples else Repeats(),
+        greetings=around.storage.greetings,
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,
         http_client=around.http_client,

@@ -6,12 +6,14 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from assistant.characters.macros import address
 from assistant.events.classify import Attention, Classification, Manners, is_for_everybody
 from assistant.events.events import Arrived, Event, Said
+from assistant.journal import JournalError
 from assistant.loop.run import RunContext
 from assistant.memory.questions import room
 from resilience import Launcher
-from tools import Kind, ToolFailed
+from tools import Kind, Principal, ToolFailed
 from tools.text.clean import one_line
 
 #: The longest time in which an assistant decides, by chance, whether it answers a line to everybody, in seconds.
@@ -41,9 +43,9 @@ class Company:
         self._know: dict[str, None] = {}
         #: The id of the last speaker in the room, and the number of the line.
         self._last = ("", 0)
-        #: When each player may be greeted again, by their id, in clock seconds.
-        self._greeted: dict[str, float] = {}
-        #: How many greetings were said: several take turns.
+        #: The ids of the players who are being greeted.
+        self._greeting: set[str] = set()
+        #: How many players it knows were greeted: several greetings take turns.
         self._greetings = 0
         self._launcher = Launcher()
 
@@ -89,24 +91,34 @@ class Company:
 
     async def _greet(self, event: Arrived) -> None:
         """Greet the player who came in, unless they were greeted lately or have left again."""
-        context, now = self._context, self._context.clock.seconds()
-        if now < self._greeted.get(event.who.id, now):
+        context, who = self._context, event.who
+        if who.id in self._greeting:
             return
-        self._greeted[event.who.id] = now + context.settings.greet_hours * _HOUR
-        while len(self._greeted) > MAX_KEPT:
-            del self._greeted[next(iter(self._greeted))]
-        if (turn := context.room_turn()) is not None:
-            await turn
-        if not context.world.hears(event.who):
-            return
-        greetings = (context.settings.greeting, *context.settings.more_greetings)
-        greeting = greetings[self._greetings % len(greetings)]
-        self._greetings += 1
-        context.questions.ask(room(), greeting, context.me.id, of=frozenset({event.who.id}))
+        self._greeting.add(who.id)
         try:
-            await context.world.say(greeting.replace("{name}", one_line(event.who.name)))
-        except ToolFailed as failed:
+            last = await context.greetings.last(who.id)
+            if last is not None and context.clock.seconds() < last + context.settings.greet_hours * _HOUR:
+                return
+            greeting = await self._greeting_for(who, is_known=last is not None)
+            if (turn := context.room_turn()) is not None:
+                await turn
+            if context.world.hears(who):
+                await context.greetings.add(who.id, context.clock.seconds())
+                context.questions.ask(room(), greeting, context.me.id, of=frozenset({who.id}))
+                await context.world.say(greeting)
+        except (ToolFailed, JournalError) as failed:
             _log.info("{name} could not greet: {why}", name=context.me.name, why=str(failed))
+        finally:
+            self._greeting.discard(who.id)
+
+    async def _greeting_for(self, who: Principal, *, is_known: bool) -> str:
+        """Return the greeting for a player: the first for one it has never met, the others in turn for any other."""
+        settings = self._context.settings
+        is_known = is_known or any(memory.who == who.id for memory in await self._context.memories.about(who.id))
+        greetings = (is_known and settings.more_greetings) or (settings.greeting,)
+        greeting = greetings[self._greetings % len(greetings)]
+        self._greetings += is_known
+        return address(greeting, char=settings.name, user=one_line(who.name))
 
     async def _hint(self, event: Said, line: int) -> None:
         """Tell the speaker how to talk with the assistant, unless somebody has answered them."""

@@ -13,6 +13,7 @@ from assistant.journal import (
     MemoryJournal,
 )
 from assistant.journal.place import JournalPlace
+from assistant.journal.tables.greeted import StoredGreetings
 from assistant.keys.binding import KeyBinding
 from assistant.keys.reference import KeySources
 from assistant.memory.recall.words import ENGLISH
@@ -45,7 +46,8 @@ def in_memory(
             kept.keep(memory)
 
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
-    return Storage(MemoryJournal(inbox_limit, note), memories, MemoryMutes(now), StoredSleep(kept))
+    mutes, sleep, greetings = MemoryMutes(now), StoredSleep(kept), StoredGreetings(kept)
+    return Storage(MemoryJournal(inbox_limit, note), memories, mutes, sleep, greetings)
 
 
 class NothingStored:

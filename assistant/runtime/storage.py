@@ -31,6 +31,7 @@ from assistant.journal.database import is_owed
 from assistant.journal.files import beside
 from assistant.journal.place import JournalPlace
 from assistant.journal.store import JournalStore
+from assistant.journal.tables.greeted import StoredGreetings
 from assistant.journal.tables.inbox import count_pending
 from assistant.journal.tables.removal import erase
 from assistant.keys.reference import KeySources
@@ -56,6 +57,7 @@ class Storage(Struct, frozen=True):
     memories: Memories
     mutes: Mutes
     sleep: StoredSleep
+    greetings: StoredGreetings
     #: The stream as the last process left it.
     stream: tuple[StreamEntry, ...] = ()
     #: Grows with every start of this assistant. It is part of the ids of its events.
@@ -143,8 +145,8 @@ class KeptJournal:
         if self._next is None:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
         memories = IndexedMemories(journal.lease, self.recall, self._wall)
-        sleep = StoredSleep(journal.lease)
-        return Storage(journal, memories, StoredMutes(journal.lease), sleep, loaded.entries, life)
+        sleep, greetings = StoredSleep(journal.lease), StoredGreetings(journal.lease)
+        return Storage(journal, memories, StoredMutes(journal.lease), sleep, greetings, loaded.entries, life)
 
     def begins_to_hear(self, assistant: str) -> None:
         """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""

@@ -17,7 +17,7 @@ from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import StepTrace
-from assistant.journal import MemoryJournal
+from assistant.journal import Journal, MemoryJournal
 from assistant.keys.redaction import Secrets
 from assistant.memory.remembering import remembering
 from assistant.models.chosen import ChosenModel
@@ -25,6 +25,7 @@ from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
 from assistant.runtime.in_memory import in_memory
 from assistant.runtime.listener import AssistantListener
+from assistant.runtime.storage import Storage
 from assistant.worlds.embedded.hamlet import HAMLET, Place
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
@@ -101,7 +102,7 @@ class Life:
     ann: EmbeddedBody
     home: EmbeddedBody
     world: EmbeddedWorld
-    journal: MemoryJournal
+    journal: Journal
     witness: Witness
     pipeline: Pipeline
     #: What players were told outside the story, as (id, sentence).
@@ -136,6 +137,7 @@ async def living(
     scheduler: Scheduler | None = None,
     lore: Lorebook | None = None,
     place: Place = HAMLET,
+    storage: Storage | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
@@ -155,10 +157,9 @@ async def living(
         witness, world = Witness(), EmbeddedWorld(place)
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
-        storage = in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
+        storage = storage or in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
         if journal is not None:
             storage = replace(storage, journal=journal)
-        assert isinstance(storage.journal, MemoryJournal)
         around = Dependencies(
             me=SAGE,
             world=home,

@@ -22,7 +22,8 @@ from assistant.memory.recall_file import RecallInMemory
 from assistant.memory.remembering import remembering
 from assistant.memory.sleep.plan import profile_id
 from assistant.runtime.in_memory import in_memory
-from tests.assistant.living import ANN, SAGE
+from llm.testing import Reply
+from tests.assistant.living import ANN, SAGE, living, reactor
 from tests.assistant.refusing import BEA, Brain, Calls, Still, still
 from tools import Category, Kind, Memories, Principal, Registry, Source, Tool, ToolContext
 from tools.memories import Memory, MemoryKind
@@ -145,6 +146,21 @@ def test_a_profile_is_shown_to_whom_it_is_about_and_cut_short() -> None:
     assert "Ann sails. She has a ship." in remembered
     assert len(remembered) < 400
     assert "Ann sails" not in said(life_with(before.context.memories), BEA, "the bread is late today")
+
+
+@pytest.mark.parametrize("question", ["What is her name?", "where does she live?", "why?", "and what does she do?"])
+async def test_a_question_that_only_goes_on_is_searched_for_with_the_turn_before(question: str) -> None:
+    """A small model is shown what is remembered beside each line, and so beside the second question as well."""
+    storage = in_memory(reactor.seconds, 500, RULE)
+    async with living(lambda _: Reply(text="I see."), storage=storage) as life:
+        await life.say("Sage, my sister Mara weaves carpets in Lindby since her cottage was flooded.")
+        await life.say("Sage, the miller has bought a new horse for the mill, and the mill is loud.")
+    for asked in ("Sage, do you know my sister?", "Sage, my sister is a dear soul."):
+        fresh = replace(storage, journal=MemoryJournal(500))  # with nothing in the stream
+        async with living(lambda _: Reply(text="A dear soul."), model={"asking": "plain"}, storage=fresh) as life:
+            await life.say(asked)
+            await life.say(question)
+            assert "Mara weaves carpets in Lindby" in str(life.fake.chats[-1].messages[-1]), asked
 
 
 def test_what_fits_nothing_is_not_shown() -> None:

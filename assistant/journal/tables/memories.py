@@ -11,9 +11,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from assistant.journal.codec import exact_json, parse_json, seal, unseal
+from assistant.journal.codec import exact_json
 from assistant.journal.database import Database, holds, insert, is_sqlite
-from assistant.journal.errors import BrokenRecord
+from assistant.journal.tables.greeted import forget_greeted
 from assistant.journal.tables.memory_row import (
     MARKS,
     NEW,
@@ -110,10 +110,14 @@ def about(db: Database, assistant: str, principal_id: str) -> list[Memory]:
 
 
 def forget(db: Database, assistant: str, principal_id: str) -> list[Memory]:
-    """Remove what came, or may have come, from the principal, and what was concluded about them. Return it."""
+    """Remove what came, or may have come, from the principal, and what was concluded about them. Return it.
+
+    That they were greeted is removed as well.
+    """
     everything = ((memory_of_row(row), is_readable(row[13])) for row in db.execute(SELECT, (assistant,)))
     gone = [memory for memory, is_known in everything if not is_known or _is_theirs(memory, principal_id)]
     remove(db, assistant, [memory.id for memory in gone])
+    forget_greeted(db, assistant, principal_id)
     return gone
 
 
@@ -210,24 +214,6 @@ def removed_count(db: Database, assistant: str) -> int:
     """Return how many memories of the assistant were ever removed."""
     row = db.execute("SELECT removed FROM memory_state WHERE assistant = ?", (assistant,)).fetchone()
     return int(row[0]) if row else 0
-
-
-def load_sleep(db: Database, assistant: str) -> object:
-    """Return what `save_sleep` wrote last, None when there is nothing that can be read."""
-    row = db.execute("SELECT sleep FROM memory_state WHERE assistant = ?", (assistant,)).fetchone()
-    try:
-        return parse_json(unseal(row[0])) if row and row[0] else None
-    except BrokenRecord:
-        return None
-
-
-def save_sleep(db: Database, assistant: str, state: object) -> None:
-    """Write down how far the assistant's sleep came; `state` is plain JSON."""
-    db.execute(
-        """INSERT INTO memory_state VALUES (?, 0, ?)
-           ON CONFLICT (assistant) DO UPDATE SET sleep = excluded.sleep""",
-        (assistant, seal(exact_json(state))),
-    )
 
 
 def _insert(db: Database, assistant: str, memory: Memory, uses: Sequence[float]) -> int:

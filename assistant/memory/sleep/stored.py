@@ -12,6 +12,7 @@ from msgspec import to_builtins
 from assistant.journal.database import Database
 from assistant.journal.tables import memories as rows
 from assistant.journal.tables.lease import MemoryRows
+from assistant.journal.tables.sleep_state import load_sleep, save_sleep
 from assistant.memory.sleep.plan import list_parts_left
 from assistant.memory.sleep.state import SleepAnswer, SleepRecord
 from tools.memories import Memory
@@ -56,7 +57,7 @@ class StoredSleep:
     async def load(self) -> SleepRecord:
         """Return the record that was saved last, an empty one when there is none."""
         whose = self._rows.assistant
-        return _record_of(await self._rows.read(lambda db: rows.load_sleep(db, whose)))
+        return _record_of(await self._rows.read(lambda db: load_sleep(db, whose)))
 
     async def save(self, record: SleepRecord) -> None:
         """Keep the record in the place of the one before."""
@@ -67,7 +68,7 @@ class StoredSleep:
     async def queued(self) -> Sequence[_Parts]:
         """Return the lists of ids from which something is to be derived anew, the oldest first."""
         whose = self._rows.assistant
-        return _queue_of(_plain(await self._rows.read(lambda db: rows.load_sleep(db, whose))))
+        return _queue_of(_plain(await self._rows.read(lambda db: load_sleep(db, whose))))
 
     async def enqueue(self, parts: Iterable[_Parts]) -> None:
         """Add lists of ids from which something is to be derived anew."""
@@ -94,7 +95,7 @@ def note_lost(db: Database, assistant: str, gone: list[Memory]) -> list[Memory]:
 
 
 def _change(assistant: str, change: Callable[[dict[str, Any]], dict[str, Any]], db: Database) -> None:
-    rows.save_sleep(db, assistant, change(_plain(rows.load_sleep(db, assistant))))
+    save_sleep(db, assistant, change(_plain(load_sleep(db, assistant))))
 
 
 def _plain(kept: object) -> dict[str, Any]:

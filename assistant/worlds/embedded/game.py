@@ -16,6 +16,7 @@ from typing import Protocol
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from assistant.characters.macros import address
 from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
 from tools.errors import ToolFailed
 from tools.game import Person, Target, Thing, Written
@@ -166,9 +167,10 @@ class EmbeddedGame:
                 self._greet(resident, body)
 
     def _greet(self, resident: Resident, body: Occupant) -> None:
+        greeting = address(resident.greeting, char=resident.principal.name, user=body.principal.name)
         self.tell(
             [body, *self.bodies_with(body)],
-            lambda listener: listener.heard_say(resident.principal, resident.greeting, body.principal),
+            lambda listener: listener.heard_say(resident.principal, greeting, body.principal),
         )
 
 

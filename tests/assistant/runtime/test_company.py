@@ -14,11 +14,15 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import Clock, deferLater
 
 from assistant.config.options import merged
+from assistant.config.schema import JournalConfig
 from assistant.events.classify import Attention, Classification, Manners, classify, is_for_everybody, is_named
 from assistant.events.conversation import Conversations, is_farewell
 from assistant.events.events import ChannelSaid, Event, Left, Said
+from assistant.memory.remembering import remembering
 from assistant.runtime import company
+from assistant.runtime.in_memory import in_memory
 from assistant.runtime.listener import AssistantListener
+from assistant.runtime.storage import JournalFile
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
@@ -290,6 +294,54 @@ async def test_who_comes_in_is_greeted_once_without_the_model() -> None:
             await life.assistant.settled()
         assert spoken(life) == ["Sage: Welcome, Ann."]
         assert life.fake.chats == []
+
+
+YOU_AGAIN = {"greeting": "Hush, {{ user }}.", "more_greetings": ("You again, {{user}}!", "<USER>! {{char}} nods.")}
+
+
+async def come_in(life: Life, *people: Any) -> None:
+    for body in people or (life.ann,):
+        await body.move("south")
+        await body.move("north")
+        await life.assistant.settled()
+        await deferLater(reactor, 0.01)
+
+
+async def test_a_stranger_is_never_greeted_as_known_and_the_name_stands_in_every_greeting() -> None:
+    async with living(hello, {**YOU_AGAIN, "greet_hours": 0, "room_pause_seconds": 0}) as life:
+        people = list((await together(life)).values())
+        await deferLater(reactor, 0.05)
+        await come_in(life, *people[:2])
+        names = ["Hush, Ann.", "Hush, Bea.", "Hush, Cid.", "You again, Ann!", "Bea! Sage nods."]
+        assert spoken(life) == [f"Sage: {greeting}" for greeting in names]
+
+
+async def test_who_has_told_it_something_before_is_known() -> None:
+    storage = in_memory(reactor.seconds, 500, remembering(("Sage",)))
+    async with living(hello, storage=storage) as life:
+        await life.say("Sage, my brother keeps bees in Lindby.")
+    async with living(hello, {**YOU_AGAIN, "room_pause_seconds": 0}, storage=storage) as life:
+        await come_in(life)
+        assert spoken(life)[-1] == "Sage: You again, Ann!"
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+async def test_who_was_greeted_is_not_greeted_again_after_a_restart_but_once_forgotten(
+    tmp_path: Path, forgets: bool
+) -> None:
+    """Over the same journal on disk: the second life knows whom the first greeted, until that is forgotten."""
+    heard: list[list[str]] = []
+    for number in range(2):
+        file = JournalFile(tmp_path / "journal.sqlite", reactor, reactor.seconds, JournalConfig())
+        await file.open()
+        storage = await file.storage_of(SAGE.id, 100)
+        async with living(hello, {**YOU_AGAIN, "room_pause_seconds": 0}, storage=storage) as life:
+            await come_in(life)
+            heard.append(spoken(life))
+            if forgets and number == 0:
+                await life.assistant.forget(ANN)
+        await file.close()
+    assert heard == [["Sage: Hush, Ann."], ["Sage: Hush, Ann."] if forgets else []]
 
 
 async def test_who_comes_in_is_not_greeted_unless_the_owner_wrote_a_greeting() -> None:

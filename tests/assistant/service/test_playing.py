@@ -59,18 +59,17 @@ def arrives(there: Village, runner: AssistantRunner, who: Any) -> None:
     runner.hear(lambda id_, at: Arrived(id=id_, at=at, who=who))
 
 
-async def test_it_greets_each_in_turn_without_asking_its_model(tmp_path: Path) -> None:
+async def test_it_greets_strangers_with_its_first_greeting_and_those_it_knows_with_the_others(tmp_path: Path) -> None:
     write(tmp_path)
     model = fake()
     async with serve(model, reactor) as url, village(tmp_path) as there:
-        runner = there.start(asks(url))
+        runner = there.start(asks(url, greet_hours=0))
         await runner.settled()
         there.world.add(BEA)
         asked = len(model.requests)
-        arrives(there, runner, ANN)
-        await until_said(there, f"Sage: Mind the ropes, {ANN.name}.")
-        arrives(there, runner, BEA)
-        await until_said(there, f"Sage: Ding, {BEA.name}.")
+        for who, words in ((ANN, "Mind the ropes"), (BEA, "Mind the ropes"), (ANN, "Ding"), (BEA, "Ding")):
+            arrives(there, runner, who)
+            await until_said(there, f"Sage: {words}, {who.name}.")
         assert len(model.requests) == asked
 
 

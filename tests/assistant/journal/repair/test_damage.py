@@ -26,6 +26,7 @@ from assistant.journal.schema import SCHEMA
 from assistant.journal.sqlite.opening import open_file
 from assistant.journal.tables import inbox, memories, runs, stream
 from assistant.journal.tables.runs import RunPlace
+from assistant.journal.tables.sleep_state import save_sleep
 from llm import user
 from tests.assistant.journal.keeping import ANNA, NOON, SAY, TRIGGER, event, executed, fact, response
 
@@ -59,7 +60,7 @@ def remember(db: sqlite3.Connection, number: int) -> None:
     entry = StreamEntry((user(text(number)),), 3, (f"event-{number}",), 2, ("7", str(number)))
     stream.apply(db, "sage", stream.rows_of(StreamChange((entry,))), ())
     memories.keep(db, "sage", fact(f"memory {number}", ANNA, expires=NOON + number if number % 40 else None))
-    memories.save_sleep(db, f"sage {number}", {"night": number})
+    save_sleep(db, f"sage {number}", {"night": number})
     db.execute("INSERT INTO muted VALUES (?, ?, ?, ?)", ("sage", str(number), "Ben", NOON))
     db.execute("INSERT INTO key_bindings VALUES (?, ?, ?)", ("KEY", f"https://{number}.example", NOON))
     db.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?)", (number, "all", 1, 2, 0.5))
