@@ -38,8 +38,9 @@ def _for_one_asker(events: Sequence[Accepted], after: str) -> Sequence[Accepted]
     """Return the events of one run, which answers one line of one person before one audience. The others wait.
 
     The first line comes first, unless somebody other than `after`, who was answered last, waits as well. An act without
-    speech goes with the line beside it. What other askers want waits, together with what they said since. So does what
-    comes after the next line of the same asker: each of their lines is answered by itself, and where it was said.
+    speech, and speech that was not meant for it, goes with the line beside it. What other askers want waits, together
+    with what they said since. So does what comes after the next line of the same asker: each of their lines is answered
+    by itself, and where it was said.
     """
     triggers = triggers_in(events)
     if not triggers:
@@ -62,7 +63,7 @@ def _end_of_line(theirs: Sequence[Accepted], events: Sequence[Accepted]) -> int:
     """Return where, in `events`, the second of the lines of one asker begins, or what they did before others to see."""
     hearers, has_line = hearers_of(theirs[0].event), False
     for heard in theirs:
-        is_line = not is_unspoken(heard.event)
+        is_line = heard.attention.addressed and not is_unspoken(heard.event)
         if (is_line and has_line) or hearers_of(heard.event) != hearers:
             return events.index(heard)
         has_line = has_line or is_line

@@ -71,7 +71,8 @@ def _why_unanswered(context: RunContext, run: Run, left: Sequence[InterruptedSte
         return ""
     event = run.trigger.event
     age = context.clock.seconds() - event.at
-    if is_unspoken(event) or is_farewell(spoken_text(event)) or is_greeting(spoken_text(event)):
+    is_meant = run.trigger.attention.addressed
+    if not is_meant or is_unspoken(event) or is_farewell(spoken_text(event)) or is_greeting(spoken_text(event)):
         return f"it came {age:.0f} s ago and wants no answer any more"
     return f"it came {age:.0f} s ago, and who said it is gone" if _is_gone(context, event) else ""
 

@@ -229,6 +229,8 @@ class Game(LineOnlyReceiver):
             awake_seconds=0.03,
             asleep_seconds=0.03,
             waking_after_seconds=3600,  # a slow machine is no reason to say more
+            slow_after_seconds=3600,
+            late_after_seconds=86400,
         )
         assistant = build_assistant(settings, [chosen], around, watching.failed)
         await assistant.rights.load()

@@ -10,7 +10,7 @@ import pytest
 from assistant.events.events import Said
 from assistant.loop.react import react
 from llm.testing import Call, RecordedRequest, Reply, Step
-from tests.assistant.living import ANN
+from tests.assistant.living import ANN, reactor
 from tests.crash.lives import Lives, lives
 from tests.crash.mortal import Death
 from tests.guards import FlushFailures
@@ -37,7 +37,7 @@ def brain(request: RecordedRequest) -> Step:
 
 async def hear(place: Lives, assistant_event: str = "e1") -> None:
     async with place.one() as (assistant, journal):
-        event = Said(id=assistant_event, at=0.0, who=ANN, text="Sage, which way is it?", to_me=True)
+        event = Said(id=assistant_event, at=reactor.seconds(), who=ANN, text="Sage, which way is it?", to_me=True)
         await assistant.hear(event)
         assert [accepted.event for accepted in await journal.pending()] == [event]
 
