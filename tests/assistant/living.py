@@ -17,7 +17,7 @@ from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import StepTrace
-from assistant.journal import Journal, MemoryJournal
+from assistant.journal import MemoryJournal
 from assistant.keys.redaction import Secrets
 from assistant.memory.remembering import remembering
 from assistant.models.chosen import ChosenModel
@@ -102,7 +102,8 @@ class Life:
     ann: EmbeddedBody
     home: EmbeddedBody
     world: EmbeddedWorld
-    journal: Journal
+    #: Any: a MemoryJournal, or that of the storage the life was given.
+    journal: Any
     witness: Witness
     pipeline: Pipeline
     #: What players were told outside the story, as (id, sentence).

@@ -197,6 +197,7 @@ class Town:
                 storage.memories,
                 storage.mutes,
                 storage.sleep,
+                storage.greetings,
                 storage.stream,
                 storage.life,
             ),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assistant.worlds.embedded.place_file import WrittenPlace, place_of
-from llm.testing import Reply
+from llm.testing import RecordedRequest, Reply, Step
 from tests.assistant.living import living
 
 TALK = Path(__file__).parents[3].parent / "shared/data/talk"
@@ -106,6 +106,10 @@ async def test_a_thing_that_is_only_spoken_of_may_be_asked_for_again_but_is_hear
     assert await heard_of(answer, "Sage, where did you get your ring?") == [f"Sage: {answer}"]
 
 
+def _always(says: str, _: RecordedRequest) -> Step:
+    return Reply(text=says)
+
+
 @cache
 def _place() -> WrittenPlace:
     places = map(json.loads, (TALK / "caravan.jsonl").read_text(encoding="utf-8").splitlines())
@@ -118,7 +122,7 @@ async def test_no_answer_that_a_reader_found_good_is_refused_or_altered() -> Non
     for item in map(json.loads, written):
         settings, place = {**_place().character, "tools": ("say",)}, _place().place
         said, line = item["said"], item["heard"]
-        async with living(lambda _, said=said: Reply(text=said), settings, PLAIN, place=place) as life:
+        async with living(partial(_always, said), settings, PLAIN, place=place) as life:
             await life.say(line)
             assert [one.partition(": ")[2] for one in life.witness.heard] == [said], line
             assert len(life.fake.chats) == 1, line
