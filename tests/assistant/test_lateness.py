@@ -172,13 +172,17 @@ async def test_over_a_restart_a_farewell_is_not_answered_and_a_question_says_wha
         assert "wants no answer any more" in reasons[0]
 
 
+def overheard(text: str) -> Any:
+    return lambda id_: Said(id=id_, at=1000.0, who=ANN, text=text)
+
+
 def test_lines_that_were_not_meant_for_it_have_one_answer_and_none_when_they_are_old() -> None:
     life, ears = life_of(lambda _: [("say", {"text": UP})], room_speech="trigger")
     for text in ("What a day.", "The stairs are steep."):
-        life.hear(lambda id_, text=text: Said(id=id_, at=1000.0, who=ANN, text=text))
+        life.hear(overheard(text))
     life.runs()
     assert ears.heard == [f"Sage: {UP}"]
-    life.hear(lambda id_: Said(id=id_, at=1000.0, who=ANN, text="Where do the stairs lead?"))
+    life.hear(overheard("Where do the stairs lead?"))
     advance(life, 61)
     life.runs()
     assert ears.heard == [f"Sage: {UP}"]
