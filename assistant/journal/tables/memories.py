@@ -23,6 +23,7 @@ from assistant.journal.tables.memory_row import (
     rank_row,
     values_of,
 )
+from assistant.journal.tables.sleep_state import save_sleep
 from tools.memories import KeptMemory, Memory, MemoryKind
 from tools.trust import Audience
 
