@@ -59,7 +59,7 @@ class FullDisk(MemoryJournal):
 async def heard(life: Life, text: str = "Sage, hello") -> None:
     """The assistant has heard something, and leaves it to the test when to think."""
     life.assistant.tick.halt()
-    event = Said(id="e1", at=0.0, who=ANN, text=text, to_me=True)
+    event = Said(id="e1", at=reactor.seconds(), who=ANN, text=text, to_me=True)
     await life.assistant.context.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
 
 
@@ -135,7 +135,7 @@ async def asked(life: Life, requests: int) -> None:
 async def test_stopping_on_purpose_is_nobodys_fault_and_dying_three_times_parks_the_event(tmp_path: Any) -> None:
     async with lives(tmp_path / "journal.sqlite", [LOOK, HELLO]) as place:
         async with place.one() as (assistant, journal):
-            await assistant.hear(Said(id="e1", at=0.0, who=ANN, text="Sage, hello", to_me=True))
+            await assistant.hear(Said(id="e1", at=reactor.seconds(), who=ANN, text="Sage, hello", to_me=True))
             run = await journal.open_run(await journal.pending())
         for _ in range(5):  # stopped on purpose, as at a reload
             async with place.one() as (assistant, journal):
