@@ -136,6 +136,8 @@ async def test_an_owner_says_something_and_reads_the_answer_though_nobody_is_the
         shown = (await page.visiting.get(TALK)).text
         assert "Are the lamps lit?" in shown
         assert "The lamps are lit." in shown
+        (run,) = (await page.values("owner", "/runs"))["runs"]
+        assert (run["said"], run["outcome"]) == ("The lamps are lit.", "answered")
         assert page.here.service.runners[SAGE.id].guests == set()
         assert (await page.visiting.submit(TALK, {"text": "  "})).status == 422
         path = "/assistants/assistant%3A1/say"
