@@ -20,6 +20,8 @@ MAX_WORDS = 2000
 #: Opening and closing marks. Single quotes are left alone: they are apostrophes too often.
 _QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("„", "“"))
 _SPEAKS = r"(?:says?|said|asks?|asked|replies|replied|answers?|answered)"
+#: The first characters of a name that a list may show where it has no room for the rest.
+_SHOWN_OF_A_NAME = 6
 _ARTICLES = frozenset({"the", "a", "an", "some", "my", "this", "that"})
 
 
@@ -143,3 +145,11 @@ def plain(name: str) -> str:
 def _overlap(wanted: set[str], name: set[str]) -> bool:
     """Tell whether one side's words are all among the other's."""
     return bool(name) and (wanted <= name or name <= wanted)
+
+
+def has_name(text: str, name: str) -> bool:
+    """Tell whether a text may hold this name, cut short or broken over lines as in a table."""
+    first = "".join(name.split())[:_SHOWN_OF_A_NAME]
+    letters = r"\s*".join(map(re.escape, first))
+    begins = r"(?<!\w)" if first[:1].isalnum() else ""
+    return bool(first) and re.search(begins + letters, text, re.IGNORECASE) is not None

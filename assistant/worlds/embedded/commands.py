@@ -107,7 +107,7 @@ def _shout(body: Occupant, text: str, _: frozenset[str]) -> str:
 def _create(body: Occupant, text: str, _: frozenset[str]) -> str:
     if not text:
         raise ToolFailed("Use: create THING")
-    made_by = level_of_body(body.principal)
+    made_by = level_of_body(body.principal, by_owner=False)
     thing = Thing(one_line(text, max_chars=40), "It was made a moment ago.", made_by)
     body.world.things[body.room.key].append(thing)
     body.show(f"makes a {thing.name} out of nothing.")

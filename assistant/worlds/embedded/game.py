@@ -20,7 +20,7 @@ from assistant.characters.macros import address
 from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
 from tools.errors import ToolFailed
 from tools.game import Person, Target, Thing, Written
-from tools.text.lenient import pick_person
+from tools.text.lenient import has_name, pick_person
 from tools.trust import Audience, Kind, Principal, label_of
 
 _log = Logger()
@@ -184,12 +184,16 @@ class Occupant:
         room: Room,
         listener: EventListener | None = None,
         description: str = "",
+        *,
+        by_owner: bool = False,
     ) -> None:
         self.world = world
         self.principal = principal
         self._room = self.home = room
         self.listener = listener
         self.description = description or f"This is {principal.name}."
+        #: The level of the name and the description, None for the game itself.
+        self.level = level_of_body(principal, by_owner=by_owner or not description)
 
     @property
     def room(self) -> Room:
@@ -204,8 +208,8 @@ class Occupant:
     @property
     def person(self) -> Person:
         """The body as others see it."""
-        is_ai, level = self.principal.kind is Kind.ASSISTANT, level_of_body(self.principal)
-        return Person(self.principal.name, self.description, is_ai, level, self.principal.id)
+        is_ai = self.principal.kind is Kind.ASSISTANT
+        return Person(self.principal.name, self.description, is_ai, self.level, self.principal.id)
 
     @property
     def carried(self) -> list[Thing]:
@@ -241,20 +245,29 @@ class Occupant:
         bodies = [body.principal for body in self.world.bodies_with(self)]
         return bodies + [resident.principal for resident in self.world.residents_in(self.room)]
 
-    def min_level(self, *, everywhere: bool = False) -> int | None:
-        """Return the lowest level of any name round the body, or in the whole game; None when the game wrote all."""
-        bodies = self.world.bodies if everywhere else self.world.bodies_with(self)
-        levels = [level_of_body(other.principal) for other in bodies if other is not self]
+    def reach(self) -> Callable[[str], int | None]:
+        """Return what gives the lowest level of any text that the game may have put into one it printed just now.
+
+        That is every text round the body, and of people elsewhere the names that the printed text has. None is the
+        game itself.
+        """
+        levels = [other.level for other in self.world.bodies_with(self)]
         levels += [thing.authority for thing in (*self.world.things[self.room.key], *self.carried)]
-        return min((level for level in levels if level is not None), default=None)
+        elsewhere = [(body.principal.name, body.level) for body in self.world.bodies if body is not self]
+
+        def level_of(printed: str) -> int | None:
+            found = [*levels, *(level for name, level in elsewhere if has_name(printed, name))]
+            return min((level for level in found if level is not None), default=None)
+
+        return level_of
 
     @contextmanager
-    def label_failures(self, *, everywhere: bool = False) -> Iterator[None]:
+    def label_failures(self) -> Iterator[None]:
         """Give a ToolFailed raised in this context the level of the names that its sentence lists."""
         try:
             yield
         except ToolFailed as failed:
-            failed.authority = self.min_level(everywhere=everywhere)
+            failed.authority = self.reach()(str(failed))
             raise
 
 
@@ -282,9 +295,13 @@ class Identities:
         return Target(self.of(thing), thing.name, where)
 
 
-def level_of_body(principal: Principal) -> int | None:
-    """Return the level of a body's name and description: a player's own, 0 for an assistant, None for a resident."""
-    return None if principal.kind is Kind.WORLD else label_of(principal).authority
+def level_of_body(principal: Principal, *, by_owner: bool) -> int | None:
+    """Return the level of a body's name and description: a player's own, None for what the game or its owner wrote.
+
+    An assistant's description counts for the assistant, the least, unless it is its owner's (`by_owner`).
+    """
+    is_owners = principal.kind is Kind.WORLD or (principal.kind is Kind.ASSISTANT and by_owner)
+    return None if is_owners else label_of(principal).authority
 
 
 def with_level(text: str, level: int | None) -> str:

@@ -36,11 +36,17 @@ class EmbeddedWorld(EmbeddedGame):
         description: str = "",
         *,
         ears: EventListener | None = None,
+        by_owner: bool = False,
     ) -> EmbeddedBody:
-        """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body."""
+        """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body.
+
+        `by_owner` says that the owner of the game wrote the description, and not the principal.
+        """
         if ears is not None:
             warnings.warn("'ears' is now called 'listener'", DeprecationWarning, stacklevel=2)
-        body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener or ears, description)
+        body = EmbeddedBody(
+            self, principal, self.rooms[room or self.start], listener or ears, description, by_owner=by_owner
+        )
         self.enter(body)
         return body
 
@@ -120,7 +126,7 @@ class EmbeddedBody(Occupant):
         others = self._all_others()
         people = [(body.principal.id, body.principal.name) for body in others]
         people += [(resident.principal.id, resident.principal.name) for resident in self.world.residents]
-        with self.label_failures(everywhere=True):
+        with self.label_failures():
             place = pick_person(target, people, only, what="In the game are")
         self.world.tell(others[place : place + 1], lambda listener: listener.heard_page(self.principal, text))
 
@@ -157,9 +163,11 @@ class EmbeddedBody(Occupant):
 
     async def execute(self, command: GameCommand) -> str:
         """Run the command and return what the game printed. Permissions are not checked here."""
-        level = self.min_level(everywhere=True)
-        with self.label_failures(everywhere=True):
-            return with_level(embedded_commands.run(self, command), level)
+        before = self.reach()
+        with self.label_failures():
+            printed = embedded_commands.run(self, command)
+        levels = [level for level in (before(printed), self.reach()(printed)) if level is not None]
+        return with_level(printed, min(levels, default=None))
 
     def _way(self, direction: str) -> Exit:
         """Return the exit that is meant. Raises ToolFailed that lists the exits."""

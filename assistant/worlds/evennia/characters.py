@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from types import FrameType
 from typing import Any
 
@@ -17,12 +18,14 @@ from twisted.logger import Logger
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.body.border import Printout, escape
 from assistant.worlds.evennia.body.event_source import EventSource
-from assistant.worlds.evennia.body.identity import LIVING, PLAYER, Ladder
+from assistant.worlds.evennia.body.identity import LIVING, PLAYER, Ladder, principal_of
 from tools.text.clean import one_line
 
 _log = Logger()
 
 USUAL_MARK = "(AI)"
+#: The category of the Tag that is the fingerprint of the name and the description that the owner gave it.
+_GIVEN = "mud_assistant_given"
 #: The type that the game gives to a move from hand to hand.
 GIVEN = "give"
 #: How many callers up the stack a listing of characters is looked for.
@@ -101,6 +104,24 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
         super().at_object_creation()
         self.locks.add("puppet:false()")
 
+    @property
+    def is_as_given(self) -> bool:
+        """Whether its name and description are still those that its owner gave it.
+
+        The game's own commands change them for anybody with the right to, and by request of a player for itself.
+        """
+        return bool(self.tags.has(self._looks(), category=_GIVEN))
+
+    def note_as_given(self) -> None:
+        """Note that the owner gave it the name and the description that it has now."""
+        self.tags.clear(category=_GIVEN)
+        self.tags.add(self._looks(), category=_GIVEN)
+
+    def _looks(self) -> str:
+        """Return the fingerprint of all that others read of it: name, description, and those of the rpsystem."""
+        texts = [str(self.key), *(str(self.attributes.get(name)) for name in ("desc", "_sdesc", "pose"))]
+        return sha256("\0".join(texts).encode()).hexdigest()
+
     def attach(self, hearing: EventSource) -> None:
         """Let an assistant hear what the character hears, in place of any earlier one."""
         self.detach()
@@ -115,8 +136,10 @@ class AssistantCharacter(_GameCharacter):  # type: ignore[misc]  # known at run 
             hearing.close()
 
     def at_object_delete(self) -> bool:
-        """Detach the assistant before the character is deleted."""
+        """Detach the assistant before the character is deleted. The others forget what it said."""
         self.detach()
+        if server.is_open():
+            server.service().forget_words_soon(principal_of(self, self))
         return bool(super().at_object_delete())
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> bool:

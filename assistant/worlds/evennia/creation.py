@@ -16,6 +16,7 @@ from assistant.config.schema import Config
 from assistant.config.settings import SettingsError
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, runners, server
+from assistant.worlds.evennia.body.identity import principal_of
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.scripts import AssistantScript
 from assistant.worlds.evennia.stored import (
@@ -34,13 +35,14 @@ def create_assistant(
     home: Any = None,
     overrides: Mapping[str, Any] | None = None,
     *,
+    description: str = "",
     start: bool = True,
 ) -> AssistantCharacter:
     """Make an assistant's character. It stands in the game's start room unless a location is given.
 
-    `overrides` are tables of docs/settings.md. With `start` the assistant starts at once, or as soon as the Server has
-    started; without, it is switched off. Raises SettingsError for invalid settings, or when another assistant has the
-    name.
+    `overrides` are tables of docs/settings.md. `description` is what others see who look at it. With `start` the
+    assistant starts at once, or as soon as the Server has started; without, it is switched off. Raises SettingsError
+    for invalid settings, or when another assistant has the name.
     """
     name = " ".join(name.split())
     tables = dict(overrides or {})
@@ -59,20 +61,34 @@ def create_assistant(
         attributes=[(OVERRIDES, tables)] if tables else [],
         tags=[] if start else [(OFF, CATEGORY)],
     )
+    describe_assistant(character, description)
     runners.begin(character)
     return character
+
+
+def describe_assistant(character: AssistantCharacter, description: str) -> None:
+    """Let others see this when they look at it, in its owner's words; an empty text leaves what they see.
+
+    Its name and description count as the game's own texts from now on (docs/policy.md), until others change them.
+    """
+    if description:
+        character.db.desc = description
+    character.note_as_given()
 
 
 async def delete_assistant(character: AssistantCharacter, *, forget: bool = False) -> None:
     """Stop the assistant and delete its character; with `forget`, delete what it remembers as well.
 
-    Raises ServiceNotRunning when it is to forget and no service runs, and JournalError.
+    The other assistants forget what it said. Raises ServiceNotRunning when it is to forget and no service runs, and
+    JournalError.
     """
     member_id = server.id_of(character)
     home = server.service() if forget else None
     await runners.end(character)
     if home is not None:
         await home.erase(member_id)
+    if server.is_open():
+        await server.service().forget_words(principal_of(character, character))
     if character.pk:
         accounts.close_account(character)
         character.delete()
@@ -97,7 +113,10 @@ def rename_assistant(character: AssistantCharacter, name: str) -> None:
     tables = script.overrides
     tables.get("assistant", {}).pop("name", None)
     script.overrides = tables
+    was_given = character.is_as_given
     character.key = name
+    if was_given:  # else somebody else changed the description, which the owner may not have seen
+        character.note_as_given()
     if server.runner_of(character) is not None:
         runners.restart(character)
 

@@ -104,8 +104,7 @@ def _house(name: str, tables: Mapping[str, Any], description: str, here: Any) ->
 
     if any(other.key == name and other.home == here for other in assistants()):
         return
-    made = create_assistant(name, location=here, home=here, overrides=tables)
-    made.db.desc = description
+    create_assistant(name, location=here, home=here, overrides=tables, description=description)
     _log.info("{name} lives in {room}", name=name, room=here.key)
 
 

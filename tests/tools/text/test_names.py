@@ -1,7 +1,7 @@
 import pytest
 
 from tools.errors import ToolFailed
-from tools.text.lenient import candidates, pick
+from tools.text.lenient import candidates, has_name, pick
 
 THINGS = ["old map", "hearth", "book of herbs", "book of songs", "Mira the baker"]
 
@@ -54,3 +54,20 @@ def test_what_is_echoed_is_cleaned_and_short() -> None:
         pick("\x1b[2J" + "x" * 500, [])
     assert "\x1b" not in str(failed.value)
     assert len(str(failed.value)) < 120
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "is_there"),
+    [
+        ("You see Gustave here.", "Gustave", True),
+        ("| gustav | 1m |", "Gustave Flaubert", True),
+        ("Gust\nave", "Gustave", True),
+        ("You pick up a coin.", "Gustave", False),
+        ("You are here today.", "Oda", False),
+        ("Oda, Venn", "Oda", True),
+        ("*Star* shines", "*Star*", True),
+        ("nothing", "", False),
+    ],
+)
+def test_a_name_is_found_cut_short_or_broken_over_lines(text: str, name: str, is_there: object) -> None:
+    assert has_name(text, name) is is_there

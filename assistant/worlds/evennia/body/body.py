@@ -198,9 +198,10 @@ class EvenniaBody:
         """Run exactly this command, without looking it up again, and return what the game printed."""
         if not isinstance(command, running.EvenniaCommand):
             raise ToolFailed("That is no command of this game.")
-        level = self._level()
+        before = self._reach()  # the command may take people, things and the character itself elsewhere
         printed = await self._await_game(running.run(self.character, command))
-        levels = [one for one in (level, self._level()) if one is not None]
+        had = UNKNOWN if before is None else before.level_of(printed)
+        levels = [level for level in (had, self._level(printed)) if level is not None]
         return Written(printed, min(levels)) if levels else printed
 
     async def _in_pieces(self, text: str, speak: Callable[[str], None]) -> None:
@@ -264,19 +265,24 @@ class EvenniaBody:
         try:
             yield
         except ToolFailed as failed:
-            levels = [level for level in (failed.authority, self._level()) if level is not None]
+            levels = [level for level in (failed.authority, self._level(str(failed))) if level is not None]
             failed.authority = min(levels, default=None)
             raise
 
-    def _level(self) -> int | None:
-        """Return the lowest level of any text the game may show the character now, UNKNOWN when that cannot be told."""
+    def _reach(self) -> scenery.Reach | None:
+        """Return whose texts the game may show the character now, None when that cannot be told."""
         try:
-            return scenery.min_level_in_game(self.character, living())
+            return scenery.reach(self.character, living())
         except CancelledError:
             raise
         except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
             _log.failure("{name} cannot tell whose texts it sees", name=self.character.key)
-            return UNKNOWN
+            return None
+
+    def _level(self, text: str) -> int | None:
+        """Return the lowest level of any text that the game may have put into this one, UNKNOWN if nobody can tell."""
+        reach = self._reach()
+        return UNKNOWN if reach is None else reach.level_of(text)
 
 
 def _nobody_cares() -> None:

@@ -5,7 +5,8 @@ the known names keep their step, the permission of new accounts is at least a pl
 Where that gives no whole step, what a subject *holds* is rounded down and what a command *needs* is rounded up, so that
 no doubt ever adds to what is allowed.
 
-The level of an object's texts is that of their writer: a player's own, 0 for an assistant, None for the game. Evennia
+The level of an object's texts is that of their writer: a player's own, 0 for an assistant, None for the game and for
+the name and the description that an assistant got from its owner (`AssistantCharacter.is_as_given`). Evennia
 does not record who set a name or a description. It does record who controls an object: the account that plays it, and
 the ids in its `control` and `edit` locks, which the commands that make things set to their maker. The least trusted of
 those counts. One that no longer exists counts as a guest.
@@ -111,7 +112,7 @@ class Writers:
     def level_of(self, subject: Any) -> int | None:
         """Return the level of the texts of an object, an account or a channel; None when they are the game's own."""
         if is_assistant(subject):
-            return 0
+            return None if subject.is_as_given else 0
         gone = UNKNOWN_OF_A_PLACE if _is_place(subject) else UNKNOWN
         makers = [self._maker(kind, number) for kind, number in _named_in_locks(subject)]
         levels = [gone if level is None else level for level in makers]

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec import Struct
+
 from assistant.worlds.evennia.body.border import visible_lines
 from assistant.worlds.evennia.body.identity import Writers, is_assistant, is_played, principal_of, seen_name
 from tools.errors import ToolFailed
 from tools.game import Person, Scene, Thing, Written
-from tools.text.lenient import candidates, pick, pick_person, plain
+from tools.text.lenient import candidates, has_name, pick, pick_person, plain
 from tools.trust import Audience
 
 NOWHERE = "You are nowhere in the game."
@@ -113,16 +115,35 @@ def in_game(character: Any, assistants: Sequence[Any]) -> tuple[Person, ...]:
     return (own, *(_person(one, character, writers) for one in _others_in_game(character, assistants)))
 
 
-def min_level_in_reach(character: Any) -> int | None:
-    """Return the lowest level of any text that the game may show the character here; None when the game wrote all."""
-    room = character.location
-    return Writers().min_level((room, *room.contents, character) if room is not None else (character,), character)
+class Reach(Struct, frozen=True):
+    """Whose texts the game may print for a character.
+
+    `here` is the lowest level of any text in its room, of which a command may print every word; None when the game
+    wrote all. Of people elsewhere (`names`, with the level of each) it prints names only, as `who` does.
+    """
+
+    here: int | None
+    names: tuple[tuple[str, int], ...]
+
+    def level_of(self, printed: str) -> int | None:
+        """Return the lowest level of any text that may be in `printed`; None when all of it is the game's own."""
+        levels = [level for name, level in self.names if has_name(printed, name)]
+        return min(levels if self.here is None else [self.here, *levels], default=None)
 
 
-def min_level_in_game(character: Any, assistants: Sequence[Any]) -> int | None:
-    """Return the lowest level of any text here, and of the names of all who are in the game."""
-    levels = [min_level_in_reach(character), Writers().min_level(_others_in_game(character, assistants), character)]
-    return min((level for level in levels if level is not None), default=None)
+def reach(character: Any, assistants: Sequence[Any]) -> Reach:
+    """Return whose texts the game may print for the character now."""
+    room, writers = character.location, Writers()
+    here = writers.min_level((room, *room.contents, character) if room is not None else (character,), character)
+    others = [(one, writers.min_level((one,), character)) for one in _others_in_game(character, assistants)]
+    called = [(name, level) for one, level in others if level is not None for name in _names_of(one, character)]
+    return Reach(here, tuple(called))
+
+
+def _names_of(subject: Any, looker: Any) -> set[str]:
+    """Return what a list of players may call somebody: as they are seen, by their key, or by their account."""
+    account = getattr(subject, "account", None)
+    return {seen_name(subject, looker), str(subject.key), *((str(account.key),) if account else ())}
 
 
 def _others_in_game(character: Any, assistants: Sequence[Any]) -> list[Any]:
