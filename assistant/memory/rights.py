@@ -113,6 +113,10 @@ class Rights:
             tuple(memory for memory in known if may_hear(memory.audience, told)), self._history.naming(who.id)
         )
 
+    async def knows(self, who: Principal) -> bool:
+        """Tell whether anything is remembered of a principal."""
+        return self._history.naming(who.id) > 0 or bool(await self._memories.about(who.id))
+
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that the player may see, with its line and what was derived from it. Return how many.
 

@@ -28,6 +28,7 @@ from assistant.service.sharing import SharedStandstills
 from assistant.service.usage_store import UsageRow, usage_rows
 from llm import LLMError
 from resilience import Launcher
+from tools import Principal
 
 #: How long closing may take, in seconds: for the assistants to record what they heard, and for everything else.
 ASSISTANTS_SECONDS, REST_SECONDS = 0.25, 0.2
@@ -178,6 +179,17 @@ class AssistantService:
         await self.parts.ready()
         await self.parts.journal.erase(assistant_id)
         self.watchers.forget(assistant_id)
+
+    async def forget_words(self, gone: Principal) -> None:
+        """Let the others of this process forget what an assistant that is deleted said to them. Raises JournalError."""
+        others = [runner.assistant for one, runner in self.runners.items() if one != gone.id]
+        for other in others:
+            if other is not None and await other.rights.knows(gone):
+                await other.forget(gone)
+
+    def forget_words_soon(self, gone: Principal) -> None:
+        """Do the same without waiting for it. A failure is logged."""
+        self._launcher.launch(self.forget_words(gone), f"forgetting what {gone.name} said")
 
     async def close(self) -> None:
         """Stop all assistants and what they share within half a second, as a game that restarts has to.
