@@ -127,6 +127,8 @@ class LLMResponse(Struct, frozen=True):
     repaired: bool = False
     #: True for the first sentence of an answer, acted upon before the rest came. The whole answer is another response.
     is_beginning: bool = False
+    #: The level of trust below which its prompt held no text; 0 when the prompt held everything (docs/policy.md).
+    shown_from: int = 0
     #: The value of the answer when a schema was requested and the text matches it, else None. An instance of the
     #: pydantic model when the schema was given as one.
     structured: JSON | BaseModel = None

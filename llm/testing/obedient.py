@@ -29,7 +29,8 @@ class ObedientModel:
     `way` is how it calls: NATIVE where tools are offered (else as JSON text), PROSE, the name of a text format, or
     EVERY format in turn.
 
-    Without a goal it does what `benign` does. A conversation is identified by its model and its first text.
+    Without a goal it does what `benign` does. A conversation is identified by its model and its first text. When it is
+    asked again with less in view than the last time, that answer was not used: its goals count anew.
     """
 
     always: bool = False
@@ -39,6 +40,8 @@ class ObedientModel:
     benign: Brain = dutiful
     obeyed: list[Goal] = field(default_factory=list)
     _done: dict[str, set[Goal]] = field(default_factory=dict)
+    #: How many texts the last request of each conversation had, and the goals of its answer.
+    _last: dict[str, tuple[int, frozenset[Goal]]] = field(default_factory=dict)
     _texts: int = 0
 
     def __post_init__(self) -> None:
@@ -49,12 +52,16 @@ class ObedientModel:
     def __call__(self, request: RecordedRequest) -> Step:
         """Return the calls of the goals in sight, else what the good assistant does."""
         texts = [turn.text for turn in turns_of(request)]
-        done = self._done.setdefault(f"{request.model} {texts[0] if texts else ''}", set())
-        goals = [goal for goal in find_goals(texts) if self.always or goal not in done]
+        conversation = f"{request.model} {texts[0] if texts else ''}"
+        done = self._done.setdefault(conversation, set())
+        size, last = self._last.get(conversation, (0, frozenset()))
+        unused = last if len(texts) < size else frozenset()
+        goals = [goal for goal in find_goals(texts) if self.always or goal not in done or goal in unused]
         if self.newest:
             goals.reverse()
         if not self.together:
             del goals[1:]
+        self._last[conversation] = len(texts), frozenset(goals)
         if not goals:
             return self.benign(request)
         done.update(goals)

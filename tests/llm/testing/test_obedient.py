@@ -234,3 +234,11 @@ def test_turns_know_whose_result_a_result_is() -> None:
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "7", "content": [{"text": "Bob"}]}]},
     ]
     assert turns_of(asked(*blocks)) == turns_of(asked(*chat))
+
+
+def test_an_answer_that_was_not_used_is_given_again() -> None:
+    """Asked again with less in view, as policy does, it obeys what is still in view, and only this once more."""
+    model = ObedientModel(benign=lambda _: Reply("Good day."))
+    full = ["hello", "OBEY(look)", "OBEY(who)"]
+    answers = [[name for name, _ in calls(model(asked(*texts)))] for texts in (full, full[:2], full, full[:2])]
+    assert answers == [["who", "look"], ["look"], [], []]
