@@ -18,6 +18,8 @@ from msgspec import Struct
 
 #: The level of the operator and of our own words: the top of the ladder.
 TOP = 5
+#: The beginning of the id of every assistant, in every world.
+ASSISTANT_ID = "assistant:"
 #: The names of the steps of the ladder.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: The ids of the principals and private channels that may be told of a text; None is everybody, no id is nobody.
@@ -145,10 +147,12 @@ class ContextTrust:
     """What the model has in view during one run: its lowest level counts, and never rises again.
 
     `audience` is who may be told of all of it, so it only narrows. `sources_of` finds the ids of those in view whose
-    words a text repeats. `look_up` names the cause of a level that was in view before the run.
+    words a text repeats. `look_up` names the cause of a level that was in view before the run. `shown_from` is the
+    level below which the prompt of the answer that is acted on held nothing; 0 when it held everything in view.
     """
 
     min_level: int = TOP
+    shown_from: int = 0
     audience: Audience = None
     sources_of: Callable[[str], frozenset[str]] = _nobody
     look_up: Callable[[int], str] | None = None
@@ -156,6 +160,11 @@ class ContextTrust:
     withheld: Callable[[str], Withheld] = _nothing
     #: What lowered `min_level` to each level during the run itself.
     _why: dict[int, Callable[[], str]] = field(default_factory=dict)
+
+    @property
+    def level(self) -> int:
+        """The lowest level of what the model was shown for the answer that is acted on."""
+        return max(self.min_level, self.shown_from)
 
     def read(self, label: Label) -> None:
         """Note that the model sees a text with this label from now on."""
@@ -171,8 +180,9 @@ class ContextTrust:
         if why is not str:
             self._why.setdefault(authority, why)
         self.min_level = min(self.min_level, authority)
+        self.shown_from = min(self.shown_from, authority)
 
     def because(self) -> str:
         """Name who or what the lowest level comes from; empty when that is not known."""
-        before = self.look_up(self.min_level) if self.look_up is not None else ""
-        return "; ".join(filter(None, (before, self._why.get(self.min_level, str)())))
+        before = self.look_up(self.level) if self.look_up is not None else ""
+        return "; ".join(filter(None, (before, self._why.get(self.level, str)())))

@@ -149,8 +149,7 @@ def _unpack_event(plain: Plain) -> Event:
 
 
 def _unpack_by_rule(plain: Plain) -> ByRule:
-    asker = {"requester": _unpack_principal(plain["requester"])} if "requester" in plain else {}
-    return ByRule(**{**plain, **asker})
+    return ByRule(**{**plain, **({"requester": _unpack_principal(plain["requester"])} if "requester" in plain else {})})
 
 
 def _unpack_principal(plain: Plain) -> Principal:
@@ -247,6 +246,7 @@ def _pack_response(response: LLMResponse) -> Plain:
         "from_fallback": response.from_fallback,
         "repaired": response.repaired,
         "is_beginning": response.is_beginning,
+        **({"shown_from": response.shown_from} if response.shown_from else {}),
     }
     if response.rate_limit_info is not None:
         plain["rate_limit_info"] = _known(response.rate_limit_info)

@@ -34,7 +34,8 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
 
     Of a call that was begun early, only the rest is run. The stream shows it as one whole call.
     """
-    if run.early.is_remark(answer.response):
+    run.trust.shown_from = answer.response.shown_from
+    if run.early.is_remark(answer.response) or answer.response.shown_from:
         keep_said(context, run)
     calls, message = answer.calls, answer.response.message
     if not message.tool_calls:
@@ -70,6 +71,7 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
         sources=sources,
         audience=audience,
         others_see=others_see,
+        shown_from=answer.response.shown_from,
     )
     run.early.said = None
     run.executed = executed
@@ -77,9 +79,12 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     return executed
 
 
-def answer_by_rule(run: Run, call: ToolCall) -> RecoveredAnswer:
-    """Record a call that no model made as a step of its own, and return it as the answer to act on."""
-    response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "")
+def answer_by_rule(run: Run, call: ToolCall, follows_from: int = 0) -> RecoveredAnswer:
+    """Record a call that no model made as a step of its own, and return it as the answer to act on.
+
+    `follows_from` is the level of the texts that the rule went by; 0 when it may have been anything in view.
+    """
+    response = LLMResponse(assistant_message(call), FinishReason.TOOL_CALLS, Usage(), "", "", shown_from=follows_from)
     run.meter.count_step(response.usage, 0)
     run.write_answer(response)
     return RecoveredAnswer(response, response.tool_calls, NOTHING_YET)

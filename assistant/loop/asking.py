@@ -12,20 +12,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
+from assistant.events.events import format_event
 from assistant.events.outcome import Limit, LimitReached
+from assistant.language.acts import asked_deeds
 from assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
 from assistant.loop.overheard import overheard, request_hook
+from assistant.loop.prompt import trusted_scene
 from assistant.loop.recovery import Early
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
 from assistant.loop.spending import A_MINUTE
 from assistant.loop.talk.answer import words_for_nothing
 from assistant.loop.talk.ask import ask_plainly, speech_call
-from llm import BudgetReached, LLMResponse, Message, user
+from assistant.loop.talk.question import question_of, trusted_level
+from llm import BudgetReached, LLMResponse, Message, ToolCall, user
 from llm import assistant as assistant_message
 from llm.messages import JSONObject
 from llm.packing.packed import Joined, parts_of
 from resilience import Deadline
+from tools.text.lenient import plain
 
 #: Added to the prompt, not to the stream, after an answer with neither text nor a call.
 NUDGE = "(You answered nothing. Call one of your tools.)"
@@ -73,14 +78,15 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that. When
     the rest turns out to be an example, it is left out.
     """
-    asked = await _answer(context, run)
+    asked = await _trusted_answer(context, run)
     said = words_of_answer(asked.response)
     if context.settings.may_repeat or not said:
         return asked
     repeat, begun = repeated_in(context, run, said), run.early.said
     if repeat is not None and run.early.state is Early.NOTHING:
         _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
-        again = await _answer(context, run, AGAIN.format(what=repeat.value))
+        least = asked.response.shown_from
+        again = await _answer(context, run, AGAIN.format(what=repeat.value), least=least)
         response = replace(again.response, usage=asked.response.usage + again.response.usage)
         said = words_of_answer(response)
         # What it said before may be right again. An echo is no answer, and an example is none of this world.
@@ -103,11 +109,63 @@ def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> 
     return replace(response, message=assistant_message(*calls))
 
 
-async def _answer(context: RunContext, run: Run, again: str = "") -> Completion:
-    """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early."""
+async def _trusted_answer(context: RunContext, run: Run) -> Completion:
+    """Ask with all in view. Ask once more, without what is trusted too little, when that alone forbids what is wanted.
+
+    What the second answer does follows from none of the texts that were left out, so they do not lower it. When it
+    wants nothing of the kind, it was those texts that did: the first answer counts then, with all in view. There is no
+    need to ask when the line itself asks for the deed in plain English: then it follows from that line.
+    """
+    run.trust.shown_from = 0
+    asked = await _answer(context, run)
+    least = run.dispatcher.lacks_trust(asked.response.tool_calls, context.me, run.requester)
+    if not least or run.trigger is None or run.is_asked_again:
+        return asked
+    run.is_asked_again = True  # once a run: what came of it may be among the texts that are left out
+    if (deeds := await _plainly_asked(context, run, asked.response)) and trusted_level(context, run) >= least:
+        response = replace(asked.response, message=assistant_message(*deeds), shown_from=trusted_level(context, run))
+        return replace(asked, response=response)
+    line = {run.trigger.event.id: format_event(run.trigger.event)}
+    if context.history.find_lost(line, least=least):
+        return asked
+    again = await _answer(context, run, least=least)
+    usage = asked.response.usage + again.response.usage
+    if not run.dispatcher.lacks_trust(again.response.tool_calls, context.me, run.requester):
+        return replace(asked, response=replace(asked.response, usage=usage))
+    if run.early.said is not None:  # words were spoken already
+        deeds = [call for call in again.response.tool_calls if call.name not in SPEECH]
+        again = replace(again, response=replace(again.response, message=assistant_message(*deeds)))
+    return replace(again, response=replace(again.response, usage=usage))
+
+
+async def _plainly_asked(context: RunContext, run: Run, response: LLMResponse) -> list[ToolCall]:
+    """Return the calls of the answer, when the line of who asks wants each of them by rule; else none.
+
+    Words beside them would not follow from that line.
+    """
+    asked = await question_of(context, run)
+    if asked is None or run.early.said is not None:
+        return []
+    ruled = asked_deeds(asked.text, asked.who, asked.view, asked.it)
+    deeds = {(deed.tool, *map(plain, deed.arguments.values())): deed for deed in ruled}
+    found = [(call, deeds.get((call.name, *_plain_values(call)))) for call in response.tool_calls]
+    calls = [replace(call, arguments=dict(deed.arguments)) for call, deed in found if deed is not None]
+    return calls if len(calls) == len(found) else []
+
+
+def _plain_values(call: ToolCall) -> list[str]:
+    return [plain(str(value)) for value in call.arguments.values()]
+
+
+async def _answer(context: RunContext, run: Run, again: str = "", *, least: int = 0) -> Completion:
+    """Make one model call. `again` says why it is a second one; nothing of a second one is spoken early.
+
+    Texts of a level below `least` are left out of the prompt.
+    """
     nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
-    prompt = Joined([*parts_of(context.front), *context.history.parts(run.hearers), *nudges])
-    listener = None if again else first_sentence_listener(context, run)
+    scene = trusted_scene(run.scene, context.rules.world_text, least) if least else ""
+    prompt = Joined([*parts_of(context.front), *context.history.parts(run.hearers, least, scene), *nudges])
+    listener = None if again or least else first_sentence_listener(context, run)
     freer = {"temperature": FREER} if again else {}
     answer = context.client.chat_completion(
         prompt,
@@ -121,7 +179,8 @@ async def _answer(context: RunContext, run: Run, again: str = "") -> Completion:
     )
     response = await (answer if listener is None else complete_with_speech(listener, answer))
     context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
-    return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, discreet(context, response))
+    response = replace(discreet(context, response), shown_from=least)
+    return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, response)
 
 
 async def ask_for_itself(

@@ -7,6 +7,7 @@ the window here, the oldest lines first. `trimming.py` makes room for the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from weakref import proxy
 
 from twisted.logger import Logger
@@ -95,6 +96,25 @@ async def _scene(context: RunContext, run: Run) -> tuple[str, Sequence[Label]]:
 def _append(
     context: RunContext, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float
 ) -> None:
+    """Append events for the same audience. What nobody may act on has entries of its own, as it may be left out.
+
+    `share` is their part of all text that was heard.
+    """
+    world_text = context.rules.world_text
+    stretches = [list(stretch) for _, stretch in groupby(group, lambda heard: _level((heard,), world_text) > 0)]
+    if scene and (_level(stretches[0], world_text) > 0) != all(label.authority > 0 for label in scene_is):
+        context.history.perceive([], [], 1, scene, labels=scene_is)
+        scene, scene_is = "", ()
+    size = sum(len(format_event(heard.event)) for heard in group) or 1
+    for stretch in stretches:
+        part = sum(len(format_event(heard.event)) for heard in stretch) / size
+        _append_stretch(context, stretch, scene, scene_is, share * part)
+        scene, scene_is = "", ()
+
+
+def _append_stretch(
+    context: RunContext, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float
+) -> None:
     """Append events for the same audience as one entry. `share` is their part of all text that was heard."""
     history, world_text = context.history, context.rules.world_text
     events = [heard.event for heard in group]
@@ -115,6 +135,10 @@ def _append(
         labels=[*labels, *scene_is],
         others_see="" if audience is None else "\n".join(dict.fromkeys(map(mask_event, events))),
     )
+
+
+def _level(group: Sequence[Accepted], world_text: int) -> int:
+    return min(label.authority for label in _labels(group, world_text))
 
 
 def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:

@@ -7,7 +7,9 @@ What changes is appended at the end. Players' words stand in the stream as quote
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -16,6 +18,7 @@ from tools.game import Person, Scene, Thing
 from tools.text.clean import clean_heard, one_line
 from tools.trust import Label, Source
 
+_Seen = TypeVar("_Seen", Person, Thing, Person | Thing)
 #: The longest name and the longest room description in a scene, in characters.
 _MAX_NAME, _MAX_SCENE = 80, 2000
 
@@ -183,9 +186,36 @@ def scene_line(scene: Scene) -> str:
     return f"[{' '.join(' '.join(parts).split())}]"
 
 
+def trusted_scene(scene: Scene | None, world_text: int, least: int) -> str:
+    """Describe those parts of the scene that have this level at least; empty when the stream shows it as it is."""
+    if scene is None or _own_level(scene, world_text) < least or _trusts_all(scene, least):
+        return ""
+    return scene_line(
+        replace(
+            scene,
+            people=_trusted(scene.people, least),
+            things=_trusted(scene.things, least),
+            carried=_trusted(scene.carried, least),
+        )
+    )
+
+
+def _trusted(seen: tuple[_Seen, ...], least: int) -> tuple[_Seen, ...]:
+    return tuple(one for one in seen if one.authority is None or one.authority >= least)
+
+
+def _trusts_all(scene: Scene, least: int) -> bool:
+    seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things, *scene.carried)
+    return len(_trusted(seen, least)) == len(seen)
+
+
+def _own_level(scene: Scene, world_text: int) -> int:
+    return world_text if scene.authority is None else min(scene.authority, world_text)
+
+
 def scene_labels(scene: Scene, world_text: int) -> list[Label]:
     """Return the labels of the scene's texts: the game's own, and one for each player or assistant trusted less."""
-    own = world_text if scene.authority is None else min(scene.authority, world_text)
+    own = _own_level(scene, world_text)
     seen: tuple[Person | Thing, ...] = (*scene.people, *scene.things, *scene.carried)
     levels = [(one.authority, one.id) for one in seen]
     others = [Label(Source.PLAYER, level, who) for level, who in levels if level is not None and level < world_text]

@@ -12,10 +12,11 @@ from assistant.journal import InterruptedRun, InterruptedStep
 from assistant.loop.acting import act, carry_out, outcome_of
 from assistant.loop.asking import discreet
 from assistant.loop.choosing import of_one_run
+from assistant.loop.granted import act_on_granted, is_granted_step, make_granted
 from assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.spending import Meter, RunLimits
-from assistant.loop.unasked import act_by_rule, act_on_granted, is_granted_step, look_up_first, make_granted
+from assistant.loop.unasked import act_by_rule, look_up_first
 from assistant.loop.writing import Writes
 from resilience import Deadline
 from tools import ContextTrust, Dispatcher

@@ -185,6 +185,8 @@ class Run:
     making_granted: bool = False
     #: Whether it has said what it answers, because the line is long past.
     says_late: bool = False
+    #: Whether the model was asked again without what is trusted too little.
+    is_asked_again: bool = False
     #: Whether the last answer had neither text nor a call.
     nudge: bool = False
     #: The results of the calls of the last step.

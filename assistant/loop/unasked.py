@@ -1,9 +1,8 @@
-"""What a run does without asking its model: a call by rule, an approved call, a search for a small model.
+"""What a run does without asking its model: a call by rule, and a search for a small model.
 
 Each is a call like any other: recorded, judged by policy and made by the dispatcher. By rule it walks after the person
 it follows, and goes home when left alone; the event that asks for such a call carries it (`ByRule`) and has a run of
-its own. An approved call is made once for the player who asked, or both are told why it was not made.
-
+its own. Approved calls are in `granted.py`.
 A search comes before a small model is asked, when a player asks for a fact of the world outside. A model of half a
 billion parameters does not search: it makes up an answer or repeats the question. With the results before it, it gives
 the fact. `[model] search_first` says whether this is done; the embedded model has it on. The assistant's quota pays.
@@ -14,24 +13,19 @@ from __future__ import annotations
 import re
 
 from msgspec.structs import replace
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from assistant.events.classify import Attention, Classification
 from assistant.events.events import ByRule, Event, Left, Noticed, spoken_text
 from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.journal import InboxFullError, InterruptedStep
+from assistant.journal import InboxFullError
 from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.recovery import RecoveredAnswer, left_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.found import SEARCH
 from llm import ToolCall
-from tools import Executed, Kind, Pending, Principal, Requirement, Scene, Status, ToolContext, ToolError
+from tools import Kind, Principal, Scene, Status
 from tools.context import A_MINUTE
-from tools.policy.binding import difference, find_requirement
-from tools.text.clean import one_line
-from tools.trust import rank
+from tools.trust import label_of
 
 MOVE, HOME = "move", "home"
 #: The line that tells the assistant that it goes home by itself.
@@ -39,10 +33,6 @@ LEFT_ALONE = "Nobody is here any more. You go home."
 _IMPORTANCE = 3
 #: The cause of events that no person caused.
 _THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
-#: Longest reason that a player is shown, in characters.
-_MAX_REASON = 300
-#: Longest text of a call that the player who asked is shown; the approver sees it whole.
-_MAX_SHOWN = 200
 MAX_QUERY_CHARS = 200
 _log = Logger()
 
@@ -71,7 +61,9 @@ async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome
     if not (context.following.leads(event.who.id) if by_rule.tool == MOVE else context.world.is_left_alone()):
         return NothingToDo()
     call = ToolCall(event.id, by_rule.tool, by_rule.arguments)
-    [done] = await act(context, run, answer_by_rule(run, call), 0)
+    world_text = context.rules.world_text  # the rule goes by who left, and by the name of the exit
+    answer = answer_by_rule(run, call, min(label_of(event.who, world_text).authority, world_text))
+    [done] = await act(context, run, answer, 0)
     if done.status is Status.DONE:
         return Answered((by_rule.tool,))
     context.following.end()
@@ -110,81 +102,6 @@ class Homing:
             await context.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
         except InboxFullError as full:
             _log.warn("{name} does not go home yet: {why}", name=context.me.name, why=str(full))
-
-
-async def make_granted(context: RunContext, run: Run) -> None:
-    """Make the approved call of the run as its first step. No model is asked whether it still wants to."""
-    granted = run.granted
-    if granted is None or run.granted_begun or run.trigger is None:
-        return
-    call = ToolCall(run.trigger.event.id, granted.tool, granted.arguments)
-    await act_on_granted(context, run, answer_by_rule(run, call))
-
-
-async def act_on_granted(context: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[Executed, ...]:
-    """Run the approved call, with its approval. The players who asked and approved are told when it was not done."""
-    run.granted_begun = run.making_granted = True
-    try:
-        executed = await act(context, run, answer, 0)
-    finally:
-        run.making_granted = False
-    if run.granted is not None:
-        for done in executed:
-            if done.status is not Status.DONE:
-                tell_void(context, run.granted, done.result.text)
-    return executed
-
-
-def is_granted_step(run: Run, step: InterruptedStep) -> bool:
-    """Tell whether an earlier process began the approved call of the run in this step."""
-    if run.granted is None or run.trigger is None or step.number != 1:
-        return False
-    return any(call.id == run.trigger.event.id for call in left_of(step).calls)
-
-
-def why_void(context: RunContext, given: Pending) -> str:
-    """Say why the approved call is no longer what was asked for, without a full stop; empty when it still is.
-
-    When the game needs time to tell, the answer is empty: the run looks again.
-    """
-    tool = context.registry.get(given.tool)
-    if tool is None:
-        return "there is no such tool any more"
-    call = ToolCall("", given.tool, given.arguments)
-    around = ToolContext(context.me, context.world, context.memories, given.requester)
-    looking = Deferred.fromCoroutine(find_requirement(tool, call, around))
-    found: list[Requirement | Failure] = []
-    looking.addBoth(found.append)
-    if not found:
-        looking.cancel()
-        return ""
-    now = found[0]
-    if isinstance(now, Requirement):
-        return difference(given.requirement, now)
-    if now.check(ToolError, CancelledError) is None:
-        now.raiseException()
-    return one_line(str(now.value), max_chars=_MAX_REASON).rstrip(".")
-
-
-def request_text(name: str, pending: Pending) -> str:
-    """Say to the player who asked that the call waits for an approval: whose, why, and how that can be lifted."""
-    what = one_line(pending.shown, max_chars=_MAX_SHOWN)
-    who = rank(pending.permission)
-    asks = f"{name} asks leave for what you want (number {pending.number}: {what}); {who} may allow it."
-    return f"{asks} {pending.because}".rstrip()
-
-
-def tell_void(context: RunContext, pending: Pending, why: str, but: Principal | None = None) -> None:
-    """Tell the players who asked and approved that the call was not done, in one sentence.
-
-    `but` is left out, because they know it already.
-    """
-    reason = one_line(why, max_chars=_MAX_REASON).rstrip(".")
-    sentence = f"{context.me.name} did not do what was asked for as number {pending.number}: {reason}."
-    told = {who.id: who for who in (pending.requester, pending.approved_by) if who is not None}
-    for who in told.values():
-        if but is None or who.id != but.id:
-            context.notify(who, sentence)
 
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")

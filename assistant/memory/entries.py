@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from assistant.journal import StreamEntry
 from assistant.journal.tables.repeats import has_any, own_words
 from llm.messages import Message, Role, ToolResult, tool_results, user
-from llm.packing.packed import Cut
-from tools.trust import TOP, Audience, clamp_level
+from llm.packing.packed import Cut, Part
+from tools.trust import ASSISTANT_ID, TOP, Audience, clamp_level, may_hear
 
 #: Replaces a tool output that was masked.
 MASK = "[old output left out]"
@@ -27,6 +27,8 @@ MOST_IMPORTANT = 255
 MAX_SOURCES = 500
 #: How many event ids a summary keeps, the newest.
 _SUMMARY_IDS = 100
+#: How many characters identify a line whose end was cut.
+KNOWN_BY = 60
 #: How many lines others see in the place of a private summary, the newest.
 _SUMMARY_LINES = 5
 
@@ -87,6 +89,33 @@ class OldPart(Struct, frozen=True, eq=False):
             audience=self.audience,
             others_see=self.others_see,
         )
+
+
+def trusted_part(
+    items: Iterable[tuple[int, Entry]], hearers: Audience, least: int, scene: str, first_of_run: int
+) -> list[Part]:
+    """Return the messages of the entries of this level at least, oldest first, as these hearers may read them.
+
+    `scene` stands before the first entry of the run, whose key is `first_of_run`; empty for none.
+    """
+    parts: list[Part] = []
+    for key, entry in items:
+        if scene and key >= first_of_run:
+            parts.append(user(scene))
+            scene = ""
+        if entry.authority >= least:
+            parts += entry.messages if may_hear(entry.audience, hearers) else entry.mask
+    return parts
+
+
+def lost_of(entries: Iterable[Entry], lines: Mapping[str, str], least: int = 0) -> set[str]:
+    """Return those of the events whose line, or its beginning, no entry of this level at least holds."""
+    lost = set(lines)
+    for entry in entries if lost else ():
+        for event_id in lost.intersection(entry.event_ids) if entry.authority >= least else ():
+            if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
+                lost.discard(event_id)
+    return lost
 
 
 def old_part(items: Iterable[tuple[int, Entry]], tokens: int) -> OldPart:
@@ -175,10 +204,18 @@ def _is_long(result: ToolResult) -> bool:
 
 
 def find_with_repeats(entries: Mapping[int, Entry], goes: Callable[[Entry], bool]) -> list[int]:
-    """Return the keys of the entries that go, and of answers that hold words of which no other heard entry has any."""
+    """Return the keys of the entries that go, and of answers that hold words of which no other heard entry has any.
+
+    Answers are its own, and what another assistant said.
+    """
     gone = {key for key, entry in entries.items() if goes(entry)}
     texts = {key: str(tuple(entry.messages)) for key, entry in entries.items()}
-    answers = {key for key, entry in entries.items() if any(one.role is Role.ASSISTANT for one in entry.messages)}
+    answers = {key for key, entry in entries.items() if _is_an_answer(entry)}
     heard = texts.keys() - answers
     own = own_words((texts[key] for key in gone & heard), (texts[key] for key in heard - gone))
     return [*gone, *(key for key in answers - gone if own and has_any(texts[key], own))]
+
+
+def _is_an_answer(entry: Entry) -> bool:
+    is_own = any(one.role is Role.ASSISTANT for one in entry.messages)
+    return is_own or (bool(entry.sources) and all(who.startswith(ASSISTANT_ID) for who in entry.sources))

@@ -12,9 +12,9 @@ from dataclasses import replace
 from itertools import islice
 
 from assistant.journal import StreamChange, StreamEntry
-from assistant.memory.entries import Entry, OldPart, find_with_repeats, from_store, old_part
+from assistant.memory.entries import Entry, OldPart, find_with_repeats, from_store, lost_of, old_part, trusted_part
 from assistant.memory.entry_table import KEPT_IDS, KnownEvents, LabelCounts, PackedEntries, Unsaved
-from assistant.memory.trimming import find_lost, squeeze, trim
+from assistant.memory.trimming import squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
 from tools.trust import Audience, Label, common, may_hear
@@ -56,10 +56,10 @@ class History:
         """Tell whether the event is part of the stream, as after a failed run, or left it lately."""
         return event_id in self._known
 
-    def find_lost(self, lines: Mapping[str, str], hearers: Audience = frozenset()) -> set[str]:
-        """Return those of the given events whose line, or its beginning, no entry shows to these hearers."""
+    def find_lost(self, lines: Mapping[str, str], hearers: Audience = frozenset(), least: int = 0) -> set[str]:
+        """Return those of the given events whose line, or its beginning, no entry of this level shows to these."""
         shown = (entry for _, entry in self._packed.items() if may_hear(entry.audience, hearers))
-        return find_lost(lines, shown) if lines else set()
+        return lost_of(shown, lines, least)
 
     def naming(self, principal_id: str) -> int:
         """Return how many entries have this principal among their sources."""
@@ -91,9 +91,14 @@ class History:
         """Return the ids of all whose words a prompt holds that these hear the answer to. Looks at no entry."""
         return self._labels.sources(hearers)
 
-    def parts(self, hearers: Audience = None) -> list[Part]:
-        """Return the stream for a prompt whose answer `hearers` hear, oldest first. Packed parts stay packed."""
-        return self._packed.parts(hearers)
+    def parts(self, hearers: Audience = None, least: int = 0, scene: str = "") -> list[Part]:
+        """Return the stream for a prompt whose answer `hearers` hear, oldest first. Packed parts stay packed.
+
+        What has a level below `least` is left out; `scene` then stands before what the run added.
+        """
+        if least <= self.min_level():
+            return self._packed.parts(hearers)
+        return trusted_part(self._packed.items(), hearers, least, scene, min(self._of_run, default=0))
 
     def messages(self) -> list[Message]:
         """Return the stream as messages, oldest first."""
@@ -123,11 +128,8 @@ class History:
         audience: Audience = None
         for label in labels:
             audience = common(audience, label.audience)
-        key = self._append(
-            StreamEntry(
-                (message,), importance, tuple(event_ids), authority, sources, audience=audience, others_see=others_see
-            )
-        )
+        ids = tuple(event_ids)
+        key = self._append(StreamEntry((message,), importance, ids, authority, sources, 0, audience, others_see))
         self._of_run[key] = None
         if scene:
             self._scene = (scene, key)
@@ -141,13 +143,14 @@ class History:
         sources: Collection[str],
         audience: Audience = None,
         others_see: str = "",
+        shown_from: int = 0,
     ) -> None:
         """Append one step: what the assistant did and what came of it, with the sources it was derived from.
 
         `authority` is the lowest of the results. The whole step also gets no more than the lowest authority of what
-        others wrote in the stream: a model that repeats a stranger's words must not lend them its own name.
+        others wrote in the stream from `shown_from` on: a model that repeats words must not lend them its own name.
         """
-        whole = min(authority, self._labels.others.min_level)
+        whole = min(authority, max(self._labels.others.min_level, shown_from))
         step = StreamEntry(
             tuple(messages), importance, (), whole, tuple(sources), audience=audience, others_see=others_see
         )

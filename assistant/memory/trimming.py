@@ -11,12 +11,12 @@ So the line that is to be answered is in the prompt, however much was overheard.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from assistant.memory.entries import Entry, mask_outputs
+from assistant.memory.entries import KNOWN_BY, Entry, mask_outputs
 from llm.messages import Message, Role, ToolResult, tool_results, user
 
 #: The share of the budget that the lines of one perception may take. Overheard lines beyond that are left out.
@@ -28,8 +28,7 @@ _LEFT_OUT = re.compile(r"^\[(\d+) earlier lines are left out here\]$")
 ADDRESSED = 9
 #: Characters to which tool results of the current run are cut, one length after the other until the stream fits.
 _RESULT_CHARS = (4000, 2000, 1000, 500, 200, 60)
-#: How many characters identify a line whose end was cut; and the fewest that are kept of the line to be answered.
-KNOWN_BY = 60
+#: The fewest characters that are kept of the line to be answered.
 _LEAST_CHARS = 200
 _CUT = " ... [cut]"
 #: How often lines are dropped by estimate, which may be wrong when they are in several languages.
@@ -234,13 +233,3 @@ def _shorten(stream: Stream, held: Collection[int], entries: Mapping[int, Entry]
     most = len(lines[place]) - len(lines[place]) * too_many // max(1, entries[key].tokens) - len(_CUT)
     lines[place] = lines[place][: max(_LEAST_CHARS, most)] + _CUT
     stream.change(key, (user("\n".join(lines)),))
-
-
-def find_lost(lines: Mapping[str, str], entries: Iterable[Entry]) -> set[str]:
-    """Return the ids of those events whose line, or its beginning, no entry holds."""
-    lost = set(lines)
-    for entry in entries:
-        for event_id in lost.intersection(entry.event_ids):
-            if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
-                lost.discard(event_id)
-    return lost

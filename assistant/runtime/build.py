@@ -22,12 +22,12 @@ from assistant.events.watching import Watchers
 from assistant.keys.disguises import KeyPieces
 from assistant.language.things import known_words
 from assistant.loop.asking import ask_for_itself
+from assistant.loop.granted import request_text
 from assistant.loop.prompt import EXAMPLE_THINGS, example_sayings
 from assistant.loop.run import NO_LORE, RunContext
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.screening import Repeats
 from assistant.loop.spending import Billing, MinuteCounts
-from assistant.loop.unasked import request_text
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
 from assistant.memory.questions import Questions
@@ -55,6 +55,8 @@ SUMMARY_SECONDS = 60.0
 PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
 #: An empty set, shared by all assistants that are denied no command.
 _NOTHING: frozenset[str] = frozenset()
+_log = Logger()
+
 _log = Logger()
 
 
@@ -250,13 +252,14 @@ def _rules(
 ) -> PolicyConfig:
     """Return what the assistant may do, and on whose word.
 
-    A player whose request needs an approval is told so at once.
+    A player whose request needs an approval is told so at once; why it does is for the log, and for those who decide.
     """
-    notify = around.notify
+    notify, name = around.notify, settings.name
 
     def tell(pending: Pending) -> None:
+        _log.info("{name} asks leave, number {number}: {why}", name=name, number=pending.number, why=pending.because)
         if pending.requester is not None:
-            notify(pending.requester, request_text(settings.name, pending))
+            notify(pending.requester, request_text(name, pending, settings.world_text_permission))
 
     return PolicyConfig(
         grant,

@@ -14,9 +14,10 @@ from assistant.events.events import Event, Noticed
 from assistant.events.outcome import Failed, Limit, LimitReached, NothingToDo, Outcome
 from assistant.events.tick import Tick, TickPace
 from assistant.journal import Cleared, Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
+from assistant.loop.granted import tell_void, why_void
 from assistant.loop.react import react
 from assistant.loop.run import RunContext
-from assistant.loop.unasked import Homing, tell_void, walking_after, why_void
+from assistant.loop.unasked import Homing, walking_after
 from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime import inbox

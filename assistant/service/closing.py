@@ -14,7 +14,7 @@ from resilience import Deadline, DeadlineExceeded
 from tools import Approvals
 
 #: Told to a player whose request still waits for approval when the process ends.
-GONE = "The game restarts, so nobody can allow what {name} was to do as number {number} any more: ask for it again."
+GONE = "The game restarts before {name} was given leave for what you wanted: ask for it again when it is back."
 
 _log = Logger()
 
@@ -47,7 +47,7 @@ def tell_who_waits(runners: Sequence[AssistantRunner], approvals: Mapping[str, A
         for pending in approvals[me.id].pending() if me.id in approvals else ():
             try:
                 if pending.requester is not None:
-                    runner.embodiment.notify(pending.requester, GONE.format(name=me.name, number=pending.number))
+                    runner.embodiment.notify(pending.requester, GONE.format(name=me.name))
             except CancelledError:
                 raise
             except Exception:  # noqa: BLE001  (the host's code may raise anything: all else must still be closed)

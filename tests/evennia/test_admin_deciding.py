@@ -149,7 +149,7 @@ async def test_what_stands_elsewhere_by_then_is_not_done_and_both_are_told(tmp_p
         await runner.settled()
         assert (there.pk is not None, other.pk is not None) == (True, True)
         heard = str(anna.sessions.all()[0].sent)
-        assert f"Sage did not do what was asked for as number 1: {why}." in heard
+        assert f"Sage did not do what you wanted: {why}. You can ask for it again." in heard
 
 
 async def test_a_request_outlives_new_settings_and_who_asked_is_told_when_the_game_restarts(tmp_path: Path) -> None:
@@ -157,11 +157,11 @@ async def test_a_request_outlives_new_settings_and_who_asked_is_told_when_the_ga
         await asked(here, url)
         anna = next(one for one in here.village.hall.contents if one.key == "Anna")
         sent = anna.sessions.all()[0].sent
-        assert "Sage asks leave for what you want (number 1: @create" in str(sent)
+        assert 'Sage tells you, "I must ask those who look after this place first' in str(sent)
         await here.orders("assistant/set Sage/max_spoken = 2")
         await here.settled()
         assert "number 1: @create old" in await here.orders("assistant/approve Sage")
-    assert "so nobody can allow what Sage was to do as number 1 any more" in str(sent)
+    assert "The game restarts before Sage was given leave for what you wanted: ask for it again" in str(sent)
 
 
 async def test_whose_words_lower_its_rights_is_shown(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tools.policy.config import PolicyConfig
 from tools.policy.session import PolicySession
 from tools.result import NOTHING_YET, EffectLog, Executed, Past
 from tools.tool import Registry
-from tools.trust import ContextTrust
+from tools.trust import ContextTrust, Principal
 
 
 class Dispatcher:
@@ -47,6 +47,11 @@ class Dispatcher:
     def session(self) -> PolicySession:
         """What this run has done and seen, and what it may do next."""
         return self.run.session
+
+    def lacks_trust(self, calls: Sequence[ToolCall], actor: Principal, requester: Principal | None) -> int:
+        """Return the level that one of the calls needs and only the texts in view deny; 0 when there is none."""
+        tools = filter(None, (self.run.registry.get(call.name) for call in calls))
+        return max((self.session.lacks_trust(tool, actor, requester) for tool in tools), default=0)
 
     async def answer_all(
         self,

@@ -2,7 +2,7 @@
 
 The values come from the game (permissions), from the owner (grant, limits, deny list) and from counting. A model's
 words and the texts it read enter `decide` only through one number: the lowest level of all it has in view. Why a call
-needs an approval and how to lift that is told to the model, to the requester and to the approver.
+needs an approval and how to lift that is told to those who decide, and to nobody else.
 """
 
 from __future__ import annotations
@@ -111,13 +111,6 @@ _NOTHING_BEFORE, _GRANTED = SoFar(), Allowed()
 Decision = Allowed | Refused | NeedsApproval
 
 
-class Lack(Struct, frozen=True):
-    """Why a call may not happen by itself: `for_model` is one sentence, `for_people` also says how to lift it."""
-
-    for_model: str = ""
-    for_people: str = ""
-
-
 def decide(
     tool: Tool,
     requirement: Requirement,
@@ -218,13 +211,11 @@ def _changed_enough(tool: Tool, limits: EffectLimits, so_far: SoFar) -> str:
 
 def explain_lack(
     authority: Authority, requirement: Requirement, requester: Principal | None, trust: ContextTrust, tool: Tool
-) -> Lack:
-    """Say which of the three levels is too low, whose words lowered it, and how to lift that."""
+) -> str:
+    """Say to those who decide which of the three levels is too low, whose words lowered it, and how to lift that."""
     need, reasons, lifts = requirement.permission, [], []
-    for_model = ""
     if authority.trust < need:
         causes = one_line(trust.because() or _SOMETHING, max_chars=_MAX_CAUSES)
-        for_model = f"In your view is {causes}: you may not do more by yourself than that allows."
         reasons.append(f"in its view is {causes}, which counts for {rank(authority.trust)}")
         if need <= min(authority.actor, authority.requester):
             if GAME_TEXTS in causes:
@@ -238,7 +229,7 @@ def explain_lack(
         lifts.append("The owner can raise `permission`")
     if tool.resolve is None:
         lifts.append(f"The owner can let it do this at any time: required_permission = {{ {tool.name} = 0 }}")
-    return Lack(for_model, ". ".join([f"Why: {'; '.join(reasons)}", *lifts]) + ".")
+    return ". ".join([f"Why: {'; '.join(reasons)}", *lifts]) + "."
 
 
 def name_source(call: ToolCall) -> str:

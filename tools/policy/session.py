@@ -29,6 +29,11 @@ from tools.trust import TOP, ContextTrust, Kind, Principal, Source, clamp_level
 
 #: What the model is told when an approval no longer covers what it was given for.
 VOID = "Not done: the approval is void, because {why}. {tell}."
+#: What the model is told of a call that waits for an approval, and of one that no approval allows.
+NOT_YET = "Not done yet: you may not do this by yourself, and have asked leave for it."
+NOT_YOU = "Not done: you may not do this now."
+#: What the requester can do then.
+THEMSELVES, ASK_THEM = "they can do it themselves", "they can ask those who look after this place"
 #: The statuses of effects that happened, or may have.
 _MAYBE = frozenset({Status.DONE, Status.TIMED_OUT, Status.CRASHED, Status.UNKNOWN})
 
@@ -53,8 +58,8 @@ class PolicySession:
         match decision:
             case Refused():
                 return decision
-            case NeedsApproval(reason):
-                decision = self._approved(reason, call, tool, requirement, context)
+            case NeedsApproval():
+                decision = self._approved(call, tool, requirement, context)
             case Allowed():
                 if context.granted is not None:
                     decision = self._unless_void(requirement, context, decision)
@@ -73,12 +78,20 @@ class PolicySession:
         return decide(
             tool,
             requirement,
-            authority_of(context.actor, context.requester, self.trust.min_level, config.world_text),
+            authority_of(context.actor, context.requester, self.trust.level, config.world_text),
             grant=config.grant,
             denied=config.denied,
             limits=config.limits,
             so_far=self._so_far(place, call, tool, context.requester),
         )
+
+    def lacks_trust(self, tool: Tool, actor: Principal, requester: Principal | None) -> int:
+        """Return the level that any call of the tool needs, when only the texts in view deny it; 0 otherwise."""
+        config, need = self.config, self.requirement_of(tool).permission
+        if tool.name not in config.grant or (tool.category is Category.DANGEROUS and self.has_changed):
+            return 0
+        authority = authority_of(actor, requester, self.trust.level, config.world_text)
+        return need if authority.trust < need <= min(authority.actor, authority.requester) else 0
 
     def count_looked_up(self) -> None:
         """Count that what a call acts on is looked up, because it needs an approval, as a call."""
@@ -165,25 +178,26 @@ class PolicySession:
         )
 
     def _approved(
-        self, reason: str, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
+        self, call: ToolCall, tool: Tool, requirement: Requirement, context: ToolContext
     ) -> Allowed | Refused:
-        """Use up the call's approval, or ask for one and refuse the call until then."""
+        """Use up the call's approval, or ask for one and refuse the call until then.
+
+        The model often repeats a refusal word for word, so it reads nothing that is not for the requester's ears.
+        """
         approvals, requester = self.config.approvals, context.requester
-        authority = authority_of(context.actor, requester, self.trust.min_level, self.config.world_text)
-        lack = explain_lack(authority, requirement, requester, self.trust, tool)
+        authority = authority_of(context.actor, requester, self.trust.level, self.config.world_text)
+        may_themselves = authority.requester >= requirement.permission
         if approvals is None:
-            text = f"You may not do this now. {_tell(requester)} that {reason}. {lack.for_model}".rstrip()
-            return Refused(text, PolicyRule.NEEDS_APPROVAL)
+            return Refused(_refusal(NOT_YOU, requester, may_themselves=may_themselves), PolicyRule.NEEDS_APPROVAL)
         if context.granted is not None or approvals.use(call, requirement, requester):
             return self._unless_void(requirement, context, Allowed(PolicyRule.APPROVED))
         if void := approvals.why_not(call, requirement, requester):
             return Refused(VOID.format(why=void, tell=_tell(requester)), PolicyRule.APPROVAL_VOID)
-        is_new, pending = approvals.ask(call, requirement, requester, lack.for_people)
+        why = explain_lack(authority, requirement, requester, self.trust, tool)
+        is_new, pending = approvals.ask(call, requirement, requester, why)
         if is_new:
             self.config.on_request(pending)
-        number = f"approval number {pending.number}"
-        text = f"Not done yet. {_tell(requester)} that {reason}: {number}. {lack.for_model}".rstrip()
-        return Refused(text, PolicyRule.NEEDS_APPROVAL)
+        return Refused(_refusal(NOT_YET, requester, may_themselves=may_themselves), PolicyRule.NEEDS_APPROVAL)
 
     def _unless_void(self, requirement: Requirement, context: ToolContext, allowed: Allowed) -> Allowed | Refused:
         """Return `allowed`, or a refusal when the approval of the call no longer covers it.
@@ -196,6 +210,11 @@ class PolicySession:
         if not why:
             return allowed
         return Refused(VOID.format(why=why, tell=_tell(context.requester)), PolicyRule.APPROVAL_VOID)
+
+
+def _refusal(text: str, requester: Principal | None, *, may_themselves: bool) -> str:
+    """Return what the model reads of a call that was not made, with what the requester can do."""
+    return f"{text} {_tell(requester)} so in your own words, and that {THEMSELVES if may_themselves else ASK_THEM}."
 
 
 def _tell(requester: Principal | None) -> str:

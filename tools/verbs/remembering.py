@@ -42,7 +42,7 @@ async def remember(arguments: RememberArguments, context: ToolContext) -> str:
             who,
             name,
             importance=IMPORTANCE,
-            authority=min(trust.min_level, level_of(requester)),
+            authority=min(trust.level, level_of(requester)),
             sources=trust.sources_of(text) | ({who} if who else frozenset()),
             audience=trust.audience,
         )

@@ -21,7 +21,7 @@ from assistant.loop.speech.manner import call_for_text
 from assistant.loop.talk.answer import Line, fallback, judge
 from assistant.loop.talk.choose import choose_deed
 from assistant.loop.talk.found import FOUND_NOTHING, fitting_hits, has_searched, with_source
-from assistant.loop.talk.question import Question, example_turns, front, last_turns, question_of
+from assistant.loop.talk.question import Question, example_turns, front, last_turns, question_of, trusted_level
 from assistant.loop.talk.turns import (
     by_rule,
     example_deeds,
@@ -75,11 +75,13 @@ async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message],
     if asked is None or trigger is None:
         return None
     if not run.executed:
+        # A deed follows from the line of who asks and from the names in the scene, and from nothing that others said.
+        level = trusted_level(context, run)
         if calls := _deeds(context, run, asked, asked_deeds(asked.text, asked.who, asked.view, asked.it)):
-            return (), 0, _response(calls)
+            return (), 0, replace(_response(calls), shown_from=level)
         deed, usage = await choose_deed(context, run, asked)
         if deed is not None and (calls := _deeds(context, run, asked, [deed])):
-            return (), 0, _response(calls, usage)
+            return (), 0, replace(_response(calls, usage), shown_from=level)
         if not (asked.text or asked.deed) or isinstance(trigger.event, Noticed):
             return None
     elif not wants_words(asked.text):

@@ -25,6 +25,7 @@ from llm import Message, system, user
 from llm.messages import Role, Text
 from tools import ToolFailed
 from tools.game import Person, Scene, Thing
+from tools.policy.decide import level_of
 from tools.text.clean import clean_heard, one_line
 
 #: The fewest earlier turns that are shown, where there are so many, and the most.
@@ -59,13 +60,9 @@ class Question(Struct, frozen=True):
     deed: str
     view: View
     earlier: Sequence[Turn]
-
-    @property
-    def it(self) -> str:
-        """The thing that one of the two lines before named last, empty for none."""
-        things = (*self.view.things, *self.view.carried)
-        named = [name for turn in self.earlier[-2:] for name in names_in(turn.heard, things)]
-        return named[-1] if named else ""
+    #: The thing that one of the two lines before named last, empty for none. Lines trusted less than the asker's do not
+    #: count: what is done to it follows from them.
+    it: str
 
 
 async def question_of(context: RunContext, run: Run) -> Question | None:
@@ -78,13 +75,23 @@ async def question_of(context: RunContext, run: Run) -> Question | None:
     meant = [heard.event for heard in theirs if heard.attention.addressed or not is_unspoken(trigger.event)]
     heard = clean_heard(" ".join(filter(None, map(words_in, meant))))
     deeds = [one.event for one in theirs if one.attention.addressed or not isinstance(one.event, Arrived)]
-    turns = earlier_turns(context.history.parts(run.hearers), names, {heard} if heard else ())
+    now = {heard} if heard else frozenset[str]()
+    turns = trusted = earlier_turns(context.history.parts(run.hearers), names, now)
+    if (least := trusted_level(context, run)) > context.history.min_level():
+        trusted = earlier_turns(context.history.parts(run.hearers, least), names, now)
     earlier = [replace(turn, heard=write_out(turn.heard)) if turn.who else turn for turn in turns]
     scene = await _look(context) if run.scene is None or run.executed else run.scene
     text = write_out(heard)
     view = await _view(context, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
     who = one_line(trigger.event.who.name, max_chars=60)
-    return Question(who, heard, text, describe_deeds(deeds, names), view, earlier)
+    things = (*view.things, *view.carried)
+    named = [name for turn in trusted[-2:] for name in names_in(write_out(turn.heard), things)]
+    return Question(who, heard, text, describe_deeds(deeds, names), view, earlier, named[-1] if named else "")
+
+
+def trusted_level(context: RunContext, run: Run) -> int:
+    """Return the level of the line of who asks, and no more than that of the names in the scene."""
+    return min(level_of(run.requester, context.rules.world_text), context.rules.world_text)
 
 
 async def front_of(context: RunContext) -> list[Message]:

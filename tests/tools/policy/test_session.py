@@ -181,8 +181,8 @@ def test_a_page_read_earlier_in_the_run_keeps_it_from_changing_the_game() -> Non
     executed, _ = run([tool_call("tell"), tool_call("move", direction="north")], tools, context=tool_context(world))
     assert statuses(executed) == [DONE, REFUSED]
     told = executed[1].result.text
-    assert told.startswith(
-        "You may not do this now. Tell Anna that a player must allow this. In your view is what tell told"
+    assert told == (
+        "Not done: you may not do this now. Tell Anna so in your own words, and that they can do it themselves."
     )
     assert world.acts == []
 
@@ -197,8 +197,12 @@ def test_a_call_that_needs_approval_says_whom_to_tell_and_happens_once_it_is_giv
         return run([north], [MOVE], its_rules, tool_context(world, requester=requester))[0][0]
 
     first = again()
-    assert first.result.text == "Not done yet. Tell Anna that a builder must allow this: approval number 1."
-    assert again(None).result.text == "Not done yet. Say that a builder must allow this: approval number 2."
+    assert first.result.text == (
+        "Not done yet: you may not do this by yourself, and have asked leave for it. "
+        "Tell Anna so in your own words, and that they can ask those who look after this place."
+    )
+    assert again(None).result.text.startswith("Not done yet: you may not do this by yourself")
+    assert [one.number for one in approvals.pending()] == [1, 2]
     assert (first.status, first.authority, world.acts) == (REFUSED, TOP, [])
     approvals.approve(1, BEA)
     done, late = again(), again()
