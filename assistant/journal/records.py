@@ -177,13 +177,12 @@ def _unpack_attention(plain: Plain) -> Attention:
 
 
 def _unpack_outcome(plain: Plain) -> Outcome:
-    cls = _kind(plain, _OUTCOMES)
+    cls: type[Outcome] = _kind(plain, _OUTCOMES)
     if cls is Answered:
         return Answered(tuple(plain["acts"]))
     if cls is LimitReached:
         return LimitReached(Limit(plain["limit"]), plain["cause"], plain.get("account", ""))
-    outcome: Outcome = cls(**_arguments(plain))
-    return outcome
+    return cls(**_arguments(plain))
 
 
 def _unpack_block(plain: Plain) -> Block:
@@ -267,7 +266,7 @@ def _unpack_response(plain: Plain) -> LLMResponse:
 
 
 def _pack_executed(executed: Executed) -> Plain:
-    plain: Plain = {
+    return {
         "call": _pack_call(executed.call),
         "result": _pack_result(executed.result),
         "status": executed.status,
@@ -275,19 +274,16 @@ def _pack_executed(executed: Executed) -> Plain:
         "seconds": executed.seconds,
         "authority": executed.authority,
         "sources": executed.sources,
+        **({"rule": executed.rule} if executed.rule else {}),
     }
-    if executed.rule:
-        plain["rule"] = executed.rule
-    return plain
 
 
 def _unpack_executed(plain: Plain) -> Executed:
-    category = plain["category"]
     return Executed(
         _unpack_call(plain["call"]),
         ToolResult(**plain["result"]),
         Status(plain["status"]),
-        None if category is None else Category(category),
+        None if plain["category"] is None else Category(plain["category"]),
         sources=tuple(plain.get("sources", ())),
         **_arguments(plain, "call", "result", "status", "category", "sources"),  # older records have fewer fields
     )

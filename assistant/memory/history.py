@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import islice
 
 from assistant.journal import StreamChange, StreamEntry
@@ -125,9 +126,7 @@ class History:
         message = user("\n".join([scene, *lines] if scene else lines))
         authority = min((label.authority for label in labels), default=0)
         sources = tuple(dict.fromkeys(label.who for label in labels if label.who))
-        audience: Audience = None
-        for label in labels:
-            audience = common(audience, label.audience)
+        audience = reduce(common, (label.audience for label in labels), None)
         ids = tuple(event_ids)
         key = self._append(StreamEntry((message,), importance, ids, authority, sources, 0, audience, others_see))
         self._of_run[key] = None
@@ -215,7 +214,8 @@ class History:
         if self.tokens <= self.budget:
             return False
         entries = self._packed.unpack()
-        trim(self, entries, list(islice(entries, self._how_many_old())), int(self.budget * LOW_WATER))
+        old = list(islice(entries, max(0, len(self._packed) - KEPT_ENTRIES)))
+        trim(self, entries, old, int(self.budget * LOW_WATER))
         self._packed.pack_open()
         return True
 
@@ -230,7 +230,7 @@ class History:
 
         They stay in the stream until `replace_by_summary`. Taking another part voids this one.
         """
-        self._out = old_part(islice(self._packed.items(), self._how_many_old()), tokens)
+        self._out = old_part(islice(self._packed.items(), max(0, len(self._packed) - KEPT_ENTRIES)), tokens)
         return self._out
 
     def put_back(self, part: OldPart) -> None:
@@ -263,10 +263,6 @@ class History:
                 self._scene = self._scene[0], moved
         self._packed.pack_open()
         return True
-
-    def _how_many_old(self) -> int:
-        """Return how many entries there are besides the last `KEPT_ENTRIES`."""
-        return max(0, len(self._packed) - KEPT_ENTRIES)
 
     def _append(self, new: StreamEntry, *, others_level: int | None = None) -> int:
         """Append an entry and return its key."""

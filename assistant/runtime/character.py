@@ -98,8 +98,7 @@ class Assistant:
         no more triggers, and JournalUnwritable when the disk does not; overheard events are then ignored instead.
         Raises Fenced when another process lives as this character by now.
         """
-        talk = self.context.talk
-        goes_on, is_rested = talk.goes_on(event), self._cooldown.is_over(event)
+        goes_on, is_rested = self.context.talk.goes_on(event), self._cooldown.is_over(event)
         attention = inbox.judge(
             event, self._manners, self.rights.muted, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested
         )
@@ -107,7 +106,7 @@ class Assistant:
             return attention
         event, attention = walking_after(self.context, event, attention)
         self._count_bots(event, attention)
-        talk.heard(event, attention)
+        self.context.talk.heard(event, attention)
         attention = self.context.questions.heard(event, attention)
         self._cooldown.heard(event, attention)
         self._company.heard(event, attention)
