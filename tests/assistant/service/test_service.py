@@ -120,7 +120,7 @@ async def test_a_model_that_is_away_is_waited_for_and_nothing_that_is_said_meanw
         port = int(url.rsplit(":", 1)[1])
         async with serve(fake, reactor, port=port):
             await sage.settled()
-            assert here.witness.heard == ["Sage looks away.", "Sage: Hello, Ann."]
+            assert here.witness.heard == ["Sage looks away.", *["Sage: Hello, Ann."] * 2]  # one for each line
             prompt = str(fake.chats[-1].body["messages"])
             assert "Sage, hello" in prompt
             assert "are you there" in prompt
