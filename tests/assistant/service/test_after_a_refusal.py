@@ -37,7 +37,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 async def test_new_settings_lift_the_refusal_of_the_same_key(tmp_path: Path) -> None:
-    steps: list[Step] = [HttpError(401, "not paid"), HELLO]
+    steps: list[Step] = [HttpError(401, "not paid"), HELLO, HELLO]  # one for each line
     fake = FakeChat(reactor, lambda _: steps.pop(0))
     write_key(tmp_path, "planted-key")
     async with village(tmp_path) as here, serve(fake, reactor) as url:
