@@ -24,7 +24,7 @@ from assistant.page.values.runs import RunQuery, RunView, StepView
 from llm import Usage, user
 from llm.messages import JSON
 from llm.testing import Call, Reply
-from tests.assistant.living import ANN, living
+from tests.assistant.living import ANN, living, reactor
 from tests.assistant.surfaces.replay.recording import (
     ANNA,
     ANSWERED,
@@ -183,7 +183,7 @@ async def test_words_of_a_forgotten_player_are_shown_no_more(journal_place: Jour
 async def test_the_test_of_a_run_passes_and_fails_with_it(tmp_path: Path) -> None:
     async with writing(tmp_path / "j", "assistant:1") as journal, living([calls(("say", {"text": "Hello."}))]) as life:
         life.assistant.context = changed(life.assistant.context, journal=journal)
-        await life.assistant.hear(said(1, "Sage, hello?", ANN))
+        await life.assistant.hear(changed(said(1, "Sage, hello?", ANN), at=reactor.seconds()))
         await life.assistant.settled()
     with closing(connect(tmp_path / "j")) as db:
         view = read_run(db, "run-1", str(tmp_path / "j"))

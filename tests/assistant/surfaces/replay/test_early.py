@@ -40,7 +40,7 @@ async def lived(file: JournalPlace, day: list[Step], lines: tuple[str, ...]) -> 
     ):
         life.assistant.context = changed(life.assistant.context, journal=journal)
         for number, line in enumerate(lines):
-            await life.assistant.hear(said(number, line))
+            await life.assistant.hear(changed(said(number, line), at=reactor.seconds()))
             await life.assistant.settled()
         return life.witness.heard
 

@@ -12,7 +12,7 @@ from assistant.journal.place import JournalPlace
 from assistant.surfaces.replay.command import ReplayOptions, replay
 from llm.messages import JSON
 from llm.testing import Call, HttpError, Reply, Step
-from tests.assistant.living import living
+from tests.assistant.living import living, reactor
 from tests.assistant.surfaces.replay.recording import NOON, name_of, said, writing
 
 
@@ -43,7 +43,7 @@ async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
     async with writing(journal_place, "assistant:1") as journal, living(DAY, {"max_steps": 4}) as life:
         life.assistant.context = changed(life.assistant.context, journal=journal)
         for number, line in enumerate(("What is here?", "Go away!", "Whisper!", "Tea?", "More?")):
-            await life.assistant.hear(said(number, line))
+            await life.assistant.hear(changed(said(number, line), at=reactor.seconds()))
             await life.assistant.settled()
     (tmp_path / "s.toml").write_text("[assistant]\nmax_steps = 4\n")
     assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
@@ -60,7 +60,7 @@ async def test_words_that_came_too_late_do_so_again(
     async with writing(journal_place, "assistant:1") as journal, living([DAY[2]]) as life:
         life.assistant.context = changed(life.assistant.context, journal=journal)
         life.world.remove(life.ann)
-        await life.assistant.hear(said(0, "What is here?"))
+        await life.assistant.hear(changed(said(0, "What is here?"), at=reactor.seconds()))
         await life.assistant.settled()
     (tmp_path / "s.toml").write_text("")
     assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0

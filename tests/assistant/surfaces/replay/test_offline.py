@@ -203,7 +203,7 @@ def test_plain_text_is_spoken_or_not_as_the_setting_says() -> None:
     assert again(run, plain_text="speak").differences == ()
     assert again(run, plain_text="think").differences == (
         'step 1, noop: now it is noop {"reason": "Books, mostly."}, and then it was say {"text": "Books, mostly."}',
-        "ended otherwise: then answered with say; now nothing to do",
+        "ended otherwise: then answered with say; now nothing to do: it chose to say nothing",
     )
 
 
