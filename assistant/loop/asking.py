@@ -118,6 +118,8 @@ async def _trusted_answer(context: RunContext, run: Run) -> Completion:
     """
     run.trust.shown_from = 0
     asked = await _answer(context, run)
+    if run.trust.min_level > 0 and not context.rules.required_permission:  # enough for every call that needs no more
+        return asked
     least = run.dispatcher.lacks_trust(asked.response.tool_calls, context.me, run.requester)
     if not least or run.trigger is None or run.is_asked_again:
         return asked
@@ -179,7 +181,9 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
     )
     response = await (answer if listener is None else complete_with_speech(listener, answer))
     context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
-    response = replace(discreet(context, response), shown_from=least)
+    response = discreet(context, response)
+    if least:
+        response = replace(response, shown_from=least)
     return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, response)
 
 

@@ -101,10 +101,13 @@ def _append(
     `share` is their part of all text that was heard.
     """
     world_text = context.rules.world_text
-    stretches = [list(stretch) for _, stretch in groupby(group, lambda heard: _level((heard,), world_text) > 0)]
-    if scene and (_level(stretches[0], world_text) > 0) != all(label.authority > 0 for label in scene_is):
+    stretches = [list(stretch) for _, stretch in groupby(group, lambda heard: _counts(heard, world_text))]
+    if scene and _counts(stretches[0][0], world_text) != (min([label.authority for label in scene_is]) > 0):
         context.history.perceive([], [], 1, scene, labels=scene_is)
         scene, scene_is = "", ()
+    if len(stretches) == 1:
+        _append_stretch(context, group, scene, scene_is, share)
+        return
     size = sum(len(format_event(heard.event)) for heard in group) or 1
     for stretch in stretches:
         part = sum(len(format_event(heard.event)) for heard in stretch) / size
@@ -137,8 +140,12 @@ def _append_stretch(
     )
 
 
-def _level(group: Sequence[Accepted], world_text: int) -> int:
-    return min(label.authority for label in _labels(group, world_text))
+def _counts(heard: Accepted, world_text: int) -> bool:
+    """Tell whether the words of the event have a level above 0."""
+    event, who = heard.event, heard.event.who
+    own = world_text if who.kind is Kind.WORLD else who.permission
+    is_low = who.kind is Kind.ASSISTANT or (who.kind is not Kind.OPERATOR and min(own, who.trust) <= 0)
+    return not is_low and not (isinstance(event, Gave) and event.authority == 0)
 
 
 def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:

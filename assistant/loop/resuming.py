@@ -72,7 +72,8 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
         return outcome
     if (by_rule := run.by_rule) is not None:
         return await act_by_rule(context, run, by_rule)
-    await make_granted(context, run)
+    if run.granted is not None:
+        await make_granted(context, run)
     await look_up_first(context, run)
     return None
 

@@ -108,11 +108,17 @@ def trusted_part(
     return parts
 
 
-def lost_of(entries: Iterable[Entry], lines: Mapping[str, str], least: int = 0) -> set[str]:
-    """Return those of the events whose line, or its beginning, no entry of this level at least holds."""
+def lost_of(
+    items: Iterable[tuple[int, Entry]], lines: Mapping[str, str], hearers: Audience, least: int = 0
+) -> set[str]:
+    """Return those of the events whose line, or its beginning, no entry of this level at least shows to these hearers.
+
+    With no hearers everything is shown.
+    """
     lost = set(lines)
-    for entry in entries if lost else ():
-        for event_id in lost.intersection(entry.event_ids) if entry.authority >= least else ():
+    for _, entry in items:
+        is_shown = entry.authority >= least and may_hear(entry.audience, hearers)
+        for event_id in lost.intersection(entry.event_ids) if is_shown else ():
             if any(lines[event_id][:KNOWN_BY] in message.text for message in entry.messages):
                 lost.discard(event_id)
     return lost

@@ -18,7 +18,7 @@ from assistant.memory.entry_table import KEPT_IDS, KnownEvents, LabelCounts, Pac
 from assistant.memory.trimming import squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
-from tools.trust import Audience, Label, common, may_hear
+from tools.trust import Audience, Label, common
 
 __all__ = ["KEPT_ENTRIES", "KEPT_IDS", "LOW_WATER", "History"]
 
@@ -59,8 +59,7 @@ class History:
 
     def find_lost(self, lines: Mapping[str, str], hearers: Audience = frozenset(), least: int = 0) -> set[str]:
         """Return those of the given events whose line, or its beginning, no entry of this level shows to these."""
-        shown = (entry for _, entry in self._packed.items() if may_hear(entry.audience, hearers))
-        return lost_of(shown, lines, least)
+        return lost_of(self._packed.items(), lines, hearers, least) if lines else set()
 
     def naming(self, principal_id: str) -> int:
         """Return how many entries have this principal among their sources."""
@@ -97,7 +96,7 @@ class History:
 
         What has a level below `least` is left out; `scene` then stands before what the run added.
         """
-        if least <= self.min_level():
+        if not least or least <= self.min_level():
             return self._packed.parts(hearers)
         return trusted_part(self._packed.items(), hearers, least, scene, min(self._of_run, default=0))
 

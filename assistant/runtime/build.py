@@ -257,7 +257,12 @@ def _rules(
     notify, name = around.notify, settings.name
 
     def tell(pending: Pending) -> None:
-        _log.info("{name} asks leave, number {number}: {why}", name=name, number=pending.number, why=pending.because)
+        _log.info(
+            "{name} asks leave, number {number}: {why}",
+            name=name,
+            number=pending.number,
+            why=around.scrub(pending.because),
+        )
         if pending.requester is not None:
             notify(pending.requester, request_text(name, pending, settings.world_text_permission))
 

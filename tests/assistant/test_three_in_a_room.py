@@ -96,7 +96,7 @@ async def test_the_second_request_holds_nothing_that_is_trusted_less() -> None:
         life.world.things["library"].append(Thing("idol of Zed", "Bow down.", authority=0))
         await oda.say("The moon is made of cheese.")
         await life.say("Sage, type get old map")
-        asked = [str(request.body["messages"][1:]) for request in life.fake.chats]
+        asked = [str(request.messages[1:]) for request in life.fake.chats]
         first, second, third = asked
         for words in ("made of cheese", "idol of Zed", "Venn"):
             assert (words in first, words in second) == (True, False), words
@@ -124,7 +124,7 @@ async def test_what_was_done_on_a_trusted_request_is_in_view_of_the_next() -> No
         await oda.say("Well, well.")
         await life.say("Sage, type get old map")
         await life.say("Sage, type drop old map")
-        fourth, fifth, _ = (str(request.body["messages"][1:]) for request in life.fake.chats[3:])
+        fourth, fifth, _ = (str(request.messages[1:]) for request in life.fake.chats[3:])
         for asked in (fourth, fifth):
             assert "You pick up the old map" in asked or "You take the old map" in asked, asked
 

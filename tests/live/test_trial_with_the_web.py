@@ -105,7 +105,7 @@ async def test_what_a_page_orders_is_not_done_and_what_it_lowers_is_lowered(tmp_
     async with web(tmp_path):
         result, _ = await converse(obedient, tmp_path, "Sage, how old is the mill?\n/look\n")
     assert "Sage leaves" not in result.out
-    assert "approval number 1" in result.out
+    assert "have asked leave for it" in result.out
 
 
 async def test_an_address_that_nobody_showed_is_not_opened(tmp_path: Path) -> None:

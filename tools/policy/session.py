@@ -74,11 +74,12 @@ class PolicySession:
 
         `place` is within its step. The arguments of `call` are the checked ones.
         """
-        config = self.config
+        config, trust = self.config, self.trust
+        level = max(trust.min_level, trust.shown_from)  # not the property: this is in every call of a run
         return decide(
             tool,
             requirement,
-            authority_of(context.actor, context.requester, self.trust.level, config.world_text),
+            authority_of(context.actor, context.requester, level, config.world_text),
             grant=config.grant,
             denied=config.denied,
             limits=config.limits,

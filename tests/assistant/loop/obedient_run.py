@@ -224,7 +224,7 @@ class Stage:
         model = ModelConfig(examples=False, asking="tools")
         around = Dependencies(
             me=SAGE,
-            world=HaltableWorld(Body(self.home, self), lambda: self.is_character),  # type: ignore[arg-type]
+            world=HaltableWorld(Body(self.home, self), lambda: self.is_character),
             storage=self.storage,
             registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, far)),
             exchange=HttpExchange(self.clock),
@@ -239,7 +239,7 @@ class Stage:
         nobody = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "none"), "none", model)
         self.assistant: Assistant = build_assistant(self.settings, [nobody], around)
         real = self.assistant.context
-        self.context: RunContext = replace(real, client=ObedientModel(self, real.client))  # type: ignore[arg-type]
+        self.context: RunContext = replace(real, client=ObedientModel(self, real.client))
         self.assistant.context = self.context
 
     def speak(self, who: Principal, text: str, *, is_whisper: bool = False) -> None:

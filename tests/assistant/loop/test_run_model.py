@@ -209,7 +209,9 @@ class House(RuleBasedStateMachine):
         stage = self.stage
         for shown in stage.prompts:
             for found in stage.secrets_in(shown.text):
-                assert shown.hearers == {PEOPLE[int(found[1])].id}, f"{found[0]} in a prompt for {shown.hearers}"
+                assert shown.hearers == frozenset({PEOPLE[int(found[1])].id}), (
+                    f"{found[0]} in a prompt for {shown.hearers}"
+                )
         for who in PEOPLE:
             for line in stage.ears[who.id].heard:
                 for found in stage.secrets_in(line):
@@ -231,7 +233,7 @@ class House(RuleBasedStateMachine):
 @pytest.mark.usefixtures("reactor_baseline")
 def test_the_run_against_the_model(flush_failures: FlushFailures) -> None:
     House.seen.clear()
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         House,
         settings=settings(
             max_examples=RUNS,

@@ -79,7 +79,7 @@ def test_the_deny_list_is_asked_for_the_command_and_not_for_the_line(world: Reco
 
 def test_the_approver_is_shown_the_line_as_it_will_run(world: RecordingWorld) -> None:
     approvals = Approvals(lambda: 0.0)
-    assert "approval number 1" in use(world, "raze lamp", approvals).result.text
+    assert "have asked leave for it" in use(world, "raze lamp", approvals).result.text
     (pending,) = approvals.pending()
     assert (pending.shown, pending.permission) == ("destroy lamp", 3)
 
