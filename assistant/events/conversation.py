@@ -15,10 +15,12 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.events.classify import Attention, Classification, is_named, is_unspoken
 from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
-from tools.trust import Kind, Principal
+from tools.trust import Audience, Kind, Principal, may_hear
 
 #: How many people, and how many lines to everybody, an assistant keeps track of; the oldest go first.
 MAX_KEPT = 200
+#: The longest part of a turn that is kept, in characters.
+MAX_TURN_CHARS = 200
 #: The most words a farewell has: a longer line only mentions one.
 _MOST_WORDS = 10
 _FAREWELL = re.compile(
@@ -65,6 +67,8 @@ class Conversations:
         self.held: dict[str, None] = {}
         #: The id of the person who was answered last: of several who wait, another comes next.
         self.answered_last = ""
+        #: By the id of a person: what they asked last and were answered, and who may be told of it.
+        self._turns: dict[str, tuple[str, Audience]] = {}
         self._left_to_others: dict[str, None] = {}
 
     def goes_on(self, event: Event) -> bool:
@@ -101,6 +105,27 @@ class Conversations:
         for (who, _), last in self._last.items():
             if who in ids:
                 last.waits, last.at = False, self._now()
+
+    def turn_before(self, who: str, hearers: Audience) -> str:
+        """Return what this person asked last, and was answered, if these hearers may be told of it; else nothing."""
+        text, audience = self._turns.get(who, ("", None))
+        return text if may_hear(audience, hearers) else ""
+
+    def begin_turn(self, who: str, asked: str, hearers: Audience) -> None:
+        """Take note of what a person asks before these hearers, instead of their turn before."""
+        self._turns.pop(who, None)
+        self._turns[who] = (asked[:MAX_TURN_CHARS], hearers)
+        while len(self._turns) > MAX_KEPT:
+            del self._turns[next(iter(self._turns))]
+
+    def answer_turn(self, who: str, said: str) -> None:
+        """Take note of what this person was answered."""
+        asked, hearers = self._turns.get(who, ("", None))
+        self._turns[who] = (f"{asked} {said}"[: 2 * MAX_TURN_CHARS], hearers)
+
+    def forget_turns(self) -> None:
+        """Forget what everybody asked and was answered: an answer may repeat words of somebody who is forgotten."""
+        self._turns.clear()
 
     def leave(self, event_id: str) -> None:
         """Leave this line to everybody to another assistant."""

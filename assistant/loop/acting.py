@@ -129,6 +129,8 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
         said = str(done.call.arguments.get(SPEECH.get(done.call.name, ""), ""))
         if not said or done.status not in MAYBE_HEARD:
             continue
+        if run.trigger is not None:
+            context.talk.answer_turn(run.trigger.event.who.id, said)
         place = questions.room()
         if whom := plain(str(done.call.arguments.get("target", ""))):
             ids = {who.id for heard in run.events if plain((who := heard.event.who).name) == whom}
@@ -138,7 +140,7 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
         elif done.call.name == "channel":
             place = questions.channel(str(done.call.arguments.get("channel", "")))
         context.questions.ask(
-            place, said, context.me.id, sources=run.trust.sources_of(said), authority=run.trust.min_level, of=run.people
+            place, said, context.me.id, sources=_sources(context, run), authority=run.trust.min_level, of=run.people
         )
 
 

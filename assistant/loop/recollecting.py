@@ -15,13 +15,11 @@ from twisted.logger import Logger
 
 from assistant.characters.character import MAX_AFTER
 from assistant.characters.macros import insert_names
-from assistant.events.events import MAX_NAME
 from assistant.journal import JournalError
 from assistant.journal.tables.memories import SHOWN
 from assistant.language.telling import only_asks
 from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.turns import earlier_turns
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.remembering import spoken_part
 from llm import Role, user
@@ -48,8 +46,6 @@ _POINTING_TEXT = """
 """
 _POINTING = frozenset(_POINTING_TEXT.split())
 _FEW = 2
-#: How much of the turn before is searched for, in characters.
-MAX_BEFORE_CHARS = 300
 #: The longest profile that is shown, in characters: some 60 tokens.
 PROFILE_CHARS = 260
 #: The first and the last line of the entry in the stream that holds what was recalled.
@@ -69,6 +65,7 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
         return
     asker = trigger.event.who
     found = await _recall(context, run, asker.id)
+    context.talk.begin_turn(asker.id, " ".join(run.asked_texts), run.hearers)
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
     usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
     lore = known_lore(context, run.texts, scene)
@@ -83,7 +80,7 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
 
 async def _recall(context: RunContext, run: Run, asker: str) -> Recalled:
     """Return what the character remembers of the words that woke the run, nothing where there were none."""
-    query = _query(context, run)
+    query = _query(context, run, asker)
     if not query:
         return Recalled()
     most = context.shown_memories + len(run.events)  # what is answered now is found as well, and left out
@@ -106,7 +103,7 @@ def _best_known(known: Sequence[Memory], run: Run, most: int) -> Recalled:
     return Recalled(tuple(best), withheld=len(valid) - len(told))
 
 
-def _query(context: RunContext, run: Run) -> str:
+def _query(context: RunContext, run: Run, asker: str) -> str:
     """Return the words that woke the run, without the character's own names: most lines have those.
 
     What only goes on from the turn before, as "What is her name?" does, is searched for with the words of that turn.
@@ -114,7 +111,7 @@ def _query(context: RunContext, run: Run) -> str:
     own = {word for name in (context.me.name, *context.settings.aliases) for word in words_of(name)}
     asked = " ".join(run.asked_texts)
     if _goes_on(asked, own):
-        asked = f"{asked} {_turn_before(context, run)}"
+        asked = f"{asked} {context.talk.turn_before(asker, run.hearers)}"
     parts = asked.split()
     if own.isdisjoint(words_of(asked)):
         return " ".join(parts)
@@ -126,21 +123,6 @@ def _goes_on(asked: str, own: Collection[str]) -> bool:
     words = set(words_of(asked)) - set(own)
     about = content_words(asked) - _POINTING - set(own)
     return bool(words) and len(about) <= (_FEW if words & _POINTING else 0)
-
-
-def _turn_before(context: RunContext, run: Run) -> str:
-    """Return the last line of the asker that those who hear the answer may be told of, with what was answered."""
-    asker = run.trigger.event.who if run.trigger else None
-    entries = [entry for entry in context.history.entries() if may_hear(entry.audience, run.hearers)]
-    place = max(
-        (at for at, one in enumerate(entries) if asker and one.event_ids and asker.id in one.sources), default=-1
-    )
-    if asker is None or place < 0:
-        return ""
-    names = (context.settings.name, *context.settings.aliases)
-    turns = earlier_turns([message for entry in entries[place:] for message in entry.messages], names, ())
-    theirs = [turn for turn in turns if turn.who == one_line(asker.name, max_chars=MAX_NAME)]
-    return f"{theirs[-1].heard} {theirs[-1].said}"[:MAX_BEFORE_CHARS] if theirs else ""
 
 
 def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> list[Memory]:

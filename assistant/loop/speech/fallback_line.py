@@ -61,8 +61,10 @@ class Waking:
         self._slow = FallbackLine(world, clock, settings.slow_line, settings.fallback_every_seconds)
         #: When each player who paged may be told again, in clock seconds, by their id and the line.
         self._paged: dict[tuple[str, str], float] = {}
-        #: By the id of the event for which somebody waits.
-        self._timers: dict[str, IDelayedCall] = {}
+        #: By its id: each event for which somebody waits, and since when.
+        self._waiting: dict[str, tuple[Event, float]] = {}
+        #: Looks who has waited too long. It runs on when they are answered, for those who ask next.
+        self._timer: IDelayedCall | None = None
         self._launcher = Launcher()
         self._is_over = False
         self._answered: set[str] = set()
@@ -86,10 +88,10 @@ class Waking:
 
     def asked(self, event: Event) -> None:
         """Note that somebody waits for an answer to this event."""
-        if not self._is_over and event.id not in self._timers:
-            settings = self._settings
-            after = settings.slow_after_seconds if self.is_awake else settings.waking_after_seconds
-            self._timers[event.id] = self._clock.callLater(after, self._tell, event, self._clock.seconds())
+        if not self._is_over and event.id not in self._waiting:
+            self._waiting[event.id] = event, self._clock.seconds()
+            if self._timer is None:
+                self._timer = self._clock.callLater(self._after, self._look)
 
     def answered(self) -> None:
         """Note that its model has answered."""
@@ -99,13 +101,14 @@ class Waking:
     def over(self, event_ids: Iterable[str]) -> None:
         """Tell nobody any more who waits for an answer to one of these events."""
         for event_id in event_ids:
-            timer = self._timers.pop(event_id, None)
-            if timer is not None and timer.active():
-                timer.cancel()
+            self._waiting.pop(event_id, None)
 
     def forget(self) -> None:
         """Do not tell those who wait now."""
-        self.over(tuple(self._timers))
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def end(self) -> None:
         """Stop telling anybody, for good."""
@@ -117,13 +120,25 @@ class Waking:
         self.end()
         await self._launcher.stop()
 
-    def _tell(self, event: Event, since: float) -> None:
+    @property
+    def _after(self) -> float:
+        """After how many seconds somebody is told."""
+        return self._settings.slow_after_seconds if self.is_awake else self._settings.waking_after_seconds
+
+    def _look(self) -> None:
+        """Tell those who have waited too long, and look again when the next one has."""
+        self._timer = None
+        due = self._clock.seconds() - self._after
+        for event_id, (event, since) in tuple(self._waiting.items()):
+            if since <= due:
+                del self._waiting[event_id]
+                self._tell(event)
+        if self._waiting:
+            first = min(since for _, since in self._waiting.values())
+            self._timer = self._clock.callLater(max(0.0, first - due), self._look)
+
+    def _tell(self, event: Event) -> None:
         settings = self._settings
-        left = since + settings.slow_after_seconds - self._clock.seconds()
-        if self.is_awake and left > 0:  # it has woken up meanwhile
-            self._timers[event.id] = self._clock.callLater(left, self._tell, event, since)
-            return
-        del self._timers[event.id]
         line, text = (self._slow, settings.slow_line) if self.is_awake else (self._waking, settings.waking_line)
         telling = self._page(event, text) if isinstance(event, Paged) else line.make()
         self._launcher.launch(telling, "telling that an answer comes")

@@ -147,13 +147,13 @@ class Body:
             raise RuntimeError("the game is broken for a moment")
         return await self._body.look()
 
-    def whisper(self, target: str, text: str) -> Any:
+    def whisper(self, target: str, text: str, *, only: Audience = None) -> Any:
         # In a run that everybody hears, the world chooses whom a name means: the words are for whoever that is.
         is_here = target in [other.name for other in self._body.principals()]
         if is_here or self._stage.hearers is not None:
             self._stage.confided |= {found[0] for found in SECRET.finditer(text)}
         hangs = self._stage.due("whisper")
-        return Deferred() if hangs else self._body.whisper(target, text)
+        return Deferred() if hangs else self._body.whisper(target, text, only=only)
 
     async def execute(self, command: GameCommand) -> str:
         if self._stage.due("death"):
