@@ -112,7 +112,7 @@ class ChatProvider(LLMProvider):
         if message.role is Role.TOOL:
             return [self.format_tool_result(result) for result in message.tool_results]
         kept = self._returned_reasoning(message)
-        if any(isinstance(block, Image) for block in message.blocks):
+        if Image in map(type, message.blocks):
             parts = [part for block in message.blocks if (part := _part(block)) is not None]
             return [{"role": message.role.value, "content": parts}]
         if not message.tool_calls:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from assistant.worlds.embedded.game import EventListener, Occupant
-from assistant.worlds.embedded.identities import level_of_body
+from assistant.worlds.embedded.hamlet import level_of_body
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Target, Thing
 from tools.text.clean import one_line

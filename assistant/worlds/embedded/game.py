@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from assistant.characters.macros import address
-from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room
-from assistant.worlds.embedded.identities import Identities, level_of_body, resident_person
+from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room, level_of_body, resident_person
 from tools.errors import ToolFailed
-from tools.game import Person, Thing
+from tools.game import Person, Target, Thing
 from tools.text.lenient import has_name, pick_person
 from tools.trust import Audience, Kind, Principal
 
@@ -269,3 +269,27 @@ class Occupant:
         except ToolFailed as failed:
             failed.authority = self.reach()(str(failed))
             raise
+
+
+class Identities:
+    """Numbers the things of a world when they are first asked for; no number is given twice."""
+
+    def __init__(self) -> None:
+        #: By the `id()` of each thing, with the copy that others see. The thing is kept too, so that no other object
+        #: gets the same `id()`.
+        self._known: dict[int, tuple[Thing, Thing]] = {}
+
+    def of(self, thing: Thing) -> str:
+        """Return the identity of this very thing; another one with the same name and description has its own."""
+        return self.mark(thing).id
+
+    def mark(self, thing: Thing) -> Thing:
+        """Return the copy of the thing that others see, with its identity."""
+        known = self._known.get(id(thing))
+        if known is None:
+            known = self._known[id(thing)] = (thing, replace(thing, id=f"#{len(self._known) + 1}"))
+        return known[1]
+
+    def target(self, thing: Thing, where: str) -> Target:
+        """Describe the thing as what a command acts on."""
+        return Target(self.of(thing), thing.name, where)

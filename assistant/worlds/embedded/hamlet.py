@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tools.game import Thing
-from tools.trust import Kind, Principal
+from tools.game import Person, Thing, Written
+from tools.trust import Kind, Principal, label_of
 
 
 class Exit(Struct, frozen=True):
@@ -174,3 +174,22 @@ VENN = Resident(
 )
 
 HAMLET = Place((LIBRARY, ATTIC, SQUARE, MILL, GARDEN, INN, ROAD), (MIRA, TOM, ODA, VENN))
+
+
+def level_of_body(principal: Principal, *, by_owner: bool) -> int | None:
+    """Return the level of a body's name and description: a player's own, None for what the game or its owner wrote.
+
+    An assistant's description counts for the assistant, the least, unless it is its owner's (`by_owner`).
+    """
+    is_owners = principal.kind is Kind.WORLD or (principal.kind is Kind.ASSISTANT and by_owner)
+    return None if is_owners else label_of(principal).authority
+
+
+def with_level(text: str, level: int | None) -> str:
+    """Return the text marked with its level; text of the game itself (None) is returned unchanged."""
+    return text if level is None else Written(text, level)
+
+
+def resident_person(resident: Resident) -> Person:
+    """Return a resident as others see them."""
+    return Person(resident.principal.name, resident.description)

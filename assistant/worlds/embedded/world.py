@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from assistant.worlds.embedded import commands as embedded_commands
 from assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
-from assistant.worlds.embedded.hamlet import Exit
-from assistant.worlds.embedded.identities import resident_person, with_level
+from assistant.worlds.embedded.hamlet import Exit, resident_person, with_level
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Person, Scene, Thing
 from tools.text.lenient import candidates, pick, pick_person, plain
