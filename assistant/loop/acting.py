@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from assistant.events.outcome import Answered, NothingToDo, Outcome
+from assistant.language.words import is_question
 from assistant.loop.lateness import saying_what_is_answered
 from assistant.loop.recollecting import known_lore
 from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
@@ -42,7 +44,8 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
         calls = _calls_of_text(context, run, answer)
         message = assistant_message(*calls)
     fitting = _in_manner(context, run, calls)
-    if not answer.past:
+    heard_at = run.trigger.event.at if run.trigger is not None else math.inf
+    if not answer.past and context.clock.seconds() - heard_at > context.settings.late_after_seconds:
         fitting = saying_what_is_answered(context, run, fitting)
     if fitting != calls:
         calls, message = fitting, assistant_message(*fitting)
@@ -129,6 +132,7 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
         said = str(done.call.arguments.get(SPEECH.get(done.call.name, ""), ""))
         if not said or done.status not in MAYBE_HEARD:
             continue
+        sources = _sources(context, run) if is_question(said) else frozenset[str]()
         if run.trigger is not None:
             context.talk.answer_turn(run.trigger.event.who.id, said)
         place = questions.room()
@@ -139,9 +143,7 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
             place = questions.private(ids.pop())
         elif done.call.name == "channel":
             place = questions.channel(str(done.call.arguments.get("channel", "")))
-        context.questions.ask(
-            place, said, context.me.id, sources=_sources(context, run), authority=run.trust.min_level, of=run.people
-        )
+        context.questions.ask(place, said, context.me.id, sources=sources, authority=run.trust.min_level, of=run.people)
 
 
 async def carry_out(
@@ -151,8 +153,10 @@ async def carry_out(
     context.waking.answered()
     log = CallLog(run.writes, context.registry, step)
     executed = await run.dispatcher.answer_all(calls, _context(context, run), log=log, past=past)
-    if any(done.category is Category.TERMINAL and done.status in MAYBE_HEARD for done in executed):
-        context.waking.over(heard.event.id for heard in run.events)
+    for done in executed:
+        if done.category is Category.TERMINAL and done.status in MAYBE_HEARD:
+            context.waking.over(run.events)
+            break
     return executed
 
 

@@ -78,7 +78,10 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that. When
     the rest turns out to be an example, it is left out.
     """
-    asked = await _trusted_answer(context, run)
+    run.trust.shown_from = 0
+    asked = await _answer(context, run)
+    if run.trust.min_level <= 0 or context.rules.required_permission:  # else it is enough for every call
+        asked = await _trusted_answer(context, run, asked)
     said = words_of_answer(asked.response)
     if context.settings.may_repeat or not said:
         return asked
@@ -109,17 +112,13 @@ def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> 
     return replace(response, message=assistant_message(*calls))
 
 
-async def _trusted_answer(context: RunContext, run: Run) -> Completion:
-    """Ask with all in view. Ask once more, without what is trusted too little, when that alone forbids what is wanted.
+async def _trusted_answer(context: RunContext, run: Run, asked: Completion) -> Completion:
+    """Return the answer. Ask once more, without what is trusted too little, when that alone forbids what it wants.
 
     What the second answer does follows from none of the texts that were left out, so they do not lower it. When it
     wants nothing of the kind, it was those texts that did: the first answer counts then, with all in view. There is no
     need to ask when the line itself asks for the deed in plain English: then it follows from that line.
     """
-    run.trust.shown_from = 0
-    asked = await _answer(context, run)
-    if run.trust.min_level > 0 and not context.rules.required_permission:  # enough for every call that needs no more
-        return asked
     least = run.dispatcher.lacks_trust(asked.response.tool_calls, context.me, run.requester)
     if not least or run.trigger is None or run.is_asked_again:
         return asked

@@ -7,6 +7,7 @@ for the whole answer.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -214,7 +215,10 @@ async def _say(context: RunContext, run: Run, sentence: str) -> bool:
 
 def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
-    if is_late(context, run) or (not context.settings.may_repeat and repeated_in(context, run, sentence)):
+    late_from = (run.trigger.event.at if run.trigger else math.inf) + context.settings.late_after_seconds
+    if context.clock.seconds() > late_from and is_late(context, run):
+        return False
+    if not context.settings.may_repeat and repeated_in(context, run, sentence):
         return False
     own_name = re.match(rf"{re.escape(context.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)

@@ -101,13 +101,13 @@ def _append(
     `share` is their part of all text that was heard.
     """
     world_text = context.rules.world_text
-    stretches = [list(stretch) for _, stretch in groupby(group, lambda heard: _counts(heard, world_text))]
-    if scene and _counts(stretches[0][0], world_text) != (min([label.authority for label in scene_is]) > 0):
+    if scene and _counts(group[0], world_text) != (min([label.authority for label in scene_is]) > 0):
         context.history.perceive([], [], 1, scene, labels=scene_is)
         scene, scene_is = "", ()
-    if len(stretches) == 1:
+    if len(group) == 1:
         _append_stretch(context, group, scene, scene_is, share)
         return
+    stretches = [list(stretch) for _, stretch in groupby(group, lambda heard: _counts(heard, world_text))]
     size = sum(len(format_event(heard.event)) for heard in group) or 1
     for stretch in stretches:
         part = sum(len(format_event(heard.event)) for heard in stretch) / size

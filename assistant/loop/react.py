@@ -123,7 +123,7 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
     else:
         keep_said(context, run)
         context.history.saved(await context.journal.close_run(run.id, outcome, context.history.changes()))
-    context.waking.over(heard.event.id for heard in run.events)
+    context.waking.over(run.events)
     context.talk.ended(run.askers, is_settled=settles(outcome))
     context.observer.run_ended(run.id, outcome)
     await run.writes.done()

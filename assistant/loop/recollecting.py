@@ -69,11 +69,12 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
     usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
     lore = known_lore(context, run.texts, scene)
-    known = _find_shown(context, run, (*usable, *lore))
+    is_plain = context.is_asked_plainly  # the model is shown it beside the line, not in the stream
+    known = frozenset[str]() if is_plain else _find_shown(context, run, (*usable, *lore))
     run.recalled = tuple(memory for memory in usable if memory.id not in known)[: context.shown_memories]
     run.lore = tuple(memory for memory in lore if memory.id not in known)
-    if context.is_asked_plainly:
-        _note(run)  # the model is shown it beside the line, not in the stream
+    if is_plain:
+        _note(run)
     else:
         _append(context, run, found)
 
@@ -167,8 +168,6 @@ def _find_shown(context: RunContext, run: Run, memories: Sequence[Memory]) -> fr
     The words are looked for, not the event alone: a summary keeps the ids of events whose words it does not repeat,
     long talk loses its first lines, and what only others heard is masked.
     """
-    if context.is_asked_plainly:
-        return frozenset()
     lines: dict[str, str] = {}
     for memory in memories:
         text = clean_heard(memory.text, MAX_TEXT)

@@ -267,4 +267,8 @@ class LabelCounts:
 
     def sources(self, hearers: Audience) -> frozenset[str]:
         """Return the ids of those whose words are in the entries that these may be told of."""
-        return frozenset[str]().union(*(who for audience, who in self._sources.items() if may_hear(audience, hearers)))
+        found: set[str] = set()
+        for audience, who in self._sources.items():
+            if audience is None or may_hear(audience, hearers):
+                found.update(who)
+        return frozenset(found)

@@ -10,6 +10,7 @@ from twisted.logger import Logger
 
 from assistant.config.schema import AssistantConfig
 from assistant.events.events import Event, Paged
+from assistant.journal import Accepted
 from resilience import Launcher
 from tools import ToolFailed, World
 from tools.game import speak_to
@@ -98,10 +99,10 @@ class Waking:
         self.has_answered = True
         self._answered.add(self._model)
 
-    def over(self, event_ids: Iterable[str]) -> None:
+    def over(self, heard: Iterable[Accepted]) -> None:
         """Tell nobody any more who waits for an answer to one of these events."""
-        for event_id in event_ids:
-            self._waiting.pop(event_id, None)
+        for one in heard:
+            self._waiting.pop(one.event.id, None)
 
     def forget(self) -> None:
         """Do not tell those who wait now."""
