@@ -19,7 +19,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "How it speaks": (
         *("plain_text", "speak_early", "may_repeat", "pause_seconds", "room_pause_seconds", "max_spoken"),
-        *("fallback_line", "fallback_every_seconds", "waking_line", "waking_after_seconds", "budget_line", "rate_line"),
+        *("fallback_line", "fallback_every_seconds", "waking_line", "waking_after_seconds", "slow_line"),
+        *("slow_after_seconds", "late_after_seconds", "late_words", "budget_line", "rate_line"),
     ),
     "What it may do": (
         *("tools", "permission", "world_text_permission", "required_permission", "denied_commands", "max_calls"),
