@@ -212,7 +212,7 @@ async def test_what_a_new_tool_requires_is_asked_of_the_player(copy: Path, tmp_p
     with_tools(tmp_path, STRIKE, settings="[assistant]\npermission = 5\nworld_text_permission = 3\n")
     _, answer, offered = await told(copy, tmp_path, Call("strike", {}), "Sage, strike the bell")
     assert "strike" in offered
-    assert "a builder must allow this" in answer
+    assert "have asked leave for it" in answer
     assert not (tmp_path / "struck").exists()
     _, answer, _ = await told(copy, tmp_path, Call("strike", {}), "Sage, strike the bell", "--rank", "builder")
     assert "You struck the bell." in answer

@@ -168,10 +168,6 @@ def _unpack_pending(plain: Plain) -> Pending:
     return Pending(**parts)
 
 
-def _pack_attention(attention: Attention) -> Plain:
-    return {name: value for name, value in _flat(attention).items() if name != "asked"}
-
-
 def _unpack_attention(plain: Plain) -> Attention:
     return Attention(Classification(plain["verdict"]), plain["importance"], plain["addressed"])
 
@@ -290,8 +286,12 @@ def _unpack_executed(plain: Plain) -> Executed:
 
 
 EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
-ATTENTION: Codec[Attention] = Codec(_pack_attention, _unpack_attention)
-OUTCOME: Codec[Outcome] = Codec(_pack_tagged, _unpack_outcome)
+ATTENTION: Codec[Attention] = Codec(
+    lambda attention: {name: value for name, value in _flat(attention).items() if name != "asked"}, _unpack_attention
+)
+OUTCOME: Codec[Outcome] = Codec(  # nothing to do, without a cause, as it was written before there were causes
+    lambda outcome: {"k": "nothing"} if outcome == NothingToDo() else _pack_tagged(outcome), _unpack_outcome
+)
 CALL: Codec[ToolCall] = Codec(_pack_call, _unpack_call)
 MESSAGE: Codec[Message] = Codec(_pack_message, _unpack_message)
 MESSAGES: Codec[Sequence[Message]] = Codec(_pack_messages, _unpack_messages)

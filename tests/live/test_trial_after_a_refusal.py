@@ -12,6 +12,7 @@ from tests.live.test_trial_with_the_web import results
 from tools.web.testing import FakeTavily, Hit
 
 HELLO = Reply(calls=(Call("say", {"text": "Hello there."}),))
+AGAIN = Reply(calls=(Call("say", {"text": "Well met."}),))
 
 
 def write_key(folder: Path, name: str, key: str) -> None:
@@ -59,7 +60,7 @@ async def test_a_key_that_is_put_right_is_used_after_reload(tmp_path: Path) -> N
 
 
 async def test_the_same_key_is_asked_with_once_more_after_reload(tmp_path: Path) -> None:
-    steps: list[Step] = [HttpError(401, "not paid yet"), HELLO]
+    steps: list[Step] = [HttpError(401, "not paid yet"), HELLO, AGAIN]
     fake = FakeChat(reactor, lambda _: steps.pop(0))
     write_key(tmp_path, "key", "mine")
     async with serve(fake, reactor) as url:
@@ -70,15 +71,18 @@ async def test_the_same_key_is_asked_with_once_more_after_reload(tmp_path: Path)
         say(command, "Sage, hello again")
         say(command, "/reload")
         await command.saw('Sage says, "Hello there."')
+        await command.saw('Sage says, "Well met."')
         await left(command)
-    assert len(fake.chats) == 2
+    assert len(fake.chats) == 3
 
 
 async def test_a_model_that_is_not_there_is_told_in_one_sentence_and_found_after_reload(tmp_path: Path) -> None:
     is_pulled: list[bool] = []
 
-    def brain(_: RecordedRequest) -> Step:
-        return HELLO if is_pulled else HttpError(404, "model 'sage' not found, try pulling it first")
+    def brain(request: RecordedRequest) -> Step:
+        if not is_pulled:
+            return HttpError(404, "model 'sage' not found, try pulling it first")
+        return AGAIN if "are you there?" in str(request.messages[-1]) else HELLO
 
     fake = FakeOllama(reactor, brain)
     async with serve(fake, reactor) as url:
@@ -94,8 +98,9 @@ async def test_a_model_that_is_not_there_is_told_in_one_sentence_and_found_after
         is_pulled.append(True)
         say(command, "/reload")
         await command.saw('Sage says, "Hello there."')
+        await command.saw('Sage says, "Well met."')
         await left(command)
-    assert len(fake.chats) == 2
+    assert len(fake.chats) == 3
 
 
 async def test_a_search_providers_key_that_is_put_right_is_used_by_itself(tmp_path: Path) -> None:

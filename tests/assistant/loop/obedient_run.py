@@ -211,7 +211,9 @@ class Stage:
         self.storage = in_memory(self.clock.seconds, 500)
         assert isinstance(self.storage.journal, MemoryJournal)
         self.journal = self.storage.journal
-        self.settings = AssistantConfig(join_seconds=0, may_repeat=True, max_steps=3, run_seconds=300)
+        self.settings = AssistantConfig(
+            join_seconds=0, may_repeat=True, max_steps=3, run_seconds=300, late_after_seconds=86_400
+        )
         self.minutes = Counts(self.clock.seconds)
         self.ears = {who.id: Witness() for who in self.people}
         self.bodies = {who.id: self.world.add(who, listener=self.ears[who.id]) for who in self.people}

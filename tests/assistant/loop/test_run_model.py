@@ -32,6 +32,8 @@ CARL = Principal("player:carl", "Carl", permission=3)
 ODA = Principal("assistant:oda", "Oda", Kind.ASSISTANT)
 PEOPLE = (ANN, ANNABEL, GUS, CARL, ODA)
 RUNS, STEPS_EACH = 60, 30
+#: More lines than these do not wait at a time.
+MOST_RUNS = 6
 #: The texts of those who may change nothing: none of them is in a prompt on which something is changed.
 UNTRUSTED = re.compile(r"(?:Gus|Oda) (?:says|whispers)|guestmade|Strangers say")
 WISHES = (
@@ -160,13 +162,20 @@ class House(RuleBasedStateMachine):
 
     @rule()
     def runs(self) -> None:
+        """Deal with all that waits: each line has a run of its own. What cannot be dealt with now waits on."""
+        for _ in range(MOST_RUNS):
+            self.run_once()
+            if not self.stage.waits:
+                break
+
+    def run_once(self) -> None:
         stage = self.stage
         deeds, taken = len(stage.deeds), len(stage.minutes.taken)
         heard = sum(map(len, (witness.heard for witness in stage.ears.values())))
         was_character = stage.is_character
         lived = stage.run()
         self.count("runs" if lived else "deaths")
-        if not lived:
+        if not (lived and was_character):  # another process knows what became of it
             self.unknown |= {one.number for one in self.approved}
         assert len(stage.minutes.taken) - taken <= 1, "one run counts once for whoever asked"
         if not was_character:
