@@ -124,8 +124,7 @@ def make_site(
         sources.launcher.stop()
         reader.close()
 
-    page.on_close = end
-    page.end_session = hub.end_session
+    page.on_close, page.end_session = end, hub.end_session
     sources.launcher.launch(_read_tokens(service, with_tokens), "reading the tokens of the page")
     return page
 

@@ -176,21 +176,14 @@ def _context(
     history.load(around.storage.stream)
     every = settings.fallback_every_seconds
     return RunContext(
-        me=around.me,
-        world=around.world,
-        memories=around.storage.memories,
-        client=client,
-        registry=around.registry,
+        me=around.me, world=around.world, memories=around.storage.memories, client=client, registry=around.registry,
         rules=_rules(settings, grant, approvals, around),
         approvals=approvals,
         journal=around.storage.journal,
         history=history,
         plain=models[0].asked_plainly,
         may_turn_plain=models[0].may_turn_plain,
-        window=window,
-        settings=settings,
-        model=model,
-        clock=around.clock,
+        window=window, settings=settings, model=model, clock=around.clock,
         scheduler=Scheduler(around.clock) if around.scheduler is None else around.scheduler,
         random=around.pipeline.random,
         observer=around.observer,
@@ -216,7 +209,7 @@ def _context(
         watchers=around.watchers,
         http_client=around.http_client,
         shown_memories=around.memory.shown,
-    )
+    )  # fmt: skip
 
 
 def _repeats(settings: AssistantConfig, grant: frozenset[str]) -> Repeats:
