@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -44,8 +43,7 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
         calls = _calls_of_text(context, run, answer)
         message = assistant_message(*calls)
     fitting = _in_manner(context, run, calls)
-    heard_at = run.trigger.event.at if run.trigger is not None else math.inf
-    if not answer.past and context.clock.seconds() - heard_at > context.settings.late_after_seconds:
+    if not answer.past and context.clock.seconds() > run.late_from:
         fitting = saying_what_is_answered(context, run, fitting)
     if fitting != calls:
         calls, message = fitting, assistant_message(*fitting)

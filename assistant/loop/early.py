@@ -7,7 +7,6 @@ for the whole answer.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.events.events import ChannelSaid
 from assistant.loop.acting import carry_out
-from assistant.loop.lateness import is_late
 from assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
 from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.manner import call_for_text
@@ -215,8 +213,7 @@ async def _say(context: RunContext, run: Run, sentence: str) -> bool:
 
 def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
-    late_from = (run.trigger.event.at if run.trigger else math.inf) + context.settings.late_after_seconds
-    if context.clock.seconds() > late_from and is_late(context, run):
+    if context.clock.seconds() > run.late_from:
         return False
     if not context.settings.may_repeat and repeated_in(context, run, sentence):
         return False

@@ -29,13 +29,6 @@ _log = Logger()
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
-def is_late(context: RunContext, run: Run) -> bool:
-    """Tell whether the event that the run answers is longer past than `late_after_seconds`."""
-    if run.trigger is None or run.granted is not None or run.by_rule is not None:
-        return False
-    return context.clock.seconds() - run.trigger.event.at > context.settings.late_after_seconds
-
-
 def can_answer(context: RunContext, run: Run) -> bool:
     """Tell whether the run can answer where it was spoken to. What was said in private is never answered aloud."""
     if run.hearers is None:
@@ -49,10 +42,12 @@ def can_answer(context: RunContext, run: Run) -> bool:
 def unanswered_outcome(context: RunContext, run: Run, left: Sequence[InterruptedStep]) -> NothingToDo | None:
     """Return the outcome of a run that answers nothing, with the reason where somebody may wait; None for any other.
 
-    `left` are the steps that an earlier process recorded.
+    `left` are the steps that an earlier process recorded. Called when a run begins: it sets `run.late_from`.
     """
     if run.trigger is None:
         return NothingToDo()
+    if run.granted is None and run.by_rule is None:
+        run.late_from = run.trigger.event.at + context.settings.late_after_seconds
     if not (why := _why_unanswered(context, run, left)):
         return None
     _log.info("{name} does not answer in {run}: {why}", name=context.me.name, run=run.id, why=why)
@@ -67,10 +62,12 @@ def _why_unanswered(context: RunContext, run: Run, left: Sequence[InterruptedSte
     """
     if not can_answer(context, run):
         return "it has no tool to answer where it was spoken to"
-    if run.trigger is None or not is_late(context, run) or any(call.intended for step in left for call in step.calls):
+    now = context.clock.seconds()
+    is_begun = any(call.intended for step in left for call in step.calls)
+    if run.trigger is None or now <= run.late_from or is_begun:
         return ""
     event = run.trigger.event
-    age = context.clock.seconds() - event.at
+    age = now - event.at
     is_meant = run.trigger.attention.addressed
     if not is_meant or is_unspoken(event) or is_farewell(spoken_text(event)) or is_greeting(spoken_text(event)):
         return f"it came {age:.0f} s ago and wants no answer any more"
@@ -84,7 +81,7 @@ def _is_gone(context: RunContext, event: Event) -> bool:
 
 def saying_what_is_answered(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
     """Return the calls; when the line is long past, the first that speaks to its speaker says what it answers."""
-    if run.says_late or run.early.state is not Early.NOTHING or not is_late(context, run):
+    if run.says_late or run.early.state is not Early.NOTHING or context.clock.seconds() <= run.late_from:
         return tuple(calls)
     assert run.trigger is not None
     event = run.trigger.event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -183,6 +184,8 @@ class Run:
     #: Whether the approved call of this run was begun, and whether the call being made now is that one.
     granted_begun: bool = False
     making_granted: bool = False
+    #: From when on the line that it answers is long past, in clock seconds; never for what no line asked for.
+    late_from: float = math.inf
     #: Whether it has said what it answers, because the line is long past.
     says_late: bool = False
     #: Whether the model was asked again without what is trusted too little.
