@@ -118,10 +118,11 @@ class Conversations:
         while len(self._turns) > MAX_KEPT:
             del self._turns[next(iter(self._turns))]
 
-    def answer_turn(self, who: str, said: str) -> None:
-        """Take note of what this person was answered."""
-        asked, hearers = self._turns.get(who, ("", None))
-        self._turns[who] = (f"{asked} {said}"[: 2 * MAX_TURN_CHARS], hearers)
+    def answer_turn(self, who: str, said: str, hearers: Audience) -> None:
+        """Take note of what this person was answered before these hearers, if that is who heard the turn begin."""
+        asked, began_before = self._turns.get(who, ("", None))
+        if asked and began_before == hearers:
+            self._turns[who] = (f"{asked} {said}"[: 2 * MAX_TURN_CHARS], hearers)
 
     def forget_turns(self) -> None:
         """Forget what everybody asked and was answered: an answer may repeat words of somebody who is forgotten."""

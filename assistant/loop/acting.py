@@ -132,7 +132,7 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
             continue
         sources = _sources(context, run) if is_question(said) else frozenset[str]()
         if run.trigger is not None:
-            context.talk.answer_turn(run.trigger.event.who.id, said)
+            context.talk.answer_turn(run.trigger.event.who.id, said, run.hearers)
         place = questions.room()
         if whom := plain(str(done.call.arguments.get("target", ""))):
             ids = {who.id for heard in run.events if plain((who := heard.event.who).name) == whom}

@@ -350,3 +350,16 @@ async def test_who_comes_in_is_not_greeted_unless_the_owner_wrote_a_greeting() -
         await life.ann.move("north")
         await life.assistant.settled()
         assert spoken(life) == []
+
+
+def test_a_private_answer_is_no_part_of_a_turn_that_all_heard() -> None:
+    talk, alone = Conversations(lambda: 0.0, 60.0), frozenset({ANN.id})
+    talk.answer_turn(ANN.id, "The key is under the oak.", alone)
+    assert talk.turn_before(ANN.id, None) == ""
+    talk.begin_turn(ANN.id, "Where is the mill?", None)
+    talk.answer_turn(ANN.id, "The key is under the oak.", alone)
+    assert talk.turn_before(ANN.id, None) == "Where is the mill?"
+    talk.begin_turn(ANN.id, "Where is the key?", alone)
+    talk.answer_turn(ANN.id, "Under the oak.", alone)
+    assert talk.turn_before(ANN.id, None) == ""
+    assert talk.turn_before(ANN.id, alone) == "Where is the key? Under the oak."
