@@ -72,7 +72,8 @@ class Scene:
     `authority` is the level of the least trusted author of the room's name, its description or the name of an exit,
     None for the game itself. `id` is the identity of the room, and `exit_ids` are those of the exits, in their order.
     `carried` is what the character has with it. `behind` is the name of the room behind each exit, where the world
-    knows the room and the character may see it.
+    knows the room and the character may see it. `moment` tells hour and weather as in "It is evening, and it rains.",
+    empty where the world has none.
     """
 
     room: str
@@ -85,6 +86,7 @@ class Scene:
     exit_ids: tuple[str, ...] = field(default=(), compare=False)
     carried: tuple[Thing, ...] = ()
     behind: Mapping[str, str] = field(default_factory=dict, hash=False)
+    moment: str = field(default="", compare=False)
 
     @property
     def min_level(self) -> int | None:

@@ -14,6 +14,9 @@ from assistant.errors import AssistantError
 MAX_PERSONA, MAX_GREETING, MAX_EXAMPLE, MAX_LORE, MAX_TITLE, MAX_KEY = 8000, 1200, 300, 8000, 120, 120
 #: The most examples, greetings, lore entries, and keys of one entry.
 MAX_EXAMPLES, MAX_GREETINGS, MAX_ENTRIES, MAX_KEYS = 12, 20, 1000, 50
+#: The longest thing said on a topic, in characters; the most topics, and of one topic the most sample questions and
+#: things said.
+MAX_SAID, MAX_TOPICS, MAX_ASKS, MAX_SAYS = 600, 500, 30, 40
 #: The most lines of the character's own that a piece of lore can wait for: older ones may have left the stream.
 MAX_AFTER = 20
 #: How many lines are searched for the keys of a lorebook that does not say.
@@ -42,7 +45,8 @@ class LoreEntry(Struct, frozen=True):
     None: the `order` decides. Shown in `order`, the largest last. With `reached` an entry may be found by the text of
     another one, with `reaches` its own text may find others. One of the `additional` keys, where there are any, must be
     heard as well, and none of the `excluded`. It is brought up in `probability` of 100 cases, and only once the
-    character has said `after` lines. Keys match parts of words, too, unless `whole_words`.
+    character has said `after` lines. Keys match parts of words, too, unless `whole_words`. What is `private` is known
+    to the character alone, and is told to nobody.
     """
 
     title: str
@@ -61,11 +65,33 @@ class LoreEntry(Struct, frozen=True):
     probability: int = 100
     after: int = 0
     whole_words: bool = True
+    private: bool = False
 
     @property
     def id(self) -> str:
         """Return a short id that is the same as long as title and text are."""
         return blake2b(f"{self.title}\0{self.text}".encode(errors="replace"), digest_size=8).hexdigest()
+
+
+class Topic(Struct, frozen=True):
+    """Something the owner wrote that a character says, word for word, when a line asks for it.
+
+    It is found by its `keys`, which are words and phrases, and by its sample questions, `asks`. Of what it `says`, one
+    is said each time, another than the last time; with `parts` they are one after the other, the next when more is
+    asked for. `gestures` are shown with it: one for all, or as many as there are things said, each as in "smiles."
+
+    A riddle has `answers`, any of which solves it; then `solved` is said, and `reveal` to those who give up.
+    """
+
+    title: str
+    says: tuple[str, ...]
+    asks: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    parts: bool = False
+    gestures: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    solved: str = ""
+    reveal: str = ""
 
 
 class Lorebook(Struct, frozen=True):
@@ -94,6 +120,7 @@ class Character(Struct, frozen=True):
     examples: tuple[tuple[str, str], ...] = ()
     greetings: tuple[str, ...] = ()
     lore: Lorebook = field(default_factory=Lorebook)
+    topics: tuple[Topic, ...] = ()
     original: bytes = b""
 
     @property

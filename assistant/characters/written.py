@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.characters.character import (
     MAX_AFTER,
+    MAX_ASKS,
     MAX_ENTRIES,
     MAX_EXAMPLE,
     MAX_EXAMPLES,
@@ -25,12 +26,16 @@ from assistant.characters.character import (
     MAX_LORE,
     MAX_NAME,
     MAX_PERSONA,
+    MAX_SAID,
+    MAX_SAYS,
     MAX_TITLE,
+    MAX_TOPICS,
     SCAN_DEPTH,
     Character,
     CharacterError,
     Lorebook,
     LoreEntry,
+    Topic,
     unique_titles,
 )
 from assistant.toml_text import parse_toml
@@ -76,11 +81,40 @@ class _WrittenLore(_Strict):
     probability: int = Field(default=100, ge=0, le=100, description="a number from 0 to 100")
     after: int = Field(default=0, ge=0, le=MAX_AFTER, description=f"a number of lines from 0 to {MAX_AFTER}")
     whole_words: bool = Field(default=True, description="true or false")
+    private: bool = Field(default=False, description="true or false")
 
     def entry(self) -> LoreEntry:
         """Return the entry. One without keys is found by its title."""
         keys = self.keys if self.keys is not None else () if self.constant else (self.title,)
         return LoreEntry(**{**self.model_dump(), "keys": keys})
+
+
+_Saying = Annotated[str, _text(MAX_SAID)]
+
+
+class _WrittenTopic(_Strict):
+    title: Annotated[str, _text(MAX_TITLE)]
+    says: _Saying | Annotated[tuple[_Saying, ...], Field(min_length=1, max_length=MAX_SAYS)] = Field(
+        description=f"a text of 1 to {MAX_SAID} characters, or a list of at most {MAX_SAYS}"
+    )
+    asks: tuple[_Line, ...] = Field(
+        default=(), max_length=MAX_ASKS, description=f"a list of at most {MAX_ASKS} sample questions"
+    )
+    keys: _Keys = Field(default=(), description=_KEYS)
+    parts: bool = Field(default=False, description="true or false")
+    gesture: _Line | tuple[_Line, ...] = Field(
+        default=(), description='a text such as "smiles.", or a list with one for each thing said'
+    )
+    answers: _Keys = Field(default=(), description=_KEYS)
+    solved: str = Field(default="", max_length=MAX_SAID, description=f"a text of at most {MAX_SAID} characters")
+    reveal: str = Field(default="", max_length=MAX_SAID, description=f"a text of at most {MAX_SAID} characters")
+
+    def topic(self) -> Topic:
+        """Return the topic. One without keys and sample questions is found by its title."""
+        says = (self.says,) if isinstance(self.says, str) else self.says
+        gestures = (self.gesture,) if isinstance(self.gesture, str) else self.gesture
+        keys = self.keys or (() if self.asks else (self.title,))
+        return Topic(self.title, says, self.asks, keys, self.parts, gestures, self.answers, self.solved, self.reveal)
 
 
 class _WrittenBook(_Strict):
@@ -112,6 +146,9 @@ class _WrittenCharacter(_Strict):
         default=(), max_length=MAX_ENTRIES, description=f"at most {MAX_ENTRIES} entries"
     )
     lorebook: _WrittenBook = Field(default_factory=_WrittenBook)
+    topic: tuple[_WrittenTopic, ...] = Field(
+        default=(), max_length=MAX_TOPICS, description=f"at most {MAX_TOPICS} topics"
+    )
 
 
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*")
@@ -137,6 +174,7 @@ def character_of(text: str, where: str, name: str) -> Character:
         Lorebook(
             unique_titles(one.entry() for one in written.lore), book.scan_depth, book.token_budget, book.recursive
         ),
+        tuple(one.topic() for one in written.topic),
     )
 
 

@@ -23,7 +23,8 @@ from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
 from assistant.loop.spending import A_MINUTE
 from assistant.loop.talk.answer import words_for_nothing
-from assistant.loop.talk.ask import ask_plainly, speech_call
+from assistant.loop.talk.ask import ask_plainly
+from assistant.loop.talk.calls import speech_call
 from assistant.loop.talk.question import question_of, trusted_level
 from llm import BudgetReached, LLMResponse, Message, ToolCall, user
 from llm import assistant as assistant_message

@@ -175,6 +175,8 @@ class Run:
     recalled: tuple[Memory, ...] = ()
     #: What the character knows of the world that the lines bring up.
     lore: tuple[Memory, ...] = ()
+    #: Who the asker is to the character, in a sentence or three: what it knows of them; empty for nothing.
+    visitor: str = ""
     #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
     written: int = 0
     #: What the assistant saw round it when the run began, None when it could not see.

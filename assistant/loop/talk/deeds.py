@@ -1,0 +1,108 @@
+"""Does what a line asks for, as a step of its own before any words, and says what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from assistant.events.events import Left
+from assistant.language.acts import Deed, asked_deeds
+from assistant.language.languages import is_foreign
+from assistant.loop.run import Run, RunContext
+from assistant.loop.talk.calls import response_of
+from assistant.loop.talk.choose import choose_deed
+from assistant.loop.talk.question import Question, trusted_level
+from llm import LLMResponse, ToolCall
+from tools import Category, Executed, Status
+from tools.text.clean import one_line
+
+#: Tools whose success shows by itself, so nothing need be said of it.
+_SHOWS = frozenset({"move", "emote", "home"})
+#: What is said of a deed that does not show by itself, without asking the model: one of each in turn.
+_DID = {
+    "take": ("I have the {thing}.", "The {thing} it is.", "Very well, I take the {thing} with me."),
+    "drop": ("There lies the {thing}.", "I have put the {thing} down."),
+    "give": ("Here you are.", "There you go.", "Take good care of it."),
+    "follow": ("Lead on.", "I am right behind you.", "After you."),
+    "stay": ("I stay here.", "I will wait here."),
+}
+#: What is said of a deed that did not work, without asking the model.
+_CANNOT = {
+    "move": "I cannot go there.",
+    "take": "I cannot take the {thing}.",
+    "drop": "I cannot put the {thing} down.",
+    "give": "I cannot give the {thing} away.",
+    "follow": "I cannot follow you.",
+    "home": "I cannot go home now.",
+}
+
+
+async def do_what_is_asked(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
+    """Return the calls that the line asks for; None when it asks for nothing that can be done.
+
+    A deed follows from the line of who asks and from the names in the scene, and from nothing that others said. Raises
+    LLMError. Cancelling closes the connection.
+    """
+    level = trusted_level(context, run)
+    if calls := _deeds(context, run, asked, asked_deeds(asked.text, asked.who, asked.view, asked.it)):
+        return replace(response_of(calls), shown_from=level)
+    deed, usage = await choose_deed(context, run, asked)
+    if deed is not None and (calls := _deeds(context, run, asked, [deed])):
+        return replace(response_of(calls, usage), shown_from=level)
+    return None
+
+
+def shows_by_itself(executed: Sequence[Executed]) -> bool:
+    """Tell whether everybody sees what came of these calls, so that nothing need be said."""
+    return all(_shows(done) for done in executed)
+
+
+def words_for_deeds(executed: Sequence[Executed], asked: Question) -> str:
+    """Return what is said of these calls without asking the model, empty for nothing."""
+    return _cannot(executed) or ("" if is_foreign(asked.text) else _did(executed, len(asked.earlier)))
+
+
+def _shows(done: Executed) -> bool:
+    return done.call.name in _SHOWS and done.status is Status.DONE
+
+
+def _cannot(executed: Sequence[Executed]) -> str:
+    """Return what is said of the first deed that did not work, empty when each did."""
+    failed = [done.call for done in executed if done.status is not Status.DONE and done.call.name in _CANNOT]
+    return _CANNOT[failed[0].name].format(**_arguments(failed[0])) if failed else ""
+
+
+def _did(executed: Sequence[Executed], number: int) -> str:
+    """Return what is said of the first of these deeds, empty for none. Another `number` may give other words."""
+    done = [one.call for one in executed if one.call.name in _DID]
+    if not done:
+        return ""
+    choices = _DID[done[0].name]
+    return choices[number % len(choices)].format(**_arguments(done[0]))
+
+
+def _arguments(call: ToolCall) -> dict[str, str]:
+    return {key: one_line(str(value), max_chars=60) for key, value in call.arguments.items()}
+
+
+def _deeds(context: RunContext, run: Run, asked: Question, wanted: Sequence[Deed]) -> list[ToolCall]:
+    """Return the calls of the wanted deeds whose tools are granted."""
+    wanted = [_after_who_left(run, deed, asked) for deed in wanted]
+    deeds = [deed for deed in wanted if deed.tool in context.rules.grant]
+    changes = [
+        deed for deed in deeds if (tool := context.registry.get(deed.tool)) and tool.category is Category.DANGEROUS
+    ]
+    deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game only once
+    return [
+        ToolCall(f"{run.id}.{run.written + 1}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)
+    ]
+
+
+def _after_who_left(run: Run, deed: Deed, asked: Question) -> Deed:
+    """Return the deed. "Follow me" from a speaker who has left already becomes the step after them."""
+    if deed.tool != "follow" or deed.arguments["person"] in asked.view.people or run.requester is None:
+        return deed
+    left = [heard.event for heard in run.events if isinstance(heard.event, Left)]
+    ways = [event.direction for event in left if event.who.id == run.requester.id and event.direction]
+    return Deed("move", {"direction": ways[-1]}) if ways else deed

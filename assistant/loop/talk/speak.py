@@ -1,0 +1,122 @@
+"""Asks a small model for words in plain turns, and checks them before they are said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from assistant.language.attend import ToldNotes, Turn, answer_from, notes_on
+from assistant.language.check import Heard
+from assistant.language.words import likeness, words_of
+from assistant.loop.overheard import overheard, request_hook
+from assistant.loop.run import Run, RunContext
+from assistant.loop.talk.answer import Line, fallback, judge
+from assistant.loop.talk.calls import response_of, speech_call
+from assistant.loop.talk.found import FOUND_NOTHING, fitting_hits, has_searched, with_source
+from assistant.loop.talk.question import Question, example_turns, front, last_turns
+from assistant.loop.talk.turns import example_deeds, fit_to_say, lore_facts, outcomes_of, remembered_facts
+from llm import LLMResponse, Message, Usage
+from tools import Status
+
+#: Tokens of one answer, and where it ends.
+MAX_TOKENS, STOP = 60, ("\n",)
+#: The first try keeps to what is known; the second, after an answer that was refused, is freer.
+TEMPERATURES = (0.2, 0.7)
+#: From this likeness on, a line counts as one whose answer the owner wrote, and may be answered with it.
+ALIKE = 0.5
+#: From this likeness on two lines ask the same.
+ASKED_AGAIN = 0.8
+#: How many of its own last lines an answer must not repeat.
+OWN_LINES = 6
+
+
+async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequence[Message], int, LLMResponse] | None:
+    """Ask for words, and once more when they may not be heard. What is known by rule stands in when both fail.
+
+    Return the prompt, its estimated tokens and the answer; None when nothing is said. Raises LLMError. Cancelling
+    closes the connection.
+    """
+    line, shown = _line(run, asked)
+    hits = fitting_hits(run.executed)
+    known = line.notes.answer or answer_from(asked.text, (*line.notes.facts, *line.notes.maybe))
+    if has_searched(run.executed) and not hits and not known:
+        call = speech_call(context, run, FOUND_NOTHING)
+        return None if call is None else ((), 0, response_of([call]))
+    prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown)]
+    tokens = context.client.provider.count_tokens(prompt)
+    said, usage, response = "", Usage(), None
+    tries: list[str] = []
+    for number, temperature in enumerate(TEMPERATURES):
+        thinks_first = response is not None and _only_thought(response)
+        response = await context.client.chat_completion(
+            prompt,
+            deadline=run.meter.deadline,
+            listener=overheard(context, run),
+            caller=context.billing.caller(context.me, run.requester),
+            on_request=request_hook(context, run),
+            max_tokens=context.model.max_answer_tokens if thinks_first else MAX_TOKENS,
+            temperature=temperature,
+            stop=() if thinks_first else STOP,
+            think=bool(context.model.think),
+            vary=number > 0,
+        )
+        usage += response.usage
+        tries.insert(0, context.scrub(response.content).strip().partition("\n")[0])
+        if said := _fit(tries[0], line, asked):
+            break
+    said = said or next(filter(None, (_fit(words, line, asked, is_last=True) for words in tries)), "")
+    if asked.text:
+        said = with_source(said or fallback(line), hits)
+    call = speech_call(context, run, said)
+    return None if call is None else (prompt, tokens, response_of([call], usage, response))
+
+
+def _fit(words: str, line: Line, asked: Question, *, is_last: bool = False) -> str:
+    said, _ = judge(words, line, is_last=is_last)
+    return said if asked.text else fit_to_say(said, asked.who, asked.deed, line.heard.examples)
+
+
+def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
+    """Return what the answer is judged by, and the turns that are shown before it.
+
+    Before a deed, example answers to deeds are shown: a small model would copy its last answer.
+    """
+    text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
+    notes = notes_on(text, who, view, earlier) if text else ToldNotes()
+    remembered = remembered_facts(run.recalled, run.requester, text)
+    facts = dict.fromkeys((*notes.facts, *remembered, *outcomes_of(run.executed), *filter(None, [asked.deed])))
+    notes = replace(notes, facts=tuple(facts), maybe=(*notes.maybe, *lore_facts(run.lore)))
+    did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)
+    if text:
+        return Line(who, text, view, notes, earlier, _heard(asked), did), earlier
+    deeds = example_deeds(who)
+    examples = [one for turn in example_turns(view) for one in turn] + [one.said for one in deeds]
+    heard = replace(_heard(asked), now=(asked.deed,), examples=examples)
+    return Line(who, text, view, notes, earlier, heard, did), deeds
+
+
+def _heard(asked: Question) -> Heard:
+    text, view, earlier = asked.text, asked.view, asked.earlier
+    return Heard(
+        now=tuple(dict.fromkeys((asked.heard, text))),
+        earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
+        own=[
+            *(said for line, said in view.voice.items() if likeness(words_of(line), words_of(text)) < ALIKE),
+            *[turn.said for turn in earlier if turn.said and not _is_asked_again(turn, text)][-OWN_LINES:],
+        ],
+        examples=[one for turn in example_turns(view) for one in turn],
+        persona=view.persona,
+        name=view.name,
+        people=view.people,
+    )
+
+
+def _is_asked_again(turn: Turn, text: str) -> bool:
+    """Tell whether a line was asked before in about the same words: then the same answer is right again."""
+    return likeness(words_of(turn.heard), words_of(text)) > ASKED_AGAIN
+
+
+def _only_thought(response: LLMResponse) -> bool:
+    """Tell whether the model used up its answer with thinking, which this server does not turn off."""
+    return bool(response.message.reasoning) and not response.content.strip()
