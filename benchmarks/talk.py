@@ -1,10 +1,16 @@
 """Plays scripted talks with a character and writes down what it said and did, for a judge to read.
 
     python -m benchmarks.talk ITEMS.jsonl --answers OUT.jsonl -- --provider ollama --model qwen3:4b
+    python -m benchmarks.talk LINES.txt --as Anna --answers OUT.jsonl -- --config assistant.toml
+    python -m benchmarks.talk ITEMS.jsonl --answers OUT.jsonl OTHER.jsonl --sheet SHEET.md
+    python -m benchmarks.talk --marks ANNA.md BO.md --key SHEET.md.key.json
 
 Each line of ITEMS is a place or an item (docs/models.md shows both). Every item is played in a fresh world with a
 fresh character; the model is loaded once. What stands behind `--` are the options of `mud-assistant trial`. Items
 that are answered in OUT already are not played again, and the figures are those of all items that are answered in it.
+
+With --as each line of the file is said in one talk to the character of the settings, and no rule judges it. --sheet
+plays nothing: it makes a blind sheet of the answers that are there, and --marks reads filled-in sheets.
 """
 
 from __future__ import annotations
@@ -25,14 +31,21 @@ from twisted.internet.task import react
 from assistant.checks.finding import Problem, Unclear
 from assistant.checks.probes import file_there, runs_here
 from assistant.command_line import parser as command_parser
-from assistant.config.settings import SettingsError, read_settings
-from assistant.errors import KeyReferenceError, NoModelError
+from assistant.config.playing import play as play_character
+from assistant.config.settings import read_settings
+from assistant.errors import AssistantError
 from assistant.keys.reference import anchor
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.surfaces.trial.run import Progress, service_of
-from assistant.worlds.embedded.place_file import PlaceFileError
+from assistant.worlds.embedded.hamlet import HAMLET
+from assistant.worlds.embedded.place_file import WrittenPlace, read_place
+from benchmarks.evening_text import evening_talk
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk_judge import Score, score
+from benchmarks.talk_lines import lines_talk
+from benchmarks.talk_marks import read_key, read_marks
+from benchmarks.talk_marks import told as told_marks
+from benchmarks.talk_sheet import SCALES, SheetError, make_sheet
 from benchmarks.talk_stage import Item, Player, read_items
 from llm.embedded.fetching.models import default_data_dir
 from resilience import HttpExchange
@@ -41,7 +54,7 @@ OWN_ITEMS = Path(__file__).parent / "talk_items.jsonl"
 #: Promised for the embedded model on two calm cores: seconds of a turn in the median, and the share of right items.
 MOST_SECONDS, LEAST_RIGHT = 1.5, 0.85
 #: What ends the program before anything is played.
-CANNOT_START = (NoModelError, SettingsError, KeyReferenceError, PlaceFileError, OSError, ValueError)
+CANNOT_START = (AssistantError, SheetError, OSError, ValueError)
 
 
 # Any: the reactor, which has no one interface for time, network and processes.
@@ -62,7 +75,7 @@ async def play(reactor: Any, items: Sequence[Item], answers: Path, model: Sequen
             models = await service.parts.choose(options.config)
             _tell(f"{len(left)} of {len(items)} items to play with {models[0].why}")
             try:
-                await _each(Player(reactor, options, models, exchange), left, answers, known)
+                await _each(Player(reactor, options, models, exchange, service.parts.playing), left, answers, known)
             finally:
                 for chosen in models:
                     if chosen.embedded is not None:
@@ -104,15 +117,18 @@ def _answered(answers: Path) -> dict[str, dict[str, Any]]:
 
 
 def _options(model: Sequence[str]) -> TrialOptions:
-    """What `mud-assistant trial` would begin with. Raises SettingsError; SystemExit for an option it does not know."""
+    """What `mud-assistant trial` would begin with. Raises AssistantError; SystemExit for an option it does not know."""
     given = command_parser().parse_args(["trial", *model])
     if given.key:
         given.key = anchor(given.key, Path.cwd())
     chosen = {name: getattr(given, name) for name in ("provider", "model", "url", "key") if getattr(given, name)}
-    config = read_settings(given.config, {"model": chosen, "journal": {"file": ""}})
+    written = read_place(given.place) if given.place else WrittenPlace(HAMLET)
+    character = written.character | ({"name": given.name} if given.name else {})
+    config = read_settings(given.config, {"model": chosen, "assistant": character, "journal": {"file": ""}})
     folder = given.config.absolute().parent if given.config else Path.cwd()
+    config = play_character(config, folder, name_too=True)
     wall = time.time  # noqa: TID251  (the composition root)
-    return TrialOptions(config, wall, folder=folder, entered_key=given.key or "")
+    return TrialOptions(config, wall, folder=folder, entered_key=given.key or "", place=written.place)
 
 
 def told(found: Score) -> str:
@@ -174,19 +190,62 @@ def _asked(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         prog="python -m benchmarks.talk", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("items", type=Path, nargs="?", default=OWN_ITEMS, help="default: our own, talk_items.jsonl")
-    parser.add_argument("--answers", type=Path, required=True, help="where the answers are written")
+    parser.add_argument("--answers", type=Path, nargs="+", metavar="OUT", help="where the answers are, or are written")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N items, spread over the file")
-    return parser.parse_args(words[:at]), list(words[at + 1 :])
+    parser.add_argument("--as", dest="who", metavar="NAME", help="who says the lines of a file that is no JSON")
+    reading = parser.add_argument_group("to be read by people")
+    reading.add_argument("--sheet", type=Path, metavar="FILE", help="write a blind sheet of the answers that are there")
+    reading.add_argument("--seed", type=int, default=1, metavar="N", help="another order of the sheet (default: 1)")
+    reading.add_argument("--scale", choices=SCALES, default="words", help="marks by words, or from 0 to 3")
+    reading.add_argument("--marks", type=Path, nargs="+", metavar="FILE", help="read the marks of filled-in sheets")
+    reading.add_argument("--key", type=Path, metavar="FILE", help="the key of the sheet that was filled in")
+    given = parser.parse_args(words[:at])
+    if given.marks and not given.key:
+        parser.error("--marks wants the key of the sheet too: --key SHEET.md.key.json")
+    if not given.marks and not given.answers:
+        parser.error("say with --answers where the answers are, or are to be written")
+    if given.answers and len(given.answers) > 1 and not given.sheet:
+        parser.error("one run is played at a time: several --answers belong to --sheet")
+    return given, list(words[at + 1 :])
+
+
+def _items(given: argparse.Namespace, model: Sequence[str]) -> list[Item]:
+    """What is played or read. Raises AssistantError, OSError and ValueError."""
+    if given.who:
+        options = _options(model)
+        return [lines_talk(given.items, given.who, options.place, options.config.assistant)]
+    if given.items.suffix == ".md":
+        if not given.sheet:
+            raise ValueError(f"{given.items} is an evening in a game: hold it with python -m benchmarks.evening")
+        return [evening_talk(given.items)]
+    return read_items(given.items, given.sample)
+
+
+def _read(given: argparse.Namespace, model: Sequence[str]) -> str:
+    """Make a sheet, or read the marks of some; return what to tell. Raises SheetError and what `_items` raises."""
+    if given.marks:
+        key = read_key(given.key)
+        return told_marks(key, [read_marks(file, key) for file in given.marks])
+    for file in given.answers:
+        if not file.exists():
+            raise SheetError(f"{file} is not there: play it first, without --sheet")
+    runs = {str(file): _answered(file) for file in given.answers}
+    key_file = make_sheet(_items(given, model), runs, given.sheet, given.seed, given.scale)
+    return f"{given.sheet} is for the readers, a copy for each; keep {key_file} from them"
 
 
 async def _main(reactor: Any, options: argparse.Namespace, model: Sequence[str]) -> None:
     try:
-        items = read_items(options.items, options.sample)
-        records = await play(reactor, items, options.answers, model)
+        if options.marks or options.sheet:
+            print(_read(options, model))
+            return
+        items = _items(options, model)
+        records = await play(reactor, items, options.answers[0], model)
     except CANNOT_START as error:
         _tell(f"benchmarks.talk: {error}")
         raise SystemExit(2) from error
-    print(told(score(items, records)))
+    if not options.who:
+        print(told(score(items, records)))
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from assistant.characters import LoreIndex
+from assistant.config.schema import AssistantConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.loop.talk.question import front_of
@@ -24,6 +26,8 @@ from tools import Kind, Principal, Status
 
 # Any: JSON.
 Turn = dict[str, Any]
+#: Adds to settings what the character they name says, and finds its lore.
+Playing = Callable[[AssistantConfig], Awaitable[tuple[AssistantConfig, LoreIndex | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +76,19 @@ class Player:
 
     # Any: the reactor as clock.
     def __init__(
-        self, reactor: Any, options: TrialOptions, models: Sequence[ChosenModel], exchange: HttpExchange
+        self,
+        reactor: Any,
+        options: TrialOptions,
+        models: Sequence[ChosenModel],
+        exchange: HttpExchange,
+        playing: Playing,
     ) -> None:
         ledger = Ledger(reactor.seconds, options.wall, 0)
         self._reactor = reactor
         self._options = options
         self._models = models
         self._exchange = exchange
+        self._playing = playing
         self._pipeline = Pipeline(reactor, Random(), ledger, None)  # noqa: S311  (jitter)
 
     async def play(self, item: Item) -> dict[str, Any]:
@@ -94,10 +104,12 @@ class Player:
             options.secrets.pieces(),
         )
         character = item.place.character | {key: value for key, value in item.written.items() if key == "voice"}
-        settings = options.config.assistant.model_copy(update=character)
+        if character:  # of the place, in the stead of the one that the settings name
+            character["character"] = ""
+        settings, lore = await self._playing(options.config.assistant.model_copy(update=character))
         storage = in_memory(self._reactor.seconds, settings.inbox_limit)
         stage = await staging.settle(
-            item.place.place, settings, self._models, storage, watched, on_failure=watched.failed
+            item.place.place, settings, self._models, storage, watched, on_failure=watched.failed, lore=lore
         )
         try:
             bodies = {

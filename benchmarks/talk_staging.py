@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.characters import LoreIndex
 from assistant.config.schema import AssistantConfig
 from assistant.events.trace import Observer
 from assistant.keys.disguises import KeyPieces
@@ -53,8 +54,9 @@ class Staging:
         observer: Observer,
         *,
         on_failure: OnFailure,
+        lore: LoreIndex | None = None,
     ) -> Stage:
-        """Put an assistant into a new world made of `place`, and start it. The caller stops it.
+        """Put an assistant with its lore into a new world made of `place`, and start it. The caller stops it.
 
         Raises SettingsError and JournalError.
         """
@@ -74,6 +76,7 @@ class Staging:
             scrub=self.scrub,
             pieces=self.pieces,
             wall=self.wall,
+            lore=lore,
         )
         assistant = build_assistant(settings, models, around, on_failure)
         home.listener = AssistantListener(

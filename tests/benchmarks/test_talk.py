@@ -221,3 +221,23 @@ def test_our_own_items_can_be_read() -> None:
     own = read_items(OWN_ITEMS)
     assert len({one.id for one in own}) == len(own) >= 40
     assert len(read_items(OWN_ITEMS, 16)) == 16
+
+
+async def test_a_file_of_lines_is_one_talk_with_the_character_of_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("Who are you?\n\nIs it warm in here?\n")
+    (tmp_path / "assistant.toml").write_text("[assistant]\ncharacter = 'librarian'\n")
+    fake = FakeOllama(reactor, lambda _: Reply(calls=(Call("say", {"text": "It is."}),)))
+    async with serve(fake, reactor) as url:
+        model = ("--provider", "ollama", "--url", url, "--model", "sage", "--config", str(tmp_path / "assistant.toml"))
+        given = (str(tmp_path / "lines.txt"), "--as", "Anna", "--answers", str(tmp_path / "answers.jsonl"))
+        played = await start(*given, "--", *model, module="benchmarks.talk", folder=str(Path.cwd())).ended
+        sheet = ("--sheet", str(tmp_path / "sheet.md"), "--scale", "3")
+        made = await start(*given, *sheet, "--", *model, module="benchmarks.talk", folder=str(Path.cwd())).ended
+    assert (played.status, made.status) == (0, 0), played.err + made.err
+    (record,) = records(tmp_path).values()
+    assert record["id"] == "lines"
+    assert ["It is." in str(turn["words"]) for turn in record["turns"]] == [True, True]
+    assert "librarian" in str(fake.chats[-1].messages[0])
+    assert "Is it warm in here?" in str(fake.chats[-1].messages)
+    assert "Who are you?" in str(fake.chats[-1].messages)
+    assert (tmp_path / "sheet.md").read_text().count("\nMark:\n") == 2
