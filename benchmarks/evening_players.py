@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assistant.worlds.embedded.hamlet import HAMLET
+from benchmarks.talk_sheet import NOTICES
 
 _NAMES = {room.name: room.key for room in HAMLET.rooms}
 #: A room as it is shown to those who come in; the owner of a game sees its number too.
 _ROOM = re.compile(rf"^({'|'.join(map(re.escape, _NAMES))})(?:\(#\d+\))?\s*$", re.MULTILINE)
-#: What a character shows while its model is asked.
-_NOTICES = ("thinks ...", "is waking up", "is still ")
 _SAYS = (
     (re.compile(r'says, "(.*)"'), "say"),
     (re.compile(r'whispers: "(.*)"'), "whisper"),
@@ -86,7 +85,7 @@ def seen_of(texts: Sequence[str], characters: Sequence[str]) -> Seen:
             if found is None or (line in told and line not in own):
                 continue
             own.add(line)
-            if found[2].startswith(_NOTICES):
+            if found[2].startswith(NOTICES):
                 seen.notices.append(found[0])
             else:
                 seen.words.append({"who": found[1], **_word(found[2])})

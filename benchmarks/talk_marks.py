@@ -63,7 +63,7 @@ def read_key(file: Path) -> Key:
 def read_marks(file: Path, key: Key) -> Reading:
     """Read a marked sheet. Raises OSError, and SheetError that names each wrong line and what is right. Blocks."""
     reading = _Sheet(file, key)
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), 1):
         reading.take(number, line.strip())
     return reading.whole()
 

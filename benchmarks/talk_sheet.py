@@ -38,6 +38,8 @@ TURNS_BEFORE = 8
 SPOKEN = frozenset({"say", "whisper", "page", "emote"})
 #: Calls that nobody in the room sees, and those whose words stand among the words.
 UNSEEN = SPOKEN | {"channel", "look", "inspect", "who", "remember", "recall", "noop"}
+#: How a pose begins that only tells that a model is asked: no answer, and a matter of the machine.
+NOTICES = ("thinks ...", "is waking up", "is still ")
 _SAYS = {"say": "", "whisper": " whispers", "page": " pages", "channel": " says on a channel"}
 _DOES = {"go": "goes", "goes to": "goes to", "comes": "comes in", "does": "types:"}
 _HEAD = """# A talk to be read
@@ -138,7 +140,11 @@ def _heard(turn: Turn) -> list[str]:
 def _answered(item: Item, played: Record) -> list[str]:
     """What the character said, and what the people there saw it do."""
     name = item.written.get("name", "the character")
-    words = [_spoken(one.get("who", name), one["how"], one["text"]) for one in played["words"]]
+    words = [
+        _spoken(one.get("who", name), one["how"], one["text"])
+        for one in played["words"]
+        if one["how"] != "emote" or not one["text"].startswith(NOTICES)
+    ]
     acts = [act for act in played["acts"] if act["ok"] and act["tool"] not in UNSEEN]
     return words + [f"({name} does: {' '.join([act['tool'], *map(str, act['args'].values())])})" for act in acts]
 

@@ -140,10 +140,12 @@ def test_a_block_shows_the_place_the_talk_before_the_line_the_answer_and_the_dee
 
 def test_a_walk_asks_for_no_mark_and_silence_is_shown_as_such(tmp_path: Path) -> None:
     walk, line = item("w", "north", how="go"), item("t", "Ulla?")
-    records = {"w": {"turns": [turn("Oh!")]}, "t": {"turns": [turn()]}}
+    waking = {"how": "emote", "text": "is waking up, and will answer in a while."}
+    silence = {**turn(), "words": [waking]}
+    records = {"w": {"turns": [turn("Oh!")]}, "t": {"turns": [silence]}}
     key = read_key(make_sheet([walk, line], {"run": records}, tmp_path / "sheet.md", 1, "words"))
     assert list(key.answers.values()) == [("run", "t", 0)]
-    assert "Answer:\n> (nothing)" in (tmp_path / "sheet.md").read_text()
+    assert "Answer:\n> (nothing)\n" in (tmp_path / "sheet.md").read_text()
     with pytest.raises(SheetError, match="nothing to read"):
         make_sheet([walk], {"run": records}, tmp_path / "other.md", 1, "words")
 
