@@ -141,7 +141,7 @@ def test_prices_are_the_same_whoever_names_them() -> None:
     for path in FILES:
         character = read(path)
         texts = [*open_to_all(character), *(text for topic in character.topics for text in spoken(topic))]
-        for price, what in (found.groups() for text in texts for found in PRICED.finditer(text)):
+        for price, what in (found.groups() for text in texts for found in PRICED.finditer(text.casefold())):
             named.setdefault(what, {}).setdefault(price, set()).add(character.name)
     assert all(len(prices) == 1 for prices in named.values()), named
     assert {"bowl", "mug", "night", "loaf", "jar", "sack"} <= named.keys()
