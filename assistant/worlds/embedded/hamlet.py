@@ -157,7 +157,7 @@ MIRA = Resident(
 TOM = Resident(
     Principal("resident:tom", "Tom", Kind.WORLD),
     "garden",
-    "Tom the gardener, very old, asleep on a bench.",
+    "Tom the gardener, very old, on a bench with his hat over his eyes. Asleep, or thinking it over.",
 )
 
 ODA = Resident(

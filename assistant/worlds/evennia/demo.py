@@ -15,7 +15,8 @@ _SHORT = {"north": "n", "south": "s", "east": "e", "west": "w", "up": "u", "down
 
 #: The character that lives in the first room, and the residents who are assistants in a game: the names of their
 #: files in assistant/characters/shipped.
-_LIBRARIAN, _PEOPLE = "librarian", {"Oda": "innkeeper", "Venn": "stranger"}
+_LIBRARIAN = "librarian"
+_PEOPLE = {"Mira": "baker", "Tom": "gardener", "Oda": "innkeeper", "Venn": "stranger"}
 
 _log = Logger()
 
@@ -23,8 +24,8 @@ _log = Logger()
 def build_demo(name: str, *, inhabited: bool = False) -> None:
     """Turn the room that newcomers start in into a library with a hamlet round it, and put an assistant into it.
 
-    With `inhabited` it is the librarian of assistant/characters/shipped, and two of the residents are assistants too;
-    games of the version before are built without. A resident with the same name is left out. What is there already is
+    With `inhabited` it is the librarian of assistant/characters/shipped, and the residents are assistants too; a game
+    of an early version is built without. A resident with the same name is left out. What is there already is
     left as it is: Evennia calls the hook again when its first start is slow and is asked for again.
 
     For the hook `at_initial_setup`: Evennia hides an exception there or does not start at all, so a fault is logged.
