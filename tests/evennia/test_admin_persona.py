@@ -110,7 +110,7 @@ async def test_a_file_that_was_edited_counts_when_it_is_said_again_and_not_befor
 async def test_an_assistant_is_made_with_a_character(tmp_path: Path) -> None:
     characters(tmp_path, cook=COOK)
     async with office(tmp_path) as here:
-        assert "There is no character 'baker'" in await here.orders("assistant/create Sage = baker")
+        assert "There is no character 'weaver'" in await here.orders("assistant/create Sage = weaver")
         assert not creation.assistants()
         told = await here.orders("assistant/create Sage = cook")
         assert "Sage is here: Hall" in told
@@ -122,8 +122,9 @@ async def test_one_word_that_is_no_character_changes_nothing_and_says_which_ther
     characters(tmp_path, cook=COOK, smith=COOK)
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage = A scholar of old books.")
-        told = await here.orders("assistant/persona Sage = baker")
-        assert "There is no character 'baker'. There are: cook, innkeeper, librarian, smith, stranger." in told
+        told = await here.orders("assistant/persona Sage = weaver")
+        there = "baker, cook, gardener, innkeeper, librarian, smith, stranger"
+        assert f"There is no character 'weaver'. There are: {there}." in told
         assert overrides() == {"persona": "A scholar of old books."}
 
 

@@ -57,7 +57,7 @@ def test_a_character_gives_its_name_where_there_is_none(tmp_path: Path) -> None:
     assert nameless.persona.startswith("Wren keeps")
     named = play(Config(assistant=AssistantConfig(character="wren", name="Una")), tmp_path, name_too=True).assistant
     assert named.persona.startswith("Una keeps")
-    with pytest.raises(CharacterError, match="those there are: innkeeper, librarian, stranger, wren"):
+    with pytest.raises(CharacterError, match="those there are: baker, gardener, innkeeper, librarian, stranger, wren"):
         play(Config(assistant=AssistantConfig(character="ghost")), tmp_path)
 
 
