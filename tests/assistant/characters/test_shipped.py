@@ -23,6 +23,20 @@ SPEAKING = [path for path in FILES if "[[topic]]" in path.read_text(encoding="ut
 PRICED = re.compile(r"\b(a penny|\w+ pennies) a (bowl|mug|night|loaf|jar|sack|cake|week)\b")
 #: The names that only those who keep the secret know.
 SECRET = ("agnes", "pell", "arkell")
+#: What leads from one of them to the next, in the order in which it can be found out: who says it, and words of it.
+TRAIL = (
+    ("librarian", "the card says only v"),
+    ("innkeeper", "they said, any room but three"),
+    ("innkeeper", "count the buttons of everybody you meet"),
+    ("baker", "seven and one is eight"),
+    ("innkeeper", "something on a string about the neck"),
+    ("baker", "a square thing in the inside pocket"),
+    ("stranger", "have read one nineteen times"),
+    ("stranger", "it fits one thing in the world"),
+    ("gardener", "i wrote one once, on good paper"),
+    ("baker", "he bought the best paper in the shop"),
+    ("librarian", "forty-one letters"),
+)
 WORD = re.compile(r"[^\W\d_]{6,}")
 
 every = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -168,3 +182,17 @@ def test_every_secret_of_the_stranger_can_be_asked_for_with_a_thing_that_stands_
     for clue in ("brass button", "keeping of bees", "mail chest", "tom", "agnes pell", "room three"):
         assert clue in keys
         assert clue in others
+
+
+def test_the_secret_can_be_found_out_by_talking_with_all_five() -> None:
+    said = {
+        path.stem: " ".join(text for topic in read(path).topics for text in spoken(topic)).casefold() for path in FILES
+    }
+    assert [clue for who, clue in TRAIL if clue not in said[who]] == []
+
+
+def test_nobody_calls_the_librarian_by_a_name_which_a_game_may_change() -> None:
+    for path in FILES:
+        character = read(path)
+        texts = [*open_to_all(character), *(text for topic in character.topics for text in spoken(topic))]
+        assert not any("Sage" in text.replace("Sage for the throat", "").replace("Sage tea", "") for text in texts)
