@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,15 +18,21 @@ from types import FrameType
 
 from llm.embedded.errors import SourceFailed
 from llm.embedded.fetching.convert import MINILM, MINILM_NAME
-from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, default_data_dir
+from llm.embedded.fetching.hub_file import Hub, fetch_hub_file
+from llm.embedded.fetching.hub_name import HubName, parse_hub_name
+from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, ModelFile, default_data_dir
+from llm.embedded.fetching.opener import Opener, https_opener
 from llm.embedded.fetching.parts import fetch_parts
 from llm.embedded.fetching.store import ModelStore
-from llm.embedded.fetching.upstream import Opener, fetch_upstream, https_opener
+from llm.embedded.fetching.upstream import fetch_upstream
 from llm.embedded.progress import Reporter
 from resilience.child import die_with_parent, when_parent_goes
 
 SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
 DEFAULT_SOURCES = "file,upstream,parts"
+_KNOWN = {**MODELS, MINILM_NAME: MINILM}
+#: How far a fetch behind something else gives way to it; 19 is the most.
+_GENTLY = 19
 
 
 def source_order(text: str) -> tuple[str, ...]:
@@ -96,24 +102,43 @@ def _end_with_parent() -> None:
     when_parent_goes(lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
+def _model(name: str) -> ModelFile | HubName:
+    """Return the model of this name. argparse explains what it must be when there is none."""
+    if name in _KNOWN:
+        return _KNOWN[name]
+    try:
+        return parse_hub_name(name)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; or choose one of: {', '.join(_KNOWN)}") from error
+
+
+def _fetched(model: ModelFile | HubName, data_dir: Path, report: Reporter) -> Path:
+    """Return the path of the model's file, fetching it if needed. Raises SourceFailed and OSError."""
+    if isinstance(model, HubName):
+        return fetch_hub_file(model, data_dir, report, Hub.of(os.environ, https_opener(loopback=True)))
+    order = source_order(os.environ.get(SOURCES_VARIABLE) or DEFAULT_SOURCES)
+    return fetch(ModelStore(data_dir, model, report), order, os.environ, https_opener())
+
+
 def main(arguments: Sequence[str]) -> int:
     """Fetch the model file. Return the exit status: 0 when the file is there, 1 when it could not be fetched."""
     parser = ArgumentParser(prog="python -m llm.embedded.fetch", description="Fetch the pinned local model.")
     parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="folder that holds model files")
-    known = {**MODELS, MINILM_NAME: MINILM}
-    parser.add_argument("--model-name", choices=known, help="which model; small when it is not given")
+    parser.add_argument(
+        "--model-name", type=_model, default=DEFAULT_MODEL, help=f"{', '.join(_KNOWN)}, or hf:OWNER/REPO:QUANT"
+    )
+    parser.add_argument("--gently", action="store_true", help="at the lowest priority, behind something else")
     parser.add_argument("--end-with-stdin", action="store_true", help="end when stdin is closed (set by a parent)")
     options = parser.parse_args(arguments)
-    model = known[options.model_name] if options.model_name else DEFAULT_MODEL
+    if options.gently and hasattr(os, "nice"):
+        os.nice(_GENTLY)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     if options.end_with_stdin:
         _end_with_parent()
     report = Reporter(sys.stdout, perf_counter)
     try:
-        order = source_order(os.environ.get(SOURCES_VARIABLE) or DEFAULT_SOURCES)
-        store = ModelStore(options.data_dir, model, report)
-        report.model(str(fetch(store, order, os.environ, https_opener())))
+        report.model(str(_fetched(options.model_name, options.data_dir, report)))
     except (SourceFailed, OSError) as error:
         report.error(_reason(error))
         return 1

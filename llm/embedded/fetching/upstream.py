@@ -6,23 +6,14 @@ This runs in a child process, so it may block.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from http.client import HTTPException, HTTPMessage
+from collections.abc import Callable, Iterator
+from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Protocol
 from urllib.error import HTTPError, URLError
-from urllib.request import (
-    HTTPDefaultErrorHandler,
-    HTTPErrorProcessor,
-    HTTPRedirectHandler,
-    HTTPSHandler,
-    OpenerDirector,
-    ProxyHandler,
-    Request,
-    UnknownHandler,
-)
+from urllib.request import Request
 
 from llm.embedded.errors import SourceFailed
+from llm.embedded.fetching.opener import HttpAnswer, Opener
 from llm.embedded.fetching.store import CHUNK_BYTES, ModelStore
 
 #: The time limit in seconds for connecting, and for each wait for more bytes.
@@ -32,70 +23,15 @@ MAX_BARREN_ATTEMPTS = 3
 _PARTIAL_CONTENT, _RANGE_NOT_SATISFIABLE = 206, 416
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
-
-class HttpAnswer(Protocol):
-    """What an opener returns."""
-
-    status: int
-    headers: HTTPMessage
-
-    def read(self, amount: int, /) -> bytes:
-        """Return the next bytes, at most `amount`; empty at the end."""
-
-    def close(self) -> None:
-        """Close the connection."""
+#: Looks at what has come so far, and returns whether it has seen enough. Raises SourceFailed when it is of no use.
+Look = Callable[[Path], bool]
 
 
-class Opener(Protocol):
-    """A sender of requests that follows redirects, within a time-out in seconds."""
+def fetch_upstream(store: ModelStore, opener: Opener, look: Look = lambda _: True, source: str = "upstream") -> None:
+    """Make the upstream file the model file. Raises SourceFailed when it could not be fetched.
 
-    def __call__(self, request: Request, timeout_seconds: float, /) -> HttpAnswer:
-        """Return the answer to the request. Raises OSError, of which URLError is one."""
-
-
-class _HttpsRedirects(HTTPRedirectHandler):
-    """A handler that follows redirects, but never away from HTTPS."""
-
-    def redirect_request(  # noqa: PLR0917  (the standard library's signature)
-        self,
-        req: Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> Request | None:
-        """Return the request for the new place. Raises URLError when that is not HTTPS."""
-        if not newurl.lower().startswith("https://"):
-            raise URLError("it redirects to a place that is not HTTPS")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def https_opener(proxies: Mapping[str, str] | None = None) -> Opener:
-    """Return an opener for HTTPS and nothing else.
-
-    `proxies` are given by scheme; None takes those of the environment.
+    `look` is called as the file grows, until it has seen enough. `source` is what the owner is told.
     """
-    director = OpenerDirector()
-    for handler in (
-        ProxyHandler(None if proxies is None else dict(proxies)),
-        HTTPSHandler(),
-        _HttpsRedirects(),
-        HTTPDefaultErrorHandler(),
-        HTTPErrorProcessor(),
-        UnknownHandler(),
-    ):
-        director.add_handler(handler)
-
-    def open_https(request: Request, timeout_seconds: float) -> HttpAnswer:
-        answer: HttpAnswer = director.open(request, timeout=timeout_seconds)
-        return answer
-
-    return open_https
-
-
-def fetch_upstream(store: ModelStore, opener: Opener) -> None:
-    """Make the upstream file the model file. Raises SourceFailed when it could not be fetched."""
     partial = store.work / "upstream.part"
     store.work.mkdir(parents=True, exist_ok=True)
     store.require_room(store.model.size_bytes - _size(partial))
@@ -103,7 +39,7 @@ def fetch_upstream(store: ModelStore, opener: Opener) -> None:
     while _size(partial) < store.model.size_bytes:
         before = _size(partial)
         try:
-            _continue(store, opener, partial)
+            _continue(store, opener, partial, look, source)
         except (OSError, HTTPException) as error:
             _clear_up(error, partial)
             barren = 0 if _size(partial) > before else barren + 1
@@ -113,10 +49,10 @@ def fetch_upstream(store: ModelStore, opener: Opener) -> None:
         if _size(partial) < store.model.size_bytes:
             partial.unlink()
             raise SourceFailed("the file there is shorter than the pinned one")
-    store.adopt(partial, "upstream")
+    store.adopt(partial, source)
 
 
-def _continue(store: ModelStore, opener: Opener, partial: Path) -> None:
+def _continue(store: ModelStore, opener: Opener, partial: Path, look: Look, source: str) -> None:
     """Continue from where the partial file ends, to the end of the answer or the pinned size."""
     have = _size(partial)
     headers = {"User-Agent": "mud-assistant", "Accept-Encoding": "identity"}
@@ -125,7 +61,12 @@ def _continue(store: ModelStore, opener: Opener, partial: Path) -> None:
     answer = opener(Request(store.model.upstream_url, headers=headers), TIMEOUT_SECONDS)  # noqa: S310  (https only)
     try:
         resumed = have > 0 and answer.status == _PARTIAL_CONTENT and _range_start(answer) == have
-        got = _append(store, answer, partial, have if resumed else 0)
+        got = 0
+        seen = have if resumed else 0
+        for got in _append(store, answer, partial, seen):
+            store.report.progress("download", seen + got, store.model.size_bytes, source)
+            if look(partial):
+                look = _seen
     except SourceFailed:
         partial.unlink()
         raise
@@ -136,8 +77,8 @@ def _continue(store: ModelStore, opener: Opener, partial: Path) -> None:
         raise ConnectionError("the connection ended too early")
 
 
-def _append(store: ModelStore, answer: HttpAnswer, partial: Path, have: int) -> int:
-    """Write this answer after the first `have` bytes of the partial file. Return the number of bytes written."""
+def _append(store: ModelStore, answer: HttpAnswer, partial: Path, have: int) -> Iterator[int]:
+    """Write this answer after the first `have` bytes of the partial file. Yield the number of bytes written so far."""
     done, total = have, store.model.size_bytes
     with partial.open("ab" if have else "wb") as file:
         while chunk := answer.read(CHUNK_BYTES):
@@ -145,8 +86,13 @@ def _append(store: ModelStore, answer: HttpAnswer, partial: Path, have: int) -> 
             if done > total:
                 raise SourceFailed("the file there is longer than the pinned one")
             file.write(chunk)
-            store.report.progress("download", done, total, "upstream")
-    return done - have
+            file.flush()
+            yield done - have
+
+
+def _seen(_: Path) -> bool:
+    """Look no more."""
+    return True
 
 
 def _range_start(answer: HttpAnswer) -> int:

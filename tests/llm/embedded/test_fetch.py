@@ -15,7 +15,7 @@ from llm.embedded.child import child_environment
 from llm.embedded.errors import SourceFailed
 from llm.embedded.fetch import SOURCES_VARIABLE, fetch, source_order
 from llm.embedded.fetching.models import default_data_dir
-from llm.embedded.fetching.upstream import HttpAnswer
+from llm.embedded.fetching.opener import HttpAnswer
 from tests.llm.embedded.stage import CONTENT, Stage
 
 #: A fetch of the small model of the test, as a process of its own.

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.models.offer import hint, kept, question
+from llm.embedded import machine
 from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, pinned_name, pinned_path
 from llm.embedded.machine import Machine, calculating_seconds, usable_cores
 
@@ -67,3 +68,35 @@ def test_what_is_told_has_sizes_times_and_needs() -> None:
     assert "1117 MB, about 2 minutes" in told
     assert "8 GB of memory are free, 2 processors" in told
     assert "1117 MB" in hint()
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "left"),
+    [
+        ("0::/", {"memory.max": "2000", "memory.current": "900", "memory.stat": "inactive_file 300"}, 1400),
+        ("0::/a/b", {"a/memory.max": "500", "a/memory.current": "100", "a/memory.stat": ""}, 400),
+        ("0::/", {"memory.max": "max", "memory.current": "900", "memory.stat": ""}, 8192),
+        (
+            "7:cpu,memory:/x\n1:name=systemd:/x",
+            {
+                "memory/memory.limit_in_bytes": "3000",
+                "memory/memory.usage_in_bytes": "1000",
+                "memory/memory.stat": "total_inactive_file 5",
+            },
+            2005,
+        ),
+        ("nonsense", {}, 8192),
+    ],
+)
+def test_the_limit_of_a_container_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, files: dict[str, str], left: int
+) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 8 kB\n")
+    (tmp_path / "own").write_text(f"{groups}\n")
+    for name, text in files.items():
+        (tmp_path / "fs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "fs" / name).write_text(f"{text}\n")
+    monkeypatch.setattr(machine, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(machine, "OUR_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(machine, "GROUPS", tmp_path / "fs")
+    assert machine.free_bytes() == left

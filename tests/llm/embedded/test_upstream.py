@@ -15,7 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.upstream import HttpAnswer, _HttpsRedirects, fetch_upstream, https_opener
+from llm.embedded.fetching.opener import HttpAnswer, SafeRedirects, https_opener
+from llm.embedded.fetching.upstream import fetch_upstream
 from tests.llm.embedded.stage import CONTENT, Stage
 
 
@@ -190,7 +191,7 @@ def test_the_real_opener_speaks_nothing_but_https(upstream: Upstream) -> None:
 def test_a_redirect_away_from_https_is_not_followed() -> None:
     def follow(url: str) -> Request | None:
         old = Request("https://127.0.0.1/model", headers={"Range": "bytes=5-"})
-        return _HttpsRedirects().redirect_request(old, BytesIO(), 302, "Found", HTTPMessage(), url)
+        return SafeRedirects().redirect_request(old, BytesIO(), 302, "Found", HTTPMessage(), url)
 
     with pytest.raises(URLError, match="not HTTPS"):
         follow("http://127.0.0.1/model")
