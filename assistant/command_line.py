@@ -239,9 +239,20 @@ def _add_game(commands: Commands) -> None:
 
 def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument("--provider", help="one of the providers below (default: auto)")
-    command.add_argument(
-        "--model", help="the model's name; of the embedded ones: small, better, or the path of a GGUF file"
+    which = command.add_mutually_exclusive_group()
+    which.add_argument(
+        "--model",
+        help="the model's name; of the embedded ones: small, better, the path of a GGUF file, or hf:OWNER/REPO:QUANT "
+        "for a file of Hugging Face",
     )
+    which.add_argument(
+        "--small",
+        dest="model",
+        action="store_const",
+        const="small",
+        help="the small embedded model, and no better one fetched behind the talk (the same as --model small)",
+    )
+    command.add_argument("--yes", action="store_true", help="fetch a model of hf:... without asking first")
     command.add_argument("--url", help="the server's address, such as http://127.0.0.1:8080/v1")
     command.add_argument("--key", metavar="WHERE", help="where the key is: env:NAME, file:PATH or keyring:NAME")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,10 +35,12 @@ def prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Plac
     from assistant.config.playing import play
     from assistant.config.settings import DEFAULT_FILE, log_renamed, read_settings
     from assistant.keys.reference import anchor  # after the check
+    from assistant.surfaces.agreeing import require_agreement
     from assistant.surfaces.serve.file import SettingsFile
     from assistant.worlds.embedded.hamlet import HAMLET
     from assistant.worlds.embedded.place_file import WrittenPlace, read_place
 
+    require_agreement(options.model or "", os.environ, agreed=options.yes)
     if options.key:
         options.key = anchor(options.key, Path.cwd())
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}

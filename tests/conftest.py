@@ -17,6 +17,9 @@ settings.register_profile("mud-assistant", settings.get_profile(settings.get_cur
 settings.load_profile("mud-assistant")
 
 
+# No test fetches a gigabyte behind a talk, nor do the commands that it starts; those that are about it say so.
+os.environ["MUD_ASSISTANT_FETCH_BETTER"] = "no"
+
 #: Folders whose tests wait for other processes more than they compute.
 WAITING = ("tests/live/", "tests/crash/", "tests/evennia/live/")
 

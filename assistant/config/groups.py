@@ -7,7 +7,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Which model thinks": (
         *("model.provider", "model.url", "model.model", "model.key", "model.context_tokens", "model.max_answer_tokens"),
         *("model.temperature", "model.think", "model.asking", "model.examples", "model.tool_choice"),
-        *("model.search_first", "model.prices"),
+        *("model.search_first", "model.prices", "model.fetch_better"),
     ),
     "Who it is": (
         *("name", "aliases", "character", "persona", "voice", "greeting", "more_greetings", "greet_hours", "ai_mark"),

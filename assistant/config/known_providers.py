@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from assistant.errors import did_you_mean
+from llm.embedded.fetching.hub_name import is_hub_name
 from llm.errors import BadCredential, LLMError, Unavailable
 from llm.messages import JSONObject
 from llm.providers import LocalProvider, OllamaProvider, provider_classes
@@ -40,7 +41,7 @@ def is_embedded(provider: str, model: str, url: str = "") -> bool:
         return provider == EMBEDDED
     from llm.embedded.fetching.models import MODELS  # noqa: PLC0415  (the models that come along, only for "auto")
 
-    return model in MODELS or model.endswith(".gguf")
+    return model in MODELS or model.endswith(".gguf") or is_hub_name(model)
 
 
 def about(name: str) -> str:

@@ -34,9 +34,12 @@ class ModelConfig(Settings, defer_build=False):
 
     #: "auto" takes a local Ollama that answers and has a model, else the embedded model.
     provider: str = "auto"
-    #: Empty: the provider's own choice where it has one. Of the embedded models "small", "better", or the path of a
-    #: GGUF file.
+    #: Empty: the provider's own choice where it has one. Of the embedded models "small", "better", the path of a GGUF
+    #: file, or "hf:OWNER/REPO:QUANT" for one of a hub.
     model: str = ""
+    #: Fetch the better embedded model and the sentence vectors while the usual one talks, and change over; unset: in a
+    #: trial at a terminal and in the demo game.
+    fetch_better: bool | None = None
     #: Base URL; empty for the provider's usual place.
     url: Address = ""
     #: A reference to the key, never the key itself: env:NAME, file:PATH or keyring:NAME.

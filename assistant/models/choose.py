@@ -5,12 +5,13 @@ The choice is explained in one line, and so is the reason when there is no model
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 
 from assistant.config import known_providers
 from assistant.config.known_providers import has_model, no_such_model, why_unusable
@@ -18,12 +19,13 @@ from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError, NoModelError
 from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
-from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, Served, load_table, provider_of, with_keys
+from assistant.models.chosen import EMBEDDED_CONTEXT, ChosenModel, Served, load_table, patient, provider_of, with_keys
 from assistant.models.mistaken import openai_instead, whose_address
+from assistant.models.offer import usual_file
 from llm import LLMError, LLMProvider, ModelNotFound, Rejected, UnknownProviderError, get_provider
 from llm.discover import describe_model, offered_models
 from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, pinned_path
+from llm.embedded.fetching.models import pinned_path
 from llm.embedded.progress import Endpoint
 from llm.providers.offered import OfferedModel
 from resilience import Credential, Deadline, HttpExchange, origin_of
@@ -31,8 +33,6 @@ from resilience import Credential, Deadline, HttpExchange, origin_of
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
 LOOK_SECONDS = 10.0
 PROBE_SECONDS = 2.0
-#: The context of the embedded model, in tokens.
-EMBEDDED_CONTEXT = 4096
 #: A very small model answers every question with noop, the easy way out, and types speech as a command. Each further
 #: tool makes it choose worse.
 EMBEDDED_WITHHELD = frozenset(
@@ -43,6 +43,9 @@ EMBEDDED_WITHHELD = frozenset(
 )
 #: Of how many models the server is asked whether they know tools.
 _MAX_ASKED = 8
+
+
+_log = Logger()
 
 
 def window_tokens(config: ModelConfig) -> int:
@@ -58,8 +61,8 @@ def _forget(_: str) -> None:
 class Chooser(Struct, frozen=True):
     """Chooses models with the given network, clock and keys.
 
-    `make_embedded` is given the path of a model file, or None for the default one, and a function to call with the
-    address where the model answers after a restart.
+    `make_embedded` is given the path of a model file, None for the usual one, and a function to call with a new
+    address.
     """
 
     exchange: HttpExchange
@@ -69,9 +72,6 @@ class Chooser(Struct, frozen=True):
     bound: BoundKeys = field(default_factory=BoundKeys)
     #: Returns what is known of a key at a server: a key that was refused lately is not sent again yet.
     credential: Callable[[str, str], Credential] | None = None
-    #: Returns the model file when the owner wants an embedded model and names none. Without it the default one is
-    #: taken.
-    offer: Callable[[], Awaitable[Path | None]] | None = None
 
     async def choose(self, config: ModelConfig) -> ChosenModel:
         """Return the model to use. Raises NoModelError. An embedded model is started; the caller must stop it."""
@@ -243,32 +243,25 @@ class Chooser(Struct, frozen=True):
         def at(endpoint: Endpoint) -> None:
             self.keys.secrets.add(endpoint.key)
             provider.rebind(f"{endpoint.url}/v1", endpoint.key)
+            provider.model = endpoint.model
 
-        embedded = self.make_embedded(await self._file(config.model), at)
-        endpoint = await embedded.start()
-        at(endpoint)
-        provider.model = endpoint.model
-        patient = config.model_copy(
-            update={
-                "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),
-                "search_first": config.search_first is not False,
-                "first_byte_seconds": config.first_byte_seconds and max(config.first_byte_seconds, LOCAL_SECONDS),
-                "idle_seconds": config.idle_seconds and max(config.idle_seconds, LOCAL_SECONDS),
-                "temperature": 0.2 if config.temperature is None else config.temperature,
-                "max_answer_tokens": min(config.max_answer_tokens, 200),
-                "tool_choice": "required",
-            }
-        )
+        path = await self._file(config.model)
+        embedded = self.make_embedded(path, at)
+        try:
+            at(endpoint := await embedded.start())
+        except EmbeddedUnavailable as error:
+            if config.model or path is None:
+                raise
+            _log.warn("the better embedded model is here and does not run: {why}", why=error.cause)
+            embedded = self.make_embedded(None, at)
+            at(endpoint := await embedded.start())
         return ChosenModel(
-            provider, f"the embedded model {endpoint.model} ({because})", patient, embedded, EMBEDDED_WITHHELD
+            provider, f"the embedded model {endpoint.model} ({because})", patient(config), embedded, EMBEDDED_WITHHELD
         )
 
     async def _file(self, model: str) -> Path | None:
-        """Return the file of the embedded model that is meant, None for the default one."""
-        if not model:
-            return await self.offer() if self.offer else None
-        path = pinned_path(model)
-        return None if MODELS.get(model) is DEFAULT_MODEL else path or Path(model)
+        """Return the file of the embedded model that is meant, None for the one that is usual."""
+        return (pinned_path(model) or Path(model)) if model else await self.keys.in_thread(usual_file)
 
     async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
         """Return the models the server lists, none for a server without such a list. Raises NoModelError.

@@ -34,6 +34,11 @@ HOSTED_PROGRESS_SECONDS = 300.0
 LOCAL_QUESTION_SECONDS = 300.0
 #: Billions of parameters up to which a model talks better in plain turns than with tools.
 PLAIN_UP_TO = 2.0
+#: The same for an embedded model, whose server also reads the longer prompts of tools slowly. One whose name does not
+#: tell its size counts as small: it has to fit on this machine.
+EMBEDDED_PLAIN_UP_TO = 4.0
+#: The context of the embedded model, in tokens.
+EMBEDDED_CONTEXT = 4096
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)(b|m)(?![a-z0-9])")
 #: Endings of host names that exist only in a private network.
 _PRIVATE_NAMES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
@@ -155,6 +160,8 @@ class ChosenModel(Struct, frozen=True):
         if self.config.asking != "auto":
             return self.config.asking == "plain"
         size = size_of(self.provider.model)
+        if self.embedded is not None:
+            return size is None or size <= EMBEDDED_PLAIN_UP_TO
         return self.is_local and size is not None and size <= PLAIN_UP_TO
 
     @property
@@ -176,6 +183,21 @@ class ChosenModel(Struct, frozen=True):
         return UpstreamConfig(
             BreakerConfig(hang_seconds=hang), InFlightConfig(most, config.max_in_flight or InFlightConfig().first)
         )
+
+
+def patient(config: ModelConfig) -> ModelConfig:
+    """Return the settings of an embedded model, which is small, and slow to read."""
+    return config.model_copy(
+        update={
+            "context_tokens": min(config.context_tokens, EMBEDDED_CONTEXT),
+            "search_first": config.search_first is not False,
+            "first_byte_seconds": config.first_byte_seconds and max(config.first_byte_seconds, LOCAL_SECONDS),
+            "idle_seconds": config.idle_seconds and max(config.idle_seconds, LOCAL_SECONDS),
+            "temperature": 0.2 if config.temperature is None else config.temperature,
+            "max_answer_tokens": min(config.max_answer_tokens, 200),
+            "tool_choice": "required",
+        }
+    )
 
 
 async def load_table(provider: LLMProvider, config: ModelConfig, keys: KeySources) -> str:

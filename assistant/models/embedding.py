@@ -57,6 +57,17 @@ class SharedEmbedder:
         """The name of the model, empty when vectors are off."""
         return {"off": "", "embedded": MINILM.name}.get(self._config.vectors, self._config.vectors_model)
 
+    @property
+    def is_on(self) -> bool:
+        """Whether vectors are made."""
+        return self._config.vectors != "off"
+
+    def use_embedded(self) -> bool:
+        """Let the embedded model make vectors, unless the owner has said what does. Return whether it does."""
+        if "vectors" not in self._config.model_fields_set:
+            self._config = self._config.model_copy(update={"vectors": "embedded"})
+        return self._config.vectors == "embedded"
+
     async def get(self) -> Embedder | None:
         """Return it, as `embedder_of` makes it the first time."""
         if self._made is None:

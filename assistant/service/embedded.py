@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.models.choose import EMBEDDED_CONTEXT
-from assistant.models.chosen import Served
+from assistant.models.chosen import EMBEDDED_CONTEXT, Served
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.fetching.models import default_data_dir, pinned_name
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
-from llm.embedded.supervisor import EmbeddedModel
+from llm.embedded.supervisor import Commands, EmbeddedModel
 
 _log = Logger()
 
 #: Makes the server of a model file (None for the usual model), not started. The callback gets its address after a
 #: restart.
 MakeServed = Callable[[Path | None, Callable[[Endpoint], None]], Served]
+
+
+class Fetching(Protocol):
+    """The process that fetches a model file."""
+
+    def fetch(self) -> Deferred[Path]:
+        """Fetch it, and fire with its path. Fails with EmbeddedUnavailable. Cancelling ends the process."""
+        ...
+
+    def stop(self) -> Deferred[None]:
+        """End it; fires when it has ended."""
+        ...
+
+
+#: Makes the process that fetches a model by its name, not started. The callback gets its progress.
+MakeFetch = Callable[[str, Callable[[FetchProgress], None]], Fetching]
 
 
 # Any: the reactor as clock and as maker of processes.
@@ -48,6 +64,24 @@ def embedded_model(
         on_restart=moved,
         on_lost=lost,
     )
+
+
+# Any: the reactor as clock and as maker of processes.
+def gentle_fetch(reactor: Any, environment: Mapping[str, str]) -> MakeFetch:
+    """Return a function that makes the real process that fetches a model, at the lowest priority."""
+
+    def make(name: str, show: Callable[[FetchProgress], None]) -> Fetching:
+        return EmbeddedModel(
+            reactor,
+            reactor,
+            environment=environment,
+            data_dir=default_data_dir(),
+            model_name=name,
+            on_progress=show,
+            commands=Commands.of(sys.executable, gently=True),
+        )
+
+    return make
 
 
 # Any: the reactor as clock and as maker of processes.
@@ -127,15 +161,27 @@ class EmbeddedPool:
         shared.users.add(lease)
         return shared.where()
 
+    def change(self, lease: ModelLease, path: Path | None) -> Deferred[None]:
+        """Let a user go on with the model of another file, which answers already. Fires as `give_back` does."""
+        shared, former = self._shared[path], lease.path
+        assert shared.endpoint is not None
+        shared.users.add(lease)
+        lease.path = path
+        lease.moved(shared.endpoint)
+        return self._leave(lease, former)
+
     def give_back(self, lease: ModelLease) -> Deferred[None]:
         """Remove a user, and stop the model after the last one. Fires when it is stopped, or at once if it goes on."""
-        shared = self._shared.get(lease.path)
+        return self._leave(lease, lease.path)
+
+    def _leave(self, lease: ModelLease, path: Path | None) -> Deferred[None]:
+        shared = self._shared.get(path)
         if shared is None or lease not in shared.users:
             return succeed(None)
         shared.users.discard(lease)
         if shared.users:
             return succeed(None)
-        del self._shared[lease.path]
+        del self._shared[path]
         return shared.served.stop()
 
 
@@ -150,6 +196,10 @@ class ModelLease:
     def start(self) -> Deferred[Endpoint]:
         """Return where the model answers. Fails with EmbeddedUnavailable. A failure or cancelling ends the lease."""
         return self._pool.take(self).addErrback(self._give_up)
+
+    def change(self, path: Path | None) -> Deferred[None]:
+        """Go on with the model of another file, which answers already. Fires when the former one needs no more time."""
+        return self._pool.change(self, path)
 
     def stop(self) -> Deferred[None]:
         """End the lease. Fires at once, or when the model is stopped if no other assistant uses it."""

@@ -19,7 +19,7 @@ from assistant.journal import HeldElsewhere
 from assistant.keys.redaction import Secrets
 from assistant.runtime.opening import WantedJournal
 from assistant.runtime.own_tools import OwnTools
-from assistant.service.embedded import MakeServed
+from assistant.service.embedded import MakeFetch, MakeServed
 from tools import Principal, Tool, World
 
 #: How the owner of a game gives a key again.
@@ -77,13 +77,19 @@ def _log_left_out(why: str) -> None:
     _log.warn("a model is left out: {why}", why=why)
 
 
+def _log_better(sentence: str) -> None:
+    _log.info("in the background: {sentence}", sentence=sentence)
+
+
 class ServiceHooks(Struct, frozen=True):
     """What a surface does itself. The defaults are those of a game, where everything is reported to the log."""
 
     #: Makes the server of an embedded model; None for the real one, which reports to the log.
     make_served: MakeServed | None = None
-    #: Returns the model file for an owner who wants an embedded model and names none; None to use the usual one.
-    offer: Callable[[], Awaitable[Path | None]] | None = None
+    #: Makes the process that fetches a model file behind the talk; None for the real one.
+    make_fetch: MakeFetch | None = None
+    #: Is told in one sentence what is fetched behind the talk, and what became better.
+    better: Callable[[str], None] = _log_better
     #: Is told why a model of the settings is left out, in one sentence without a key.
     left_out: Callable[[str], None] = _log_left_out
     #: Says how the owner gives the key of a `{reference}` again.

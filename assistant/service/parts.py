@@ -80,10 +80,11 @@ class SharedParts:
         self.web = SharedWeb(web, self.keys, self.exchange, reactor=reactor, random=random, wall=config.wall)
         #: The calls for which each assistant has asked approval. They go on waiting when it is restarted.
         self.approvals: dict[str, Approvals] = {}
-        self._hooks = hooks
+        self.hooks = hooks
         self._configs = configs
         self._bound = BoundKeys((), config.folder, hooks.key_again)
-        self._pool = EmbeddedPool(hooks.make_served or report_to_the_log(reactor, config.environment))
+        #: The embedded models that run.
+        self.pool = EmbeddedPool(hooks.make_served or report_to_the_log(reactor, config.environment))
         self._capabilities = Capabilities()
         #: Those who watch all assistants, and those who are told of every exchange with a model.
         self.watchers, self.reports = Watchers(), CallReports()
@@ -150,7 +151,7 @@ class SharedParts:
     async def bound_with(self, config: Config, entered: str) -> BoundKeys:
         """Return which key may go where when these settings are used, without remembering it."""
         await self.ready()
-        bound = BoundKeys(self._bound.remembered, self.config.folder, self._hooks.key_again)
+        bound = BoundKeys(self._bound.remembered, self.config.folder, self.hooks.key_again)
         bound.admit(bindings_of(config, self.config.folder), self._anchored(entered))
         return bound
 
@@ -159,8 +160,8 @@ class SharedParts:
 
         Without it words find them: what stands in the way is logged.
         """
-        wanted, recall = self.config.settings.memory, self.journal.recall
-        if wanted.vectors == "off" or self._has_meaning:
+        recall = self.journal.recall
+        if not self.embedder.is_on or self._has_meaning:
             return
         self._has_meaning = True
         try:
@@ -180,7 +181,7 @@ class SharedParts:
         """Return the models an assistant thinks with. Raises NoModelError."""
 
         def left_out(why: str) -> None:
-            self._hooks.left_out(self.scrub(why))
+            self.hooks.left_out(self.scrub(why))
 
         return await self.chooser().choose_all(config.model, config.fallback, left_out)
 
@@ -197,10 +198,9 @@ class SharedParts:
             self.exchange,
             self.clock,
             self.keys,
-            self._pool.lease,
+            self.pool.lease,
             bound or self._bound,
             self.pipeline.credential,
-            self._hooks.offer,
         )
 
     async def dependencies(
@@ -283,7 +283,7 @@ class SharedParts:
             self._unread = error
             _log.error("which key goes to which server cannot be read: {why}", why=str(error))
         else:
-            self._bound = BoundKeys(remembered, self.config.folder, self._hooks.key_again)
+            self._bound = BoundKeys(remembered, self.config.folder, self.hooks.key_again)
 
     def _anchored(self, entered: str) -> set[str]:
         return {anchor(entered, self.config.folder)} if entered else set()

@@ -9,6 +9,7 @@ LOST               another process runs this assistant
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from msgspec.structs import replace
@@ -97,6 +98,7 @@ class AssistantRunner:
         self.activity = Activity(embodiment.me.name, parts.clock.seconds, lambda: self.state)
         self.observers.add(self.alarms)
         self.observers.add(self.activity)
+        self.on_awake: Callable[[AssistantRunner], None] = lambda _: None
         #: Fires when the previous runner has stopped. None until its stop is begun, and when there is none.
         self._succeeded: Deferred[None] | None = None
 
@@ -275,6 +277,7 @@ class AssistantRunner:
         _log.info("{name} thinks with {why}", name=self.embodiment.me.name, why=parts.scrub(self.models[0].why))
         self._tell_waiting()
         self._living.launch(around.warmer.warm(assistant.context, self.models[0]), "warming the model")
+        self.on_awake(self)
 
     async def _turn(self) -> None:
         if (turn := self._parts.scheduler.turn()) is not None:

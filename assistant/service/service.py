@@ -20,6 +20,7 @@ from assistant.config.schema import Config, ModelConfig
 from assistant.config.sections import WebConfig
 from assistant.errors import NoModelError
 from assistant.keys.reference import resolve_key
+from assistant.service.bettering import Bettering
 from assistant.service.closing import tell_who_waits, within
 from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
 from assistant.service.parts import SharedParts
@@ -64,6 +65,7 @@ class AssistantService:
         self.web = self.parts.web
         self.scrub = self.parts.scrub
         self._launcher = Launcher()
+        self._bettering = Bettering(self.parts, self._launcher)
         #: Those that were halted and have not ended yet, because the journal or a model is slow.
         self._ending: dict[str, AssistantRunner] = {}
         #: Called with each assistant before it is started, for those who watch it.
@@ -107,6 +109,7 @@ class AssistantService:
 
     def _begin(self, runner: AssistantRunner) -> AssistantRunner:
         self.runners[runner.embodiment.me.id] = runner
+        runner.on_awake = self._bettering.awake
         for begins in self.on_start:
             begins(runner)
         runner.start()

@@ -84,7 +84,7 @@ def _left(folder: Path, names: tuple[str, str, str]) -> int | None:
     limit, used, droppable = names
     try:
         most, now = int((folder / limit).read_text()), int((folder / used).read_text())
-        stat = dict(line.split(" ", 1) for line in (folder / "memory.stat").read_text().splitlines())
+        stat = dict(line.split(" ", 1) for line in (folder / "memory.stat").read_text().splitlines() if " " in line)
         return max(0, most - now + int(stat.get(droppable, "0")))
     except (OSError, ValueError):  # "max", or no such group
         return None

@@ -90,6 +90,8 @@ def _start(library: Any, options: Namespace, key: str, template: str) -> Any:
     params.api_keys = [key]
     params.ui, params.offline, params.endpoint_slots = False, True, False
     params.verbosity, params.cache_ram_mib = _WARNINGS, _CACHE_MIB
+    # A model that can think aloud would think away the whole of a short answer.
+    params.enable_reasoning = 0
     if template:
         params.chat_template = template
     if options.embeddings:

@@ -1,37 +1,31 @@
 """Runs the command `mud-assistant game`: makes a game, starts it, says where it is, and stops it.
 
-A new game whose owner names no model gets a local one, chosen here, when no Ollama answers.
+What makes the talk better is fetched by the game itself, behind the talk.
 """
 
 from __future__ import annotations
 
 import re
 import signal
-import socket
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
 from assistant.errors import GameError, complaint
 from assistant.models import offer
 from assistant.surfaces.game.folder import LOOPBACK, GameFolder
 from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.processes import Patience
 from assistant.surfaces.game.running import Running
-from llm import get_provider
 
-#: How long to wait for a connection to a local Ollama, in seconds.
-LOOK_SECONDS = 1.0
 #: The lines of the Server's log that are shown, without their time and level: how the assistants fare.
 _WORTH = re.compile(
     r"\[..\] (?P<told>.* thinks with .*|.* cannot think yet: .*|no assistant can live.*|a model is left out: .*|"
-    r"the embedded model: \w+|the embedded model is gone: .*|the demo could not be built.*|.* lives in .*)"
+    r"the embedded model: \w+|the embedded model is gone: .*|the demo could not be built.*|.* lives in .*|"
+    r"in the background: .*)"
 )
 _FOLLOW_SECONDS = 0.3
 
@@ -51,7 +45,7 @@ def game(options: Options, environment: Mapping[str, str], patience: Patience) -
     Ctrl-C, SIGTERM and SIGHUP stop the game, whenever they come. It is not left running when this returns.
     """
     folder = GameFolder(options.folder.absolute())
-    maker = Maker(environment, _say)
+    maker = Maker(offer.deciding(environment, is_watched=True), _say)
     running = Running(folder, maker.launcher(folder), patience, _say)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
@@ -85,7 +79,7 @@ def _begin(folder: GameFolder, options: Options, maker: Maker, running: Running)
         return
     running.stop()
     if kept is None:
-        maker.make(folder, with_model(options.wanted, running.patience.now, _say))
+        maker.make(folder, options.wanted)
     else:
         maker.adapt(folder, kept, options.wanted)
     maker.migrate(folder)
@@ -94,54 +88,6 @@ def _begin(folder: GameFolder, options: Options, maker: Maker, running: Running)
     # The first Server restarts once, and the second logs the same lines.
     for text in dict.fromkeys(_worth(logged)):
         _say(text)
-
-
-def with_model(wanted: GameOptions, now: Callable[[], float], say: Callable[[str], None]) -> GameOptions:
-    """Add the better local model to what is wanted when it is the one on this machine, or the owner chooses it.
-
-    `now` gives seconds. Blocks for a third of a second, and until the owner has answered.
-    """
-    given, provider = wanted.model, wanted.model.get("provider", AUTO)
-    if provider not in {AUTO, EMBEDDED} or given.get("model") or given.get("url"):
-        return wanted
-    if provider == AUTO and _is_there(get_provider(LOOKED_FOR).api_url):
-        return wanted
-    names, machine = offer.needed(now)
-    if machine is None:
-        chosen = names[0]
-    elif machine.is_for_better and sys.stdin.isatty() and sys.stderr.isatty():
-        say(offer.question(machine))
-        chosen = _asked(say)
-    else:
-        say(offer.hint())
-        return wanted
-    better = {**given, "provider": EMBEDDED, "model": offer.BETTER}
-    return replace(wanted, model=better) if chosen == offer.BETTER else wanted
-
-
-def _asked(say: Callable[[str], None]) -> str:
-    """Ask for a model until the owner names one, and return it.
-
-    An empty line means the better one; the end of the input means the small one.
-    """
-    while True:
-        say(f"Which one? ({offer.SMALL}, {offer.BETTER}) [{offer.BETTER}]:")
-        line = sys.stdin.readline()
-        answer = line.strip() or offer.BETTER
-        if not line:
-            return offer.SMALL
-        if answer in {offer.SMALL, offer.BETTER}:
-            return answer
-
-
-def _is_there(url: str) -> bool:
-    """Tell whether something answers at the address."""
-    parts = urlsplit(url)
-    try:
-        with closing(socket.create_connection((parts.hostname, parts.port or 80), LOOK_SECONDS)):
-            return True
-    except OSError:
-        return False
 
 
 def _tell(folder: GameFolder) -> None:

