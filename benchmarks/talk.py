@@ -29,7 +29,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import react
 
 from assistant.checks.finding import Problem, Unclear
-from assistant.checks.probes import file_there, runs_here
+from assistant.checks.local_model import file_there, runs_here
 from assistant.command_line import parser as command_parser
 from assistant.config.playing import play as play_character
 from assistant.config.settings import read_settings
@@ -149,7 +149,7 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
     """Our own items with the embedded model, a third of them in the quick set. It is not fetched for that."""
     try:
         runs_here()
-        file_there("", default_data_dir())
+        file_there("", default_data_dir(), {})
     except (Problem, Unclear) as why:
         return [Figure("", "talk: items answered right by the embedded model", None, note=str(why))]
     items = read_items(OWN_ITEMS, 0 if full else 16)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Problem, Unclear
-from assistant.checks.probes import SHOWN, ask_to_greet, file_there, list_names, options_set, refused_option, runs_here
+from assistant.checks.local_model import check_local_model
+from assistant.checks.probes import SHOWN, ask_to_greet, list_names, options_set, refused_option
 from assistant.config import known_providers
 from assistant.config.schema import ModelConfig
 from assistant.errors import KeyReferenceError
@@ -85,16 +86,7 @@ class ModelChecks:
         self.runner.skip(tuple(f"{self.place} {name}" for name in names), because)
 
     async def _embedded(self) -> None:
-        check = self.runner.check
-
-        async def package() -> str:
-            return runs_here()
-
-        async def file() -> str:
-            return await self.keys.in_thread(lambda: file_there(self.config.model, self.models))
-
-        await check(f"{self.place} package", LOOK_SECONDS, package)
-        await check(f"{self.place} file", LOOK_SECONDS, file)
+        await check_local_model(self.place, self.config, self.keys, self.models, self.runner)
 
     async def _reference(self) -> str:
         """Check that the reference leads to a key, and that this key may go to this server. Raises Problem."""

@@ -13,6 +13,7 @@ from assistant.config.model_options import (
     ExtraParams,
     Form,
     HeaderText,
+    ModelName,
     ServerTools,
     SpecialText,
     ThinkingTokens,
@@ -36,7 +37,7 @@ class ModelConfig(Settings, defer_build=False):
     provider: str = "auto"
     #: Empty: the provider's own choice where it has one. Of the embedded models "small", "better", the path of a GGUF
     #: file, or "hf:OWNER/REPO:QUANT" for one of a hub.
-    model: str = ""
+    model: ModelName = ""
     #: Fetch the better embedded model and the sentence vectors while the usual one talks, and change over; unset: in a
     #: trial at a terminal and in the demo game.
     fetch_better: bool | None = None

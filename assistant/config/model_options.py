@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from assistant.config.known_providers import holders, holds, server_tools_of, takers, takes
 from assistant.keys.reference import check_reference
+from llm.embedded.fetching.hub_name import is_hub_name, parse_hub_name
 from llm.messages import JSONObject
 from llm.request import Structured
 
@@ -172,3 +173,12 @@ def _check_json(value: object, depth: int = 0) -> None:
         raise ValueError("a request holds text, numbers, yes and no, lists and tables: write anything else in quotes")  # noqa: TRY004  (pydantic reports only ValueErrors)
     elif isinstance(value, int) and not -_MAX_NUMBER <= value <= _MAX_NUMBER:
         raise ValueError("a number is too large")
+
+
+def _named(value: str) -> str:
+    """Return the name of a model, one of a hub in its usual form. Raises ValueError."""
+    return str(parse_hub_name(value)) if is_hub_name(value) else value
+
+
+#: The name of a model at its server, or of an embedded one.
+ModelName = Annotated[str, AfterValidator(_named)]

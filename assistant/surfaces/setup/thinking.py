@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import partial
 
 from msgspec import Struct
 from pydantic import ValidationError
@@ -34,9 +35,13 @@ from assistant.surfaces.setup.keys import reference
 from assistant.surfaces.setup.writing import SettingsDraft
 from llm import LLMError, get_provider
 from llm.discover import offered_models
-from llm.embedded.fetching.models import MODELS
+from llm.embedded.errors import SourceFailed
+from llm.embedded.fetching.hub_file import Hub, kept_file
+from llm.embedded.fetching.hub_name import HubName, is_hub_name, parse_hub_name
+from llm.embedded.fetching.models import MODELS, default_data_dir
+from llm.embedded.fetching.opener import https_opener
 from llm.embedded.machine import measure_machine
-from resilience import Deadline, HttpExchange, origin_of
+from resilience import Deadline, DeadlineExceeded, HttpExchange, origin_of
 
 _SHOWN = 20
 #: The answer that removes an option.
@@ -164,11 +169,37 @@ class ModelQuestions(Struct, frozen=True):
             self.dialogue.tell(f"  {name:<{width}}  {model.name}, fetched once: {model.cost}")
 
         def check(answer: str) -> str:
+            if is_hub_name(answer):
+                return str(parse_hub_name(answer))
             if answer not in MODELS and not answer.endswith(".gguf"):
                 raise ValueError(f"choose one of: {', '.join(MODELS)}; or give the path of a GGUF file")
             return answer
 
-        return await self.dialogue.checked(f"Which one ({', '.join(MODELS)}, or a file)", check, old or best)
+        which = f"Which one ({', '.join(MODELS)}, a file, or hf:OWNER/REPO:QUANT)"
+        while True:
+            chosen = await self.dialogue.checked(which, check, old or best)
+            if not is_hub_name(chosen) or await self._agrees(chosen):
+                return chosen
+
+    async def _agrees(self, chosen: str) -> bool:
+        """Ask whether a file of a hub may be fetched, with its size, and return False when it may not or is not there.
+
+        Raises NotSetUp at the end of the input.
+        """
+        name = parse_hub_name(chosen)
+        try:
+            cost = await self.keys.in_thread(partial(self._told_by_hub, name))
+        except (SourceFailed, DeadlineExceeded) as error:
+            self.dialogue.tell(f"  {error}")
+            return False
+        return not cost or await self.dialogue.yes(f"The first start fetches {cost}. May it?", proposed=True)
+
+    def _told_by_hub(self, name: HubName) -> str:
+        """Return what a file of a hub costs, empty when it is here. Blocks. Raises SourceFailed."""
+        if kept_file(name, default_data_dir()) is not None:
+            return ""
+        found = Hub.of(self.keys.environment, https_opener(loopback=True)).find(name)
+        return f"{found.path} ({found.cost}; {found.under_licence})"
 
     async def _offered(self, config: ModelConfig) -> list[str]:
         """Return the models that the server lists; when there is no list, say why and return an empty one."""

@@ -126,6 +126,22 @@ class ModelStore:
         fresh.replace(self._stamp)
 
 
+def is_being_fetched(model: ModelFile, data_dir: Path) -> bool:
+    """Tell whether another process fetches this model now."""
+    try:
+        with (data_dir / f"{model.file_name}.lock").open("rb+") as file:
+            if is_free := _try_lock(file):
+                _unlock(file)
+            return not is_free
+    except OSError:
+        return False
+
+
+def arrived_bytes(model: ModelFile, data_dir: Path) -> int:
+    """Return how many bytes of a model that is not whole have come so far."""
+    return bytes_below(data_dir / f"{model.file_name}.work")
+
+
 def bytes_below(folder: Path) -> int:
     """Return the size in bytes of all files below a folder, which may change while it is read."""
     total = 0

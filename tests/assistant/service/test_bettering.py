@@ -1,4 +1,4 @@
-"""What is fetched behind the talk, and how the talk goes on with it: two fake servers on loopback, and fetches that wait.
+"""What is fetched behind the talk, and how the talk goes on with it: two fake servers on loopback.
 
 The servers speak what llama.cpp speaks. The assistant, its world, its loop and its client are the real ones.
 """
@@ -227,10 +227,9 @@ async def test_a_fetch_that_fails_is_tried_again_and_told_once(tmp_path: Path, d
         here.arrives(BETTER)
         await here.until(lambda: not here.small.running)
     failed = [sentence for sentence in here.told if "could not be fetched yet" in sentence]
-    assert failed == [
-        f"{BETTER.name} could not be fetched yet, and is tried again: the connection ended too early. "
-        "By hand: python -m llm.embedded.fetch --model-name better"
-    ]
+    by_hand = "By hand: python -m llm.embedded.fetch --model-name better"
+    why = "the connection ended too early"
+    assert failed == [f"{BETTER.name} could not be fetched yet, and is tried again: {why}. {by_hand}"]
 
 
 async def test_the_next_start_uses_the_better_one_at_once(tmp_path: Path, data: Path) -> None:
@@ -267,19 +266,19 @@ async def test_it_is_fetched_where_that_was_said_and_no_model_is_named(
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("machine", "told"),
     [
-        ("free_bytes", lambda: 2_500_000_000, "2.5 GB of memory are free and 3.0 GB are wanted"),
-        ("free_bytes", lambda: None, "this system does not say how much memory is free"),
-        ("usable_cores", lambda: 1, "it wants 2 processors"),
-        ("SPARE_DISK_BYTES", 10**15, r"the disk has [\d.]+ GB free and [\d.]+ GB are wanted"),
+        (("free_bytes", lambda: 2_500_000_000), "2.5 GB of memory are free and 3.0 GB are wanted"),
+        (("free_bytes", lambda: None), "this system does not say how much memory is free"),
+        (("usable_cores", lambda: 1), "it wants 2 processors"),
+        (("SPARE_DISK_BYTES", 10**15), r"the disk has [\d.]+ GB free and [\d.]+ GB are wanted"),
     ],
 )
 async def test_what_is_in_the_way_is_told_with_the_command(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object, told: str
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, machine: tuple[str, object], told: str
 ) -> None:
     put(data, MINILM)
-    monkeypatch.setattr(offer, name, value)
+    monkeypatch.setattr(offer, *machine)
     async with talk(tmp_path, data, FETCH) as here:
         await here.until(lambda: here.told)
         assert await here.says("Sage, it rains.") == "Sage: The small model is glad of it."

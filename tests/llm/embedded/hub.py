@@ -92,7 +92,11 @@ def _api(handler: BaseHTTPRequestHandler, told: FakeHub) -> None:
     if told.token and handler.headers.get("Authorization") != f"Bearer {told.token}":
         _send(handler, told.refusal[0], b"{}", {"X-Error-Code": told.refusal[1]})
     elif path == f"/api/models/{REPOSITORY}":
-        about = {"id": REPOSITORY, "cardData": {"license": told.licence} if told.licence else None, "tags": []}
+        about: dict[str, object] = {
+            "id": REPOSITORY,
+            "cardData": {"license": told.licence} if told.licence else None,
+            "tags": [],
+        }
         _send(handler, 200, json.dumps(about).encode())
     elif path == f"/api/models/{REPOSITORY}/tree/main":
         _send(handler, 200, json.dumps([_entry(told, *file) for file in told.files.items()]).encode())

@@ -13,8 +13,8 @@ from llm.embedded.errors import SourceFailed
 from llm.embedded.fetch import fetch
 from llm.embedded.fetching.convert import MINILM
 from llm.embedded.fetching.models import RawWeights
+from llm.embedded.fetching.opener import https_opener
 from llm.embedded.fetching.parts import fetch_parts
-from llm.embedded.fetching.upstream import https_opener
 from tests.llm.embedded.stage import Stage, make_weights
 
 WEIGHTS, WORDS = make_weights()[0], "[PAD]\n[UNK]\n[CLS]\n[SEP]\ncat\n##s\n"

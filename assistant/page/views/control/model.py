@@ -118,6 +118,10 @@ def _shown(call: PageCall, values: Mapping[str, str]) -> Element:
     return card("As it is", notice(f"You are {call.visitor.role}: an owner may change the model."), key_values(*rows))
 
 
+_MODEL_HINT = (
+    "Its name there; empty to take the best there is. Of the embedded ones: small, better, or hf:OWNER/REPO:QUANT "
+    "for a file of Hugging Face, which the first start fetches: Test says how large it is."
+)
 _LABELS = {"provider": "Provider", "url": "Address", "model": "Model", "key": "Key, by reference"}
 
 
@@ -135,9 +139,7 @@ def _form(call: PageCall, values: Mapping[str, str], *, force: bool) -> Element:
             placeholder="http://127.0.0.1:8080/v1",
             hint="Empty for the usual one of the provider.",
         ),
-        text_field(
-            "model", _LABELS["model"], values.get("model", ""), hint="Its name there; empty to take the best there is."
-        ),
+        text_field("model", _LABELS["model"], values.get("model", ""), hint=_MODEL_HINT),
         text_field(
             "key",
             _LABELS["key"],
