@@ -14,7 +14,7 @@ from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Problem, Unclear
 from assistant.config.schema import ModelConfig
 from assistant.keys.reference import KeySources
-from assistant.models.offer import in_the_way, is_there, usual_file
+from assistant.models.offer import in_the_way, is_there, usual_model
 from llm.embedded.errors import SourceFailed
 from llm.embedded.fetching.convert import MINILM, MINILM_NAME
 from llm.embedded.fetching.hub_file import Hub, kept_file
@@ -79,7 +79,7 @@ def file_there(chosen: str, folder: Path, environment: Mapping[str, str]) -> str
             if file.read(4) != b"GGUF":
                 raise Problem(f"{path} is no GGUF file: give another in model.model")
         return f"{path} is a model file"
-    model = MODELS[chosen] if chosen else DEFAULT_MODEL if usual_file() is None else QWEN_CODER_BETTER
+    model = MODELS.get(chosen or usual_model(), DEFAULT_MODEL)
     _require_memory(model.name, model.size_bytes)
     if not is_there(model, folder):
         raise Unclear(f"the first start fetches {model.name} ({model.cost})")

@@ -21,7 +21,7 @@ from assistant.keys.reference import KeySources, resolve_key
 from assistant.models.bound_keys import BoundKeys
 from assistant.models.chosen import EMBEDDED_CONTEXT, ChosenModel, Served, load_table, patient, provider_of, with_keys
 from assistant.models.mistaken import openai_instead, whose_address
-from assistant.models.offer import usual_file
+from assistant.models.offer import usual_model
 from llm import LLMError, LLMProvider, ModelNotFound, Rejected, UnknownProviderError, get_provider
 from llm.discover import describe_model, offered_models
 from llm.embedded.errors import EmbeddedUnavailable
@@ -261,7 +261,8 @@ class Chooser(Struct, frozen=True):
 
     async def _file(self, model: str) -> Path | None:
         """Return the file of the embedded model that is meant, None for the one that is usual."""
-        return (pinned_path(model) or Path(model)) if model else await self.keys.in_thread(usual_file)
+        name = model or await self.keys.in_thread(usual_model)
+        return (pinned_path(name) or Path(name)) if name else None
 
     async def _listed(self, provider: LLMProvider, remedy: str) -> list[str]:
         """Return the models the server lists, none for a server without such a list. Raises NoModelError.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistant.config.schema import ModelConfig
 from llm.embedded.fetching.convert import MINILM
-from llm.embedded.fetching.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir, pinned_path
+from llm.embedded.fetching.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir
 from llm.embedded.machine import free_bytes, usable_cores
 
 _GB = 1_000_000_000
@@ -33,14 +33,14 @@ def hint() -> str:
     )
 
 
-def usual_file() -> Path | None:
-    """Return the model file for an owner who names no model: the better one where it is and fits. Blocks.
+def usual_model() -> str:
+    """Return which embedded model is meant when none is named: the better one where it is and fits. Blocks.
 
-    None means the small model, which is fetched when it is not there.
+    Empty means the small model, which is fetched when it is not there.
     """
     if not is_there(QWEN_CODER_BETTER):
-        return None
-    return pinned_path(BETTER) if not is_there(DEFAULT_MODEL) or not _short_of_memory(RUNS_BYTES) else None
+        return ""
+    return BETTER if not is_there(DEFAULT_MODEL) or not _short_of_memory(RUNS_BYTES) else ""
 
 
 def fetches(config: ModelConfig, environment: Mapping[str, str]) -> bool:

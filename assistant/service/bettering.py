@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from msgspec.structs import replace
 from twisted.internet.task import deferLater
@@ -30,6 +31,7 @@ from llm.embedded.fetching.convert import MINILM, MINILM_NAME
 from llm.embedded.fetching.models import QWEN_CODER_BETTER, ModelFile, pinned_path
 from llm.embedded.progress import Endpoint, FetchProgress, Phase
 from resilience import Launcher, origin_of
+from resilience.background import in_daemon_thread
 
 #: Seconds before a fetch that failed is tried again; the last pause repeats.
 PAUSES_SECONDS = (30.0, 120.0, 600.0, 1800.0)
@@ -38,7 +40,11 @@ _STEP = 25
 #: How often it is asked whether the usual model has no call left, and how often at most, in seconds and times.
 _DRAIN_SECONDS, _DRAIN_TIMES = 1.0, 60
 
+#: How long the disk may take to say what is there.
+_DISK_SECONDS = 60.0
+
 _log = Logger()
+T = TypeVar("T")
 
 
 class Bettering:
@@ -81,14 +87,13 @@ class Bettering:
 
     async def _had(self, model: ModelFile, name: str, *, may_fetch: bool) -> bool:
         """Return whether a file is here, and fetch it first where that may be. What is in the way is told."""
-        in_thread = self._parts.keys.in_thread
-        if await in_thread(partial(is_there, model)):
+        if await self._in_thread(partial(is_there, model)):
             return True
         if not may_fetch:
             if name == BETTER and VARIABLE in self._parts.config.environment:
                 self._tell(hint())
             return False
-        if why := await in_thread(partial(in_the_way, model)):
+        if why := await self._in_thread(partial(in_the_way, model)):
             self._tell(f"{model.name} is not fetched: {why}. {_by_hand(name)}")
             return False
         declined = " --small declines it." if name == BETTER else ""
@@ -119,7 +124,7 @@ class Bettering:
     async def _use_better(self) -> None:
         """Start the better model beside the usual one, let it read ahead, and change over."""
         pool, path = self._parts.pool, pinned_path(BETTER)
-        if why := await self._parts.keys.in_thread(partial(in_the_way, QWEN_CODER_BETTER)):
+        if why := await self._in_thread(partial(in_the_way, QWEN_CODER_BETTER)):
             self._tell(f"{QWEN_CODER_BETTER.name} is here and is not used now: {why}.")
             return
         keeper, usual = pool.lease(path, _ignore), pool.lease(None, _ignore)
@@ -175,6 +180,9 @@ class Bettering:
             if not any(one.in_flight for one in self._parts.pipeline.servers() if one.origin == origin):
                 return
             await deferLater(self._parts.clock, _DRAIN_SECONDS)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await in_daemon_thread(self._parts.reactor, _DISK_SECONDS, work)
 
     def _tell(self, sentence: str) -> None:
         self._parts.hooks.better(self._parts.scrub(sentence))

@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -130,6 +131,9 @@ class Talk:
         while not is_so():
             await deferLater(reactor, 0.01)
 
+    def has_begun(self, number: int) -> bool:
+        return len(self.fetches) == number
+
     def arrives(self, model: ModelFile) -> None:
         """Let the latest fetch end with its file in the folder."""
         put(self.folder, model)
@@ -221,7 +225,7 @@ async def test_a_fetch_that_fails_is_tried_again_and_told_once(tmp_path: Path, d
     put(data, MINILM)
     async with talk(tmp_path, data, FETCH) as here:
         for tries in (1, 2):
-            await here.until(lambda tries=tries: len(here.fetches) == tries)
+            await here.until(partial(here.has_begun, tries))
             here.fetches[-1].over.errback(EmbeddedUnavailable("the connection ended too early."))
         await here.until(lambda: len(here.fetches) == 3)
         here.arrives(BETTER)
@@ -258,7 +262,7 @@ async def test_it_is_fetched_where_that_was_said_and_no_model_is_named(
 ) -> None:
     async with talk(tmp_path, data, environment, model) as here:
         for number, name in enumerate(fetched, 1):
-            await here.until(lambda number=number: len(here.fetches) == number)
+            await here.until(partial(here.has_begun, number))
             here.arrives(MINILM if name == SENTENCES else BETTER)
         await here.says("Sage, it rains.")
         await deferLater(reactor, 0.05)
