@@ -15,6 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from msgspec.structs import replace
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
@@ -76,16 +77,23 @@ class Bettering:
         parts = self._parts
         model, environment = parts.config.settings.model, parts.config.environment
         may_fetch = fetches(model, environment)
-        if uses_vectors(model, environment) and await self._had(MINILM, MINILM_NAME, may_fetch=may_fetch):
-            await self._use_vectors()
+        if uses_vectors(model, environment):
+            tried: Deferred[None] = Deferred()
+            self._launcher.launch(self._use_vectors(tried, may_fetch=may_fetch), "using sentence vectors")
+            await tried
         if self._usual and await self._had(QWEN_CODER_BETTER, BETTER, may_fetch=may_fetch):
             await self._use_better()
 
-    async def _use_vectors(self) -> None:
-        if self._parts.embedder.use_embedded():
-            await self._parts.give_meaning()
+    async def _use_vectors(self, tried: Deferred[None], *, may_fetch: bool) -> None:
+        """Use sentence vectors once they are here. `tried` fires when they are, or could not be fetched at once."""
+        try:
+            is_here = await self._had(MINILM, MINILM_NAME, may_fetch=may_fetch, tried=tried)
+            if is_here and self._parts.embedder.use_embedded():
+                await self._parts.give_meaning()
+        finally:
+            _fire(tried)
 
-    async def _had(self, model: ModelFile, name: str, *, may_fetch: bool) -> bool:
+    async def _had(self, model: ModelFile, name: str, *, may_fetch: bool, tried: Deferred[None] | None = None) -> bool:
         """Return whether a file is here, and fetch it first where that may be. What is in the way is told."""
         if await self._in_thread(partial(is_there, model)):
             return True
@@ -98,11 +106,11 @@ class Bettering:
             return False
         declined = " --small declines it." if name == BETTER else ""
         self._tell(f"{model.name} is fetched in the background: {model.cost}.{declined}")
-        await self._fetch(model, name)
+        await self._fetch(model, name, tried)
         return True
 
-    async def _fetch(self, model: ModelFile, name: str) -> None:
-        """Fetch a file, however often that takes."""
+    async def _fetch(self, model: ModelFile, name: str, tried: Deferred[None] | None) -> None:
+        """Fetch a file, however often that takes. `tried` fires when it could not be fetched at once."""
         show = _Steps(model, self._tell).show
         told = False
         pauses = iter(PAUSES_SECONDS)
@@ -115,6 +123,7 @@ class Bettering:
                     why = error.cause.rstrip(".")
                     self._tell(f"{model.name} could not be fetched yet, and is tried again: {why}. {_by_hand(name)}")
                     told = True
+                _fire(tried)
             else:
                 return
             finally:
@@ -227,6 +236,11 @@ def _listed(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"{names[0]} has"
     return f"{', '.join(names[:-1])} and {names[-1]} have"
+
+
+def _fire(waiter: Deferred[None] | None) -> None:
+    if waiter is not None and not waiter.called:
+        waiter.callback(None)
 
 
 def _by_hand(name: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from types import FrameType
 
 from prompt_toolkit import PromptSession
@@ -56,6 +57,7 @@ class Terminal:
         self._patched: AbstractContextManager[None] = patch_stdout()
         self._patched.__enter__()
         self._before = signal.signal(signal.SIGINT, self._signalled)
+        _go_on_reaping()
 
     def next(self) -> Deferred[str | None]:
         """Wait for the next line and return it, None at Ctrl-C, Ctrl-D and when the terminal goes away."""
@@ -131,6 +133,19 @@ class Terminal:
             app.loop.call_soon_threadsafe(self._interrupt)
         elif callable(self._before):
             self._before(number, frame)
+
+
+def _go_on_reaping() -> None:
+    """Let the reactor hear of child processes that end.
+
+    The prompt handles a signal with asyncio, which from then on takes all signals away from the reactor.
+    """
+    if sys.platform == "win32":
+        return
+    from twisted.internet.process import reapAllProcesses  # noqa: PLC0415  (not on Windows)
+
+    with suppress(RuntimeError):  # no loop runs, so there is no prompt yet
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, reapAllProcesses)
 
 
 def _cancelled(failure: Failure) -> Failure:

