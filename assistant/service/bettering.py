@@ -55,6 +55,8 @@ class Bettering:
         self._parts = parts
         self._launcher = launcher
         self._make_fetch = parts.hooks.make_fetch or gentle_fetch(parts.reactor, parts.config.environment)
+        #: What was told last; empty when nothing was.
+        self.latest = ""
         #: The assistants that think with the usual model.
         self._usual: list[AssistantRunner] = []
         self._is_begun = False
@@ -138,9 +140,11 @@ class Bettering:
             return
         keeper, usual = pool.lease(path, _ignore), pool.lease(None, _ignore)
         try:
+            await self._settled()  # loading takes all processors for some seconds, and so does reading
             self._parts.keys.secrets.add((endpoint := await keeper.start()).key)
             before = await usual.start()
             for runner in tuple(self._usual):
+                await self._settled()
                 await self._read_ahead(runner, endpoint)
             self._has_better = True
             await self._change(tuple(self._usual))
@@ -150,6 +154,12 @@ class Bettering:
         finally:
             await usual.stop()
             await keeper.stop()
+
+    async def _settled(self) -> None:
+        """Wait until each assistant has answered what it had heard by then."""
+        for runner in tuple(self._usual):
+            if runner.state is RunnerState.AWAKE and runner.assistant is not None:
+                await runner.assistant.settled()
 
     async def _read_ahead(self, runner: AssistantRunner, endpoint: Endpoint) -> None:
         """Let the new server read the beginning of an assistant's prompts. A failure costs only speed."""
@@ -194,7 +204,8 @@ class Bettering:
         return await in_daemon_thread(self._parts.reactor, _DISK_SECONDS, work)
 
     def _tell(self, sentence: str) -> None:
-        self._parts.hooks.better(self._parts.scrub(sentence))
+        self.latest = self._parts.scrub(sentence)
+        self._parts.hooks.better(self.latest)
 
 
 class _Steps:

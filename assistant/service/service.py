@@ -85,6 +85,11 @@ class AssistantService:
         """Why no assistant can run, in one sentence; empty when all is well."""
         return self.parts.trouble
 
+    @property
+    def background(self) -> str:
+        """What is fetched behind the talk or became better, in one sentence; empty when nothing was."""
+        return self._bettering.latest
+
     def open(self) -> None:
         """Begin to open the journal, and return at once. Assistants may be started from now on."""
         self.parts.open(self._launcher)

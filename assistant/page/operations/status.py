@@ -89,6 +89,7 @@ async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> Assist
         character=character.character,
         lore_entries=len(character.lore),
         models=() if runner is None else _models(runner, snapshot),
+        background=service.background,
         servers=servers_of(service),
         troubles=(*unread, *(_notice(one, service.runners) for one in service.troubles.of(assistant))),
         tools=() if there is None else _tools(there),

@@ -134,6 +134,8 @@ class AssistantDetail(Value):
     character: str = ""
     lore_entries: int = 0
     models: tuple[ModelLine, ...] = ()
+    #: What is fetched behind the talk, in one sentence; empty when nothing is.
+    background: str = ""
     servers: tuple[ServerStatus, ...] = ()
     troubles: tuple[TroubleNotice, ...] = ()
     tools: tuple[ToolGrant, ...] = ()

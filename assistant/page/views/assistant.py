@@ -188,7 +188,9 @@ def _models(detail: AssistantDetail) -> Element:
         for line in detail.models
     ]
     columns: Columns = ["Model", "Circuit", TableColumn("Why this one", is_wide=True)]
-    return card("Models, the first is asked first", table("Models", columns, rows, empty="No model is set."))
+    background = h("p", f"In the background: {detail.background}", class_="hint") if detail.background else None
+    listed = table("Models", columns, rows, empty="No model is set.")
+    return card("Models, the first is asked first", listed, background)
 
 
 def _parked(call: PageCall, detail: AssistantDetail) -> Element | None:

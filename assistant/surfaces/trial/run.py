@@ -147,7 +147,7 @@ def _embedded(
         if step.phase is Phase.NOTE:
             progress.note(step.note)
         elif step.phase is Phase.START:
-            progress.note("loading the embedded model ...")
+            progress.aside("loading the embedded model ...")
         else:
             what = f"{_PHASES[step.phase]} the embedded model" + (f" from {step.source}" if step.source else "")
             progress.amount(what, step.done_bytes, step.total_bytes)

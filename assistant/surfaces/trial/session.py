@@ -160,7 +160,7 @@ class Session:
         troubles = self.service.troubles.of_kind(TroubleKind.JOURNAL)
         known = [trouble.sentence for trouble in troubles]
         lines = [status_text(self.service.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]
-        lines.append(self.service.web.status())
+        lines += [self.service.web.status(), self.service.background]
         lines += [f"trouble with the {trouble.kind}: {trouble.sentence}" for trouble in troubles]
         try:
             lines.append(trouble_text(await journal.parked(), await journal.unknown_effects()))

@@ -199,6 +199,7 @@ async def test_the_talk_begins_at_once_and_goes_on_with_the_better_model(tmp_pat
         (model,) = here.runner.models
         assert model.provider.model == "better-1.5b"
         assert "better-1.5b" in model.why
+        assert here.service.background == f"Sage has a better model now: {BETTER.name}."
     assert here.told == [
         f"{MINILM.name} is fetched in the background: {MINILM.cost}.",
         f"{BETTER.name} is fetched in the background: {BETTER.cost}. --small declines it.",

@@ -109,7 +109,7 @@ def _servers(runner: AssistantRunner | None) -> list[str]:
         snapshot = service.pipeline.snapshot()
     except ServiceNotRunning as why:
         return [f"No assistant can live now: {why}."]
-    web = [line for line in service.web.status().splitlines() if line]
+    web = [line for line in (*service.web.status().splitlines(), service.background) if line]
     if runner is None:
         return [*(servers_text(snapshot) or ["No model was asked yet."]), *web]
     origins = {origin_of(one.provider.api_url) for one in runner.models if one.provider.api_url}
