@@ -10,7 +10,7 @@ import pytest
 from assistant.errors import AssistantError
 from assistant.surfaces.agreeing import require_agreement
 from tests.live.command import run
-from tests.llm.embedded.hub import REPOSITORY, FakeHub, hub_on_loopback
+from tests.llm.embedded.fake_hub import REPOSITORY, FakeHub, hub_on_loopback
 
 NAME = f"hf:{REPOSITORY}:Q4_K_M"
 COST = "Tiny-Q4_K_M.gguf of tiny/Tiny-GGUF is fetched once: 0 MB, about 1 minute at 10 MB/s"

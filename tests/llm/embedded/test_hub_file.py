@@ -16,7 +16,7 @@ from llm.embedded.fetching.hub_file import Hub, fetch_hub_file, kept_file, read_
 from llm.embedded.fetching.hub_name import kept_name, parse_hub_name
 from llm.embedded.fetching.opener import https_opener
 from llm.embedded.progress import Reporter
-from tests.llm.embedded.hub import REPOSITORY, FakeHub, hub_on_loopback, model_file
+from tests.llm.embedded.fake_hub import REPOSITORY, FakeHub, hub_on_loopback, model_file
 
 NAME = f"hf:{REPOSITORY}:Q4_K_M"
 SECRET = "planted-key"
