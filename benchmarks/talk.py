@@ -149,7 +149,7 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
     """Our own items with the embedded model, a third of them in the quick set. It is not fetched for that."""
     try:
         runs_here()
-        file_there("", default_data_dir(), {})
+        file_there("small", default_data_dir(), {})
     except (Problem, Unclear) as why:
         return [Figure("", "talk: items answered right by the embedded model", None, note=str(why))]
     items = read_items(OWN_ITEMS, 0 if full else 16)

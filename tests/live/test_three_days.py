@@ -39,7 +39,8 @@ Tell = Callable[[Principal, str, str], Awaitable[list[str]]]
 async def day(folder: Path, number: int) -> AsyncIterator[Tell]:
     """One day of the same village: somebody says or whispers a line, and what they then heard is returned."""
     # Without chance: a model this small sometimes makes up a place that it was told.
-    settings = {"model": {"provider": "embedded", "temperature": 0}, "assistant": {"room_pause_seconds": 0}}
+    model = {"provider": "embedded", "model": "small", "temperature": 0}
+    settings = {"model": model, "assistant": {"room_pause_seconds": 0}}
     async with village(folder, settings=settings, environment={SOURCES_VARIABLE: "file,parts"}) as here:
         runner = here.start(settings)
         hears = {ANN.id: here.witness, BEA.id: Witness()}
@@ -49,9 +50,9 @@ async def day(folder: Path, number: int) -> AsyncIterator[Tell]:
             return await told(here, runner, (who, how, text), (hears[who.id], number))
 
         yield tell
-        for model in runner.models:  # the service leaves one behind that takes long to end, as on a busy machine
-            if model.embedded is not None:
-                await model.embedded.stop()
+        for chosen in runner.models:  # the service leaves one behind that takes long to end, as on a busy machine
+            if chosen.embedded is not None:
+                await chosen.embedded.stop()
 
 
 async def told(

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.usefixtures("model_file"),
 ]
 #: No Ollama that happens to run on this machine takes the embedded model's place.
-EMBEDDED = ("trial", "--provider", "embedded")
+EMBEDDED = ("trial", "--provider", "embedded", "--model", "small")
 #: What only the processes of these trials have in their environment: other tests may run model servers beside them.
 MARK = uuid4().hex
 SOURCES = {SOURCES_VARIABLE: "file,parts", "STARTED_BY": MARK}
