@@ -107,7 +107,7 @@ class Bettering:
             self._tell(f"{model.name} is not fetched: {why}. {_by_hand(name)}")
             return False
         declined = " --small declines it." if name == BETTER else ""
-        self._tell(f"{model.name} is fetched in the background: {model.cost}.{declined}")
+        self._tell(f"{model.name} is being fetched behind the talk: {model.cost}.{declined}")
         await self._fetch(model, name, tried)
         return True
 
@@ -235,7 +235,7 @@ async def _go_on(runner: AssistantRunner) -> None:
     for number, model in enumerate(models):
         if isinstance(model.embedded, ModelLease) and _is_usual(model):
             leaving.append(model.embedded.change(path))
-            why = f"the embedded model {model.provider.model} (the better one, fetched in the background)"
+            why = f"the embedded model {model.provider.model} (the better one, fetched behind the talk)"
             models[number] = replace(model, why=why)
     runner.models = tuple(models)
     for gone in leaving:

@@ -87,12 +87,13 @@ def gentle_fetch(reactor: Any, environment: Mapping[str, str]) -> MakeFetch:
 # Any: the reactor as clock and as maker of processes.
 def report_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServed:
     """Return a function that makes the real embedded model of a file. The model reports to the log."""
-    told: list[Phase] = []
+    told: set[str] = set()
 
     def show(step: FetchProgress) -> None:
-        if step.phase not in told:  # a download reports every piece
-            told.append(step.phase)
-            _log.info("the embedded model: {phase} {note}", phase=step.phase, note=step.note)
+        what = _told(step)
+        if what not in told:  # a download reports every piece
+            told.add(what)
+            _log.info("the embedded model: {what}", what=what)
 
     def lost(error: EmbeddedUnavailable) -> None:
         _log.error("the embedded model is gone: {why}", why=str(error))
@@ -101,6 +102,13 @@ def report_to_the_log(reactor: Any, environment: Mapping[str, str]) -> MakeServe
         return embedded_model(reactor, environment, path, moved, show=show, lost=lost)
 
     return make
+
+
+def _told(step: FetchProgress) -> str:
+    """Say how far a model is, in steps of a quarter."""
+    if step.phase is Phase.NOTE or not step.total_bytes:
+        return step.note or step.phase
+    return f"{step.phase} {int(100 * step.fraction) // 25 * 25} % of {step.total_bytes // 1_000_000} MB"
 
 
 class _Shared:

@@ -68,7 +68,7 @@ async def test_a_talk_at_a_terminal_goes_on_with_the_better_model_and_ends_clean
     async with serve(answering("small"), reactor) as small, serve(answering("better"), reactor) as better:
         command = talk(tmp_path, small, better)
         keys: Any = command.transport
-        await command.saw("Qwen2.5-Coder-1.5B-Instruct Q4_K_M is fetched in")
+        await command.saw("Qwen2.5-Coder-1.5B-Instruct Q4_K_M is being")
         keys.write(b"Sage, it rains.\r")
         await command.saw("The small model is glad of it.")
         (tmp_path / "gate").touch()

@@ -24,7 +24,7 @@ from assistant.surfaces.game.running import Running
 #: The lines of the Server's log that are shown, without their time and level: how the assistants fare.
 _WORTH = re.compile(
     r"\[..\] (?P<told>.* thinks with .*|.* cannot think yet: .*|no assistant can live.*|a model is left out: .*|"
-    r"the embedded model: \w+|the embedded model is gone: .*|the demo could not be built.*|.* lives in .*|"
+    r"the embedded model: .*|the embedded model is gone: .*|the demo could not be built.*|.* lives in .*|"
     r"in the background: .*)"
 )
 _FOLLOW_SECONDS = 0.3

@@ -201,8 +201,8 @@ async def test_the_talk_begins_at_once_and_goes_on_with_the_better_model(tmp_pat
         assert "better-1.5b" in model.why
         assert here.service.background == f"Sage has a better model now: {BETTER.name}."
     assert here.told == [
-        f"{MINILM.name} is fetched in the background: {MINILM.cost}.",
-        f"{BETTER.name} is fetched in the background: {BETTER.cost}. --small declines it.",
+        f"{MINILM.name} is being fetched behind the talk: {MINILM.cost}.",
+        f"{BETTER.name} is being fetched behind the talk: {BETTER.cost}. --small declines it.",
         f"25 % of {BETTER.name} is here.",
         f"50 % of {BETTER.name} is here.",
         f"Sage has a better model now: {BETTER.name}.",

@@ -22,9 +22,11 @@ def test_the_lines_of_the_log_are_shown_without_their_time() -> None:
         "2026-11-26 15:02:12 [..] in the background: 25 % of Qwen2.5-Coder-1.5B-Instruct Q4_K_M is here.",
         f"2026-11-26 15:04:12 [..] in the background: {TOLD}",
     ]
+    logged.append("2026-11-26 15:04:13 [..] the embedded model: download 50 % of 2019 MB")
     assert _worth(logged) == [
         "in the background: 25 % of Qwen2.5-Coder-1.5B-Instruct Q4_K_M is here.",
         f"in the background: {TOLD}",
+        "the embedded model: download 50 % of 2019 MB",
     ]
 
 
