@@ -19,6 +19,7 @@ from assistant.errors import NoModelError
 from assistant.keys.reference import KeySources
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel, Served
+from llm.embedded.fetching.models import pinned_name
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import Commands, EmbeddedModel
 from llm.providers import OllamaProvider
@@ -280,3 +281,41 @@ async def test_a_stranger_at_the_address_is_told(tmp_path: Path) -> None:
     async with serve(Page(), reactor) as url, chooser(tmp_path) as chooses:
         with pytest.raises(NoModelError, match="right address"):
             await chooses.choose(ModelConfig(provider="ollama", url=url))
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("qwen2.5-coder-1.5b-instruct-q4_k_m", True),
+        ("Qwen3-4B-Q4_K_M", True),
+        ("microsoft_Phi-4-mini-instruct-Q4_K_M", True),  # its name tells no size, and it fits on this machine
+        ("granite-4.0-micro-Q4_K_M", True),
+        ("Mistral-7B-Instruct-v0.3-Q4_K_M", False),
+    ],
+)
+async def test_an_embedded_model_is_asked_plainly_up_to_four_billion(tmp_path: Path, name: str, *, plain: bool) -> None:
+    async with chooser(tmp_path) as chooses:
+        chosen = await chooses.choose(ModelConfig(provider="embedded"))
+        assert chosen.embedded is not None
+        await chosen.embedded.stop()
+    chosen.provider.model = name
+    assert chosen.asked_plainly is plain
+    for asking in ("tools", "plain"):
+        settled = replace(chosen, config=chosen.config.model_copy(update={"asking": asking}))
+        assert settled.asked_plainly is (asking == "plain")
+
+
+async def test_a_model_of_a_hub_is_an_embedded_one(tmp_path: Path) -> None:
+    asked: list[Path | None] = []
+    async with chooser(tmp_path) as chooses:
+        make = chooses.make_embedded
+
+        def listening(path: Path | None, moved: Callable[[Endpoint], None]) -> Served:
+            asked.append(path)
+            return make(tmp_path / "tiny.gguf", moved)
+
+        wanted = ModelConfig(model="hf:Qwen/Qwen3-1.7B-GGUF:q8_0")
+        chosen = await replace(chooses, make_embedded=listening).choose(wanted)
+        assert chosen.embedded is not None
+        await chosen.embedded.stop()
+    assert [pinned_name(path) for path in asked] == ["hf:Qwen/Qwen3-1.7B-GGUF:Q8_0"]
