@@ -100,14 +100,15 @@ class Bettering:
         if await self._in_thread(partial(is_there, model)):
             return True
         if not may_fetch:
-            if name == BETTER and VARIABLE in self._parts.config.environment:
+            declined = self._parts.config.settings.model.fetch_better is False
+            if name == BETTER and not declined and VARIABLE in self._parts.config.environment:
                 self._tell(hint())
             return False
         if why := await self._in_thread(partial(in_the_way, model)):
             self._tell(f"{model.name} is not fetched: {why}. {_by_hand(name)}")
             return False
-        declined = " --small declines it." if name == BETTER else ""
-        self._tell(f"{model.name} is being fetched behind the talk: {model.cost}.{declined}")
+        remedy = " --small declines it." if name == BETTER else ""
+        self._tell(f"{model.name} is being fetched behind the talk: {model.cost}.{remedy}")
         await self._fetch(model, name, tried)
         return True
 

@@ -59,6 +59,7 @@ async def run_trial(
     `beside` runs as long as the trial does; it is given the service, the trial, and the progress to tell of it.
     """
     progress = Progress(scrub=options.secrets.scrub)
+    environment = offer.deciding(environment, is_watched=sys.stdin.isatty())
     service = service_of(reactor, options, environment, progress)
     trial = Trial(reactor, options, service)
     try:
@@ -79,7 +80,6 @@ def service_of(
     `process` is what others call this process when the journal is shared; empty for the usual name.
     """
     config, file = options.config, options.config.journal.file
-    environment = offer.deciding(environment, is_watched=sys.stdin is not None and sys.stdin.isatty())
     inputs = ServiceConfig(
         config,
         options.folder,

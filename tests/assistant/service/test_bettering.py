@@ -279,6 +279,7 @@ async def test_it_is_fetched_where_that_was_said_and_no_model_is_named(
         await here.says("Sage, it rains.")
         await deferLater(reactor, 0.05)
         assert [one.name for one in here.fetches] == fetched
+        assert (offer.hint() in here.told) is (environment == {offer.VARIABLE: "no"})  # nobody is there to wait for it
 
 
 @pytest.mark.parametrize(
