@@ -128,8 +128,8 @@ def _goes_on(asked: str, own: Collection[str]) -> bool:
 
 def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> list[Memory]:
     """Return what the character knows of the world that these lines bring up, as memories that everybody may hear."""
-    spoken = _own_lines(context) if context.lore.waits_for_lines else MAX_AFTER
-    found = context.lore.activate(lines, scene=scene, spoken=spoken)
+    spoken = _own_lines(context) if context.known.lore.waits_for_lines else MAX_AFTER
+    found = context.known.lore.activate(lines, scene=scene, spoken=spoken)
     return [
         Memory(
             f"lore:{entry.id}",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.characters import Lorebook, LoreIndex, LoreScanner
 from assistant.config.schema import AssistantConfig, ModelConfig
 from assistant.events.conversation import Conversations, Floor
 from assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
@@ -30,6 +29,7 @@ from assistant.loop.writing import Writes
 from assistant.memory.history import History
 from assistant.memory.origins import Voices
 from assistant.memory.questions import Questions
+from assistant.memory.topics.knowledge import Knowledge
 from assistant.memory.window import Window
 from llm import LLMResponse, Message, ModelChain
 from llm.modes.capabilities import is_hopeless
@@ -56,8 +56,6 @@ from tools.web.fetch.seen import SeenUrls
 if TYPE_CHECKING:
     from treq.client import HTTPClient
 
-#: The scanner of a character without lore.
-NO_LORE = LoreScanner(LoreIndex(Lorebook()))
 #: The kinds of principal that have a right to be forgotten.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
@@ -109,6 +107,8 @@ class RunContext(msgspec.Struct, frozen=True):
     following: Following
     #: Whom it has greeted.
     greetings: StoredGreetings
+    #: What its character knows of the world, and what its owner wrote for it to say.
+    known: Knowledge
     #: Those whose words and names it met, to tell whose words lower what it may do.
     voices: Voices = msgspec.field(default_factory=Voices)
     #: The conversations it is in.
@@ -121,8 +121,6 @@ class RunContext(msgspec.Struct, frozen=True):
     floor: Floor | None = None
     #: The identity of the room it is in, empty when that is not known.
     where: Callable[[], str] = str
-    #: Finds what its character knows of the world by the words it hears.
-    lore: LoreScanner = NO_LORE
     #: How many memories are shown before a line is answered, and given back by a search, at most.
     shown_memories: int = RECALLED
     #: Shared with the other assistants of the process: those who watch what it hears, thinks and says.

@@ -48,6 +48,15 @@ class Meaning:
         """Start what makes the vectors, so that the first query need not wait for it."""
         await self._embed(["Good morning."])
 
+    @property
+    def model(self) -> str:
+        """The name of the model that makes them."""
+        return self.embedder.model
+
+    async def of_texts(self, texts: list[str]) -> list[Vector | None]:
+        """Return the vector of each text, none at all when none can be made now. Nobody waits for them."""
+        return await self._embed([text[:_MAX_CHARS] for text in texts])
+
     async def of_query(self, text: str) -> Vector | None:
         """Return the vector of a query, None when it cannot be had soon."""
         key = sha256(f"{self.embedder.model}\0{text}".encode(errors="replace")).digest()

@@ -31,6 +31,15 @@ _log = Logger()
 class QueryMeaning(Protocol):
     """Makes sentence vectors, where the owner wants them (`assistant/memory/meaning.py`)."""
 
+    @property
+    def model(self) -> str:
+        """The name of the model that makes them."""
+        ...
+
+    def of_texts(self, texts: list[str]) -> Awaitable[list[Vector | None]]:
+        """Return the vector of each text, none at all when none can be made now."""
+        ...
+
     def of_query(self, text: str) -> Awaitable[Vector | None]:
         """Return the vector of a query, None when it cannot be had soon."""
         ...

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.characters import LoreIndex, LoreScanner
+from assistant.characters import Lorebook, LoreScanner
 from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.config.sections import MemoryConfig
 from assistant.config.settings import SettingsError
@@ -24,7 +24,7 @@ from assistant.language.things import known_words
 from assistant.loop.asking import ask_for_itself
 from assistant.loop.granted import request_text
 from assistant.loop.prompt import EXAMPLE_THINGS, example_sayings
-from assistant.loop.run import NO_LORE, RunContext
+from assistant.loop.run import RunContext
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.screening import Repeats
 from assistant.loop.spending import Billing, MinuteCounts
@@ -32,6 +32,7 @@ from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
 from assistant.memory.questions import Questions
 from assistant.memory.rights import Rights
+from assistant.memory.topics.knowledge import CharacterIndex, Knowledge, only_lore
 from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from assistant.models.chosen import ChosenModel, call_options
 from assistant.models.clients import ClientParts, client_of
@@ -101,8 +102,8 @@ class Dependencies(Struct, frozen=True):
     floor: Floor | None = None
     #: Returns the identity of the room its body is in, empty when that is not known.
     where: Callable[[], str] = str
-    #: What its character knows of the world.
-    lore: LoreIndex | None = None
+    #: What its character knows of the world and says, None for a character without lore and topics.
+    character: CharacterIndex | None = None
     #: Told of every exchange with a model; shared by the process.
     reports: CallReports = field(default_factory=CallReports)
     #: How many memories it is shown, and the owner's limits on its sleep.
@@ -200,16 +201,26 @@ def _context(
         questions=Questions(now),
         floor=around.floor,
         where=around.where,
-        lore=NO_LORE
-        if around.lore is None
-        else LoreScanner(around.lore, window=model.context_tokens, random=around.pipeline.random),
         repeats=_repeats(settings, grant) if model.examples else Repeats(),
         greetings=around.storage.greetings,
+        known=_knowledge(around, model.context_tokens),
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,
         http_client=around.http_client,
         shown_memories=around.memory.shown,
     )  # fmt: skip
+
+
+def _knowledge(around: Dependencies, window: int) -> Knowledge:
+    """Return what its character knows and says, as much of its lore at once as fits a window of so many tokens."""
+    index = around.character or _nothing_known()
+    return Knowledge(index, LoreScanner(index.lore, window=window, random=around.pipeline.random), around.storage.told)
+
+
+@cache
+def _nothing_known() -> CharacterIndex:
+    """Return the index of a character without lore and topics, one for all."""
+    return only_lore(Lorebook())
 
 
 def _repeats(settings: AssistantConfig, grant: frozenset[str]) -> Repeats:

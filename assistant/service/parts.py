@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.characters import CharacterError, LoreIndex, read_character
+from assistant.characters import CharacterError, read_character
 from assistant.config.playing import with_character
 from assistant.config.schema import AssistantConfig, Config
 from assistant.errors import KeyReferenceError
@@ -22,6 +22,7 @@ from assistant.keys.reference import anchor, key_sources
 from assistant.loop.spending import MinuteCounts
 from assistant.memory.meaning import Meaning
 from assistant.memory.remembering import Remember
+from assistant.memory.topics.knowledge import CharacterIndex, index_character
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel
@@ -235,8 +236,8 @@ class SharedParts:
             http_client=partial(self.web.http_client, embodiment.me.id),
         )
 
-    async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, LoreIndex | None]:
-        """Return the settings with what the character they name adds to them, and its lore. Raises CharacterError.
+    async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, CharacterIndex | None]:
+        """Return the settings with what the character they name adds, its lore and its topics. Raises CharacterError.
 
         The files are read in a thread, each time anew.
         """
@@ -244,7 +245,9 @@ class SharedParts:
             return settings, None
         read = partial(read_character, self.config.character_folder, settings.character)
         character = await self.with_files(read)
-        return with_character(settings, character), await self.with_files(partial(LoreIndex, character.lore))
+        index = await self.with_files(partial(index_character, character, self.journal.recall))
+        index.topics.prepare()
+        return with_character(settings, character), index
 
     async def with_files(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, which reads or writes the files of characters. Raises its error, CharacterError.

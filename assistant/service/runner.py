@@ -258,10 +258,10 @@ class AssistantRunner:
             replace(self.embodiment, world=self._world), self.config, self._storage, self.observers
         )
         granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
-        settings, lore = await parts.playing(settings)
+        settings, character = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))
         await self._turn()  # many may have waited for one model
-        around = replace(around, waking=self._waking, lore=lore)
+        around = replace(around, waking=self._waking, character=character)
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
         if self.embodiment.gathered is not None and await self._storage.journal.pending():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -12,14 +12,17 @@ from msgspec.structs import replace
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.characters import Lorebook, LoreIndex
+from assistant.characters import Character, Lorebook
+from assistant.characters.character import Topic
 from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.scheduler import Scheduler
 from assistant.events.trace import StepTrace
 from assistant.journal import MemoryJournal
 from assistant.keys.redaction import Secrets
+from assistant.memory.recall_file import IndexWorker
 from assistant.memory.remembering import remembering
+from assistant.memory.topics.knowledge import index_character
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant
@@ -137,6 +140,8 @@ async def living(
     secrets: Secrets | None = None,
     scheduler: Scheduler | None = None,
     lore: Lorebook | None = None,
+    topics: Sequence[Topic] = (),
+    worker: IndexWorker | None = None,
     place: Place = HAMLET,
     storage: Storage | None = None,
 ) -> AsyncIterator[Life]:
@@ -175,7 +180,7 @@ async def living(
             scrub=scrub if secrets is None else secrets.scrub,
             pieces=(secrets or Secrets()).pieces(),
             scheduler=scheduler,
-            lore=None if lore is None else LoreIndex(lore),
+            character=index_character(Character("", lore=lore or Lorebook(), topics=tuple(topics)), worker),
             notify=lambda who, sentence: told.append((who.id, sentence)),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})

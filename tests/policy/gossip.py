@@ -198,6 +198,7 @@ class Town:
                 storage.mutes,
                 storage.sleep,
                 storage.greetings,
+                storage.told,
                 storage.stream,
                 storage.life,
             ),

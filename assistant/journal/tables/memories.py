@@ -24,6 +24,7 @@ from assistant.journal.tables.memory_row import (
     values_of,
 )
 from assistant.journal.tables.sleep_state import save_sleep
+from assistant.journal.tables.told_topics import forget_told
 from tools.memories import KeptMemory, Memory, MemoryKind
 from tools.trust import Audience
 
@@ -113,12 +114,13 @@ def about(db: Database, assistant: str, principal_id: str) -> list[Memory]:
 def forget(db: Database, assistant: str, principal_id: str) -> list[Memory]:
     """Remove what came, or may have come, from the principal, and what was concluded about them. Return it.
 
-    That they were greeted is removed as well.
+    That they were greeted, and what they were told of topics, is removed as well.
     """
     everything = ((memory_of_row(row), is_readable(row[13])) for row in db.execute(SELECT, (assistant,)))
     gone = [memory for memory, is_known in everything if not is_known or _is_theirs(memory, principal_id)]
     remove(db, assistant, [memory.id for memory in gone])
     forget_greeted(db, assistant, principal_id)
+    forget_told(db, assistant, principal_id)
     return gone
 
 

@@ -1,0 +1,90 @@
+"""What one character knows and says: its lore, its topics, what it told of them to whom, and what is its secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from assistant.characters import Character, Lorebook, LoreIndex, LoreScanner
+from assistant.journal.tables.told_topics import StoredTold
+from assistant.language.words import runs, words_of
+from assistant.memory.recall_file import IndexWorker
+from assistant.memory.topics.next_saying import AGAIN_SECONDS
+from assistant.memory.topics.topic_finder import TopicFinder
+from assistant.memory.topics.topic_index import TopicIndex
+
+#: So many words in a row of private lore give it away.
+GIVEN_AWAY = 5
+#: How many things said aloud are kept, by room and topic.
+MAX_ALOUD = 200
+_MACRO = re.compile(r"\{\{\w+\}\}")
+
+
+class CharacterIndex(Struct, frozen=True):
+    """The lore and topics of a character, made ready for searching. `secret` are the runs of words of private lore."""
+
+    lore: LoreIndex
+    topics: TopicFinder
+    secret: frozenset[tuple[str, ...]] = frozenset()
+
+
+def index_character(character: Character, worker: IndexWorker | None = None) -> CharacterIndex:
+    """Return the index of a character. Not for the reactor thread: a large book takes a second.
+
+    `worker` has what makes sentence vectors, if anything does. What stands in other lore, in topics or in the persona
+    is no secret, wherever else it stands.
+    """
+    entries = character.lore.entries
+    hidden = _runs(entry.text for entry in entries if entry.private)
+    told = [entry.text for entry in entries if not entry.private] if hidden else []
+    told += [text for topic in character.topics for text in (*topic.says, topic.solved, topic.reveal)] if hidden else []
+    open_to_all = _runs([*told, character.front]) if hidden else frozenset[tuple[str, ...]]()
+    return CharacterIndex(
+        LoreIndex(character.lore), TopicFinder(TopicIndex(character.topics), worker), hidden - open_to_all
+    )
+
+
+def only_lore(lorebook: Lorebook) -> CharacterIndex:
+    """Return the index of lore alone."""
+    return index_character(Character("", lore=lorebook))
+
+
+class Knowledge:
+    """What one assistant knows and says. `lore` finds lore, `topics` find topics."""
+
+    __slots__ = ("_aloud", "_secret", "lore", "told", "topics")
+
+    def __init__(self, index: CharacterIndex, lore: LoreScanner, told: StoredTold) -> None:
+        self.lore = lore
+        self.topics = index.topics
+        self.told = told
+        self._secret = index.secret
+        #: By place and topic: which thing was said aloud last, and when.
+        self._aloud: dict[tuple[str, str], tuple[int, float]] = {}
+
+    def gives_away(self, text: str) -> bool:
+        """Tell whether a text reads out private lore."""
+        return bool(self._secret) and not self._secret.isdisjoint(_runs([text]))
+
+    def heard_aloud(self, place: str, topic: str, now: float) -> int | None:
+        """Return which thing of a topic was said last in a place, if that was lately."""
+        at = self._aloud.get((place, topic))
+        return at[0] if at is not None and now - at[1] < AGAIN_SECONDS else None
+
+    def said_aloud(self, place: str, topic: str, which: int, now: float) -> None:
+        """Note what everybody in a place has just heard of a topic."""
+        self._aloud.pop((place, topic), None)
+        self._aloud[place, topic] = which, now
+        while len(self._aloud) > MAX_ALOUD:
+            del self._aloud[next(iter(self._aloud))]
+
+
+def _runs(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """Return all runs of words of texts. A name to be filled in ends a run."""
+    found: set[tuple[str, ...]] = set()
+    for text in texts:
+        for piece in _MACRO.split(text):
+            found |= runs(words_of(piece), GIVEN_AWAY)
+    return frozenset(found)

@@ -1,0 +1,176 @@
+"""Finds the topics that a line may ask for, by its words and by its vector. Pure.
+
+A key is the owner's word and counts most. The words of the sample questions count by how few topics have them, and only
+all of a line's words together decide. The vector of a line is compared with those of the samples; the nearest counts.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from assistant.characters import Lorebook, LoreEntry, LoreIndex
+from assistant.characters.character import Topic
+from assistant.language.words import words_of
+from assistant.memory.recall.vectors import Vector, compare_vectors
+from assistant.memory.topics.line_kinds import LineKind, about, kind_of, names_of_others
+
+#: From this share of words in common on, a line is the same as a sample.
+SAME = 0.85
+#: What all the words of a line, and a key, add to its nearness (a cosine).
+WORDS, KEY = 0.1, 0.25
+#: The nearness from which a topic is meant, how much more it needs than the next, and what a statement needs.
+NEAR, AHEAD, STATED = 0.43, 0.1, 0.58
+#: The share of a line's words that must be a topic's where no meaning is judged, and twice as much as any other's.
+SHARED = 0.5
+#: The least nearness of a line all of whose words are a topic's own.
+OWN_NEAR = 0.35
+#: The nearness that a line without a word of its own needs, such as "Who are you?".
+WORDLESS = 0.48
+#: How many samples are compared by their numbers, those nearest by sign.
+COMPARED = 120
+#: Topics of so nearly the same nearness are asked for by the same words: "Tell me a joke", and there are two.
+TIED = 0.005
+
+
+class Sample(NamedTuple):
+    """The vector of a sample with its signs, by which the nearest are found quickly."""
+
+    vector: Vector
+    signs: int
+
+
+class Likely(Struct, frozen=True):
+    """How much speaks for one topic. `by` is the key, the words or the sample that speaks for it most."""
+
+    number: int
+    score: float
+    near: float
+    words: float
+    same: float
+    key: str
+    by: str
+
+    @property
+    def is_same(self) -> bool:
+        """Tell whether the line has the words of a sample."""
+        return self.same >= SAME
+
+
+class TopicIndex:
+    """The topics of one character, made ready for finding. Not for the reactor thread: it looks at every sample."""
+
+    def __init__(self, topics: Sequence[Topic]) -> None:
+        self.topics = tuple(topics)
+        #: Each sample question with the number of its topic. A topic without any has its title as one.
+        self.samples = [(text, number) for number, topic in enumerate(topics) for text in topic.asks or (topic.title,)]
+        self._kinds = [kind_of(text) for text, _ in self.samples]
+        self._words = [frozenset(words_of(text)) for text, _ in self.samples]
+        own = [about(" ".join((topic.title, *topic.asks, *topic.keys))) for topic in topics]
+        self._stems = own
+        self._spread = Counter(stem for stems in own for stem in stems)
+        self._names = [frozenset(words_of(" ".join(_texts(topic)))) for topic in topics]
+        entries = (LoreEntry(str(number), "", keys=topic.keys) for number, topic in enumerate(topics))
+        self._keys = LoreIndex(Lorebook(tuple(entries)))
+
+    def likely(
+        self,
+        line: str,
+        *,
+        names: Collection[str] = (),
+        mine: Collection[str] = (),
+        vector: Vector | None = None,
+        of: Sequence[Sample | None] = (),
+    ) -> list[Likely]:
+        """Return the topics that something speaks for, the likeliest first.
+
+        `names` are words of the names of people present, `mine` those of the character's own. A topic that does not
+        know a name in the line is not meant. `vector` is the line's, `of` are those of the samples.
+        """
+        kind, words, stems = kind_of(line), frozenset(words_of(line)), about(line)
+        named = (names_of_others(line) | (words & frozenset(names))) - frozenset(mine)
+        keys: dict[int, str] = {}
+        for key in self._keys.keys_in(line):
+            for number, text in self._keys.brings[key]:
+                keys[number] = max(keys.get(number, ""), text, key=len)
+        near: dict[int, tuple[float, int]] = {}
+        for at, nearness in _nearest(vector, of):
+            near[self.samples[at][1]] = max(near.get(self.samples[at][1], (-1.0, 0)), (nearness, at))
+        fit: dict[int, tuple[float, int]] = {}
+        for at, (_, number) in enumerate(self.samples):
+            if self._is_of_kind(kind, at):
+                fit[number] = max(fit.get(number, (-1.0, 0)), (_alike(words, self._words[at]), at))
+        found = []
+        for number, (same, at) in fit.items():
+            if named - self._names[number]:
+                continue
+            nearness, by = near.get(number, (0.0, at))
+            if near and not self._is_of_kind(kind, by):
+                nearness, by = 0.0, at
+            share = self._share(stems, number)
+            score = nearness + WORDS * share + (KEY if number in keys else 0.0)
+            text = self.samples[at if same >= SAME or not near else by][0]
+            found.append(Likely(number, score, nearness, share, same, keys.get(number, ""), text))
+        return sorted(found, key=lambda one: (not one.is_same, -one.score))
+
+    def meant(self, line: str, found: Sequence[Likely], *, by_meaning: bool) -> list[Likely]:
+        """Return the topics that the line asks for, several when the same words ask for each; none when in doubt."""
+        if not found:
+            return []
+        first, kind = found[0], kind_of(line)
+        if first.is_same:
+            return [one for one in found if one.is_same]
+        tied = [one for one in found if first.score - one.score < TIED and bool(one.key) == bool(first.key)]
+        behind = next((one.score for one in found if one not in tied), 0.0)
+        if not by_meaning:
+            return self._by_words(found, kind)
+        if not (about(line) or first.key) and first.near < WORDLESS:
+            return []
+        least = STATED if kind is LineKind.STATES else NEAR
+        is_own = first.words == 1 and first.near >= OWN_NEAR and kind is not LineKind.STATES
+        return tied if (first.score >= least or is_own) and first.score - behind >= AHEAD else []
+
+    def _by_words(self, found: Sequence[Likely], kind: LineKind) -> list[Likely]:
+        """Return the topics with the longest key, else the one that has most of the line's words."""
+        if kind is not LineKind.ASKS:
+            return []
+        if keyed := [one for one in found if one.key]:
+            longest = max(len(one.key) for one in keyed)
+            return [one for one in keyed if len(one.key) == longest]
+        by_share = sorted(found, key=lambda one: -one.words)
+        behind = by_share[1].words if len(by_share) > 1 else 0.0
+        return by_share[:1] if by_share[0].words >= SHARED and behind <= by_share[0].words / 2 else []
+
+    def _is_of_kind(self, kind: LineKind, sample: int) -> bool:
+        return kind in {LineKind.ASKS, LineKind.STATES} or self._kinds[sample] is kind
+
+    def _share(self, stems: Collection[str], number: int) -> float:
+        """Return how much of what a line is about is in a topic, from 0 to 1: rare words count more."""
+        weights = {stem: math.log((len(self.topics) + 1) / (self._spread[stem] or 1)) + 0.1 for stem in stems}
+        mine = sum(weight for stem, weight in weights.items() if stem in self._stems[number])
+        return mine / whole if (whole := sum(weights.values())) else 0.0
+
+
+def _nearest(vector: Vector | None, of: Sequence[Sample | None]) -> Iterable[tuple[int, float]]:
+    """Yield the places of the nearest vectors with how near they are; by sign first, where there are many."""
+    if vector is None:
+        return
+    known = [(at, sample) for at, sample in enumerate(of) if sample is not None]
+    if len(known) > COMPARED:
+        signs = vector.signs
+        known = heapq.nsmallest(COMPARED, known, key=lambda one: (signs ^ one[1].signs).bit_count())
+    for at, sample in known:
+        yield at, compare_vectors(vector, sample.vector)
+
+
+def _texts(topic: Topic) -> Iterable[str]:
+    return (topic.title, *topic.asks, *topic.keys, *topic.says)
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> float:
+    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
