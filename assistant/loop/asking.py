@@ -64,7 +64,12 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
     if not context.is_asked_plainly:
         return await _ask_with_tools(context, run)
     asked = await ask_plainly(context, run)
-    return None if asked is None else Completion(asked[0], asked[1], discreet(context, asked[2]))
+    if asked is None:
+        return None
+    response = asked[2]
+    if _secret_calls(context, run, response):  # an earlier model was shown it, and it stands in the stream
+        response = _saying(context, run, response, words_for_nothing(" ".join(run.texts), run.written))
+    return Completion(asked[0], asked[1], discreet(context, response))
 
 
 def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
@@ -84,9 +89,9 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     if run.trust.min_level <= 0 or context.rules.required_permission:  # else it is enough for every call
         asked = await _trusted_answer(context, run, asked)
     said = words_of_answer(asked.response)
-    if context.settings.may_repeat or not said:
+    if not said and not _secret_calls(context, run, asked.response):
         return asked
-    repeat, begun = repeated_in(context, run, said), run.early.said
+    repeat, begun = _repeat(context, run, asked.response), run.early.said
     if repeat is not None and run.early.state is Early.NOTHING:
         _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
         least = asked.response.shown_from
@@ -94,20 +99,34 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         response = replace(again.response, usage=asked.response.usage + again.response.usage)
         said = words_of_answer(response)
         # What it said before may be right again. An echo is no answer, and an example is none of this world.
-        if repeated_in(context, run, said) not in {None, Repeat.SELF}:
+        if _repeat(context, run, response) not in {None, Repeat.SELF}:
             said = words_for_nothing(" ".join(run.texts), run.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)
-    elif repeat is Repeat.EXAMPLE and begun is not None:
-        said = begun.sentence  # what came after it is the example
+    elif repeat in {Repeat.EXAMPLE, Repeat.HIDDEN} and begun is not None:
+        said = begun.sentence  # what came after it is the example, or is told to nobody
         asked = replace(asked, response=_saying(context, run, asked.response, said))
     context.repeats.add(said, run.texts)
     return asked
 
 
+def _repeat(context: RunContext, run: Run, response: LLMResponse) -> Repeat | None:
+    """Return what an answer only repeats, with what it does as with what it says."""
+    if _secret_calls(context, run, response):
+        return Repeat.HIDDEN
+    return repeated_in(context, run, words_of_answer(response))
+
+
+def _secret_calls(context: RunContext, run: Run, response: LLMResponse) -> list[ToolCall]:
+    """Return the calls of an answer that read out what is known to the character alone."""
+    texts = ((call, map(str, call.arguments.values())) for call in response.tool_calls)
+    return [call for call, values in texts if any(context.known.gives_away(value, run.texts) for value in values)]
+
+
 def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
     """Return the answer with these words in place of all that it says."""
-    deeds = [call for call in response.tool_calls if call.name not in SPEECH]
+    secret = _secret_calls(context, run, response)
+    deeds = [call for call in response.tool_calls if call.name not in SPEECH and call not in secret]
     words = speech_call(context, run, said)
     calls = [*deeds, words] if words is not None else deeds
     return replace(response, message=assistant_message(*calls))

@@ -215,7 +215,7 @@ def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
     if context.clock.seconds() > run.late_from:
         return False
-    if not context.settings.may_repeat and repeated_in(context, run, sentence):
+    if repeated_in(context, run, sentence):
         return False
     own_name = re.match(rf"{re.escape(context.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
@@ -223,7 +223,14 @@ def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
 
 
 def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:
-    """Return what `said`, an answer of this run, only repeats; None when it has words of its own."""
+    """Return what `said`, an answer of this run, only repeats; None when it has words of its own.
+
+    What is known to the character alone is never read out, even where the owner lets it repeat anything else.
+    """
+    if context.known.gives_away(said, run.texts):
+        return Repeat.HIDDEN
+    if context.settings.may_repeat:
+        return None
     return context.repeats.found_in(said, run.texts, did=bool(run.executed), shown=_shown_texts(context, run))
 
 

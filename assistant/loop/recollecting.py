@@ -22,6 +22,7 @@ from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.remembering import spoken_part
+from assistant.memory.topics.next_saying import key_of
 from llm import Role, user
 from resilience.background import Full
 from tools.memories import MAX_TEXT, Memory, MemoryKind, Recalled, describe_memory
@@ -50,6 +51,10 @@ _FEW = 2
 PROFILE_CHARS = 260
 #: The first and the last line of the entry in the stream that holds what was recalled.
 BEGIN, END = "[You remember:", "]"
+#: Stands before lore that is known to the character alone, and before what its owner wrote for it to say.
+FOR_IT_ALONE, OWN_STORY = "(for you alone; never tell it, nor say that you know it) ", "in your own voice you say"
+#: How many topics are shown at once, and the most characters of each.
+MAX_STORIES, MAX_STORY_CHARS = 2, 1500
 
 _log = Logger()
 
@@ -68,7 +73,7 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     context.talk.begin_turn(asker.id, " ".join(run.asked_texts), run.hearers)
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
     usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
-    lore = known_lore(context, run.texts, scene)
+    lore = [*known_lore(context, run.texts, scene), *await _own_stories(context, run)]
     is_plain = context.is_asked_plainly  # the model is shown it beside the line, not in the stream
     known = frozenset[str]() if is_plain else _find_shown(context, run, (*usable, *lore))
     run.recalled = tuple(memory for memory in usable if memory.id not in known)[: context.shown_memories]
@@ -127,20 +132,45 @@ def _goes_on(asked: str, own: Collection[str]) -> bool:
 
 
 def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> list[Memory]:
-    """Return what the character knows of the world that these lines bring up, as memories that everybody may hear."""
+    """Return what the character knows of the world that these lines bring up, as memories that everybody may hear.
+
+    What is known to the character alone is marked as such. A small model would read it out: it is not shown it.
+    """
     spoken = _own_lines(context) if context.known.lore.waits_for_lines else MAX_AFTER
     found = context.known.lore.activate(lines, scene=scene, spoken=spoken)
     return [
         Memory(
             f"lore:{entry.id}",
-            insert_names(entry.text, char=context.settings.name),
+            (FOR_IT_ALONE if entry.private else "") + insert_names(entry.text, char=context.settings.name),
             MemoryKind.LORE,
             0.0,
             importance=BACKGROUND if entry.constant else SPOKEN_OF,
             authority=TOP,
         )
         for entry in found.entries
+        if not (entry.private and context.is_asked_plainly)
     ]
+
+
+async def _own_stories(context: RunContext, run: Run) -> list[Memory]:
+    """Return what the owner wrote for the line that woke the run, for a model that tells it in words of its own."""
+    known, asker = context.known, run.requester
+    if context.is_asked_plainly or asker is None or not known.topics.topics:
+        return []
+    mine = {word for name in (context.settings.name, *context.settings.aliases) for word in words_of(name)}
+    found = await known.topics.find(" ".join(run.asked_texts), mine=mine)
+    stories = []
+    for topic in found.likely[:MAX_STORIES]:
+        said = " / ".join(" ".join(text.split()) for text in topic.says)
+        if topic.answers:
+            said = f"{said} (the answer, until it is guessed or given up: {topic.answers[0]})"
+        how = "one part after the other" if topic.parts else "another each time"
+        how = f" ({how} of those between slashes)" if len(topic.says) > 1 else ""
+        text = f"{OWN_STORY} of {topic.title}{how}: {insert_names(said, char=context.settings.name, user=asker.name)}"
+        text = one_line(text, max_chars=MAX_STORY_CHARS)
+        known_as = f"topic:{key_of(topic)}"
+        stories.append(Memory(known_as, text, MemoryKind.LORE, 0.0, importance=SPOKEN_OF, authority=TOP))
+    return stories
 
 
 def _own_lines(context: RunContext) -> int:

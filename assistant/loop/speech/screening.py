@@ -195,6 +195,7 @@ class Repeat(StrEnum):
     HEARD = "what you heard"
     SELF = "what you said before"
     EXAMPLE = "an example"
+    HIDDEN = "what is for you alone"
 
 
 class _Said(Struct, frozen=True):

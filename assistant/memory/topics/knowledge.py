@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -64,9 +64,9 @@ class Knowledge:
         #: By place and topic: which thing was said aloud last, and when.
         self._aloud: dict[tuple[str, str], tuple[int, float]] = {}
 
-    def gives_away(self, text: str) -> bool:
-        """Tell whether a text reads out private lore."""
-        return bool(self._secret) and not self._secret.isdisjoint(_runs([text]))
+    def gives_away(self, text: str, heard: Sequence[str] = ()) -> bool:
+        """Tell whether a text reads out private lore, beyond what was just heard of it."""
+        return bool(self._secret) and bool((self._secret & _runs([text])) - _runs(heard))
 
     def heard_aloud(self, place: str, topic: str, now: float) -> int | None:
         """Return which thing of a topic was said last in a place, if that was lately."""

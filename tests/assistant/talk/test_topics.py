@@ -1,4 +1,4 @@
-"""What an owner wrote is said as it is written: never twice alike in a row, part after part, to each as they heard it."""
+"""What an owner wrote is said as it is written: never twice alike in a row, part after part, to each by themselves."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from tests.assistant.living import Life, living
 from tools import Principal
 
 PLAIN = {"asking": "plain"}
-MILL = Topic("The mill", ("It burned, {{user}}.", "Ask the miller's ghost."), ("What happened to the mill?",), ("mill",))
+MILL = Topic(
+    "The mill", ("It burned, {{user}}.", "Ask the miller's ghost."), ("What happened to the mill?",), ("mill",)
+)
 STORY = Topic(
     "A story", ("Once there was a heron.", "It fell in love with a lamp.", "The lamp went out."), ("Tell me a story.",),
     parts=True, gestures=("leans back.",),
 )  # fmt: skip
 RIDDLE = Topic(
-    "A riddle", ("What has teeth and cannot bite?",), ("Tell me a riddle.",), answers=("a comb",), solved="A comb it is!",
+    "A riddle",
+    ("What has teeth and cannot bite?",),
+    ("Tell me a riddle.",),
+    answers=("a comb",),
+    solved="A comb it is!",
     reveal="It was a comb.",
-)  # fmt: skip
+)
 ALL = (MILL, STORY, RIDDLE)
 MODEL = "The model says this."
 
@@ -50,7 +56,9 @@ async def test_another_thing_is_said_when_it_is_asked_again_and_then_the_model_i
         assert "Ask the miller's ghost." in str(life.fake.requests[-1].body), "the model knows what was said"
 
 
-@pytest.mark.parametrize("more", ["Go on.", "and then?", "more", "What happens next?", "Please go on with the story, Sage."])
+@pytest.mark.parametrize(
+    "more", ["Go on.", "and then?", "more", "What happens next?", "Please go on with the story, Sage."]
+)
 async def test_a_story_goes_on_part_after_part_with_its_gesture(more: str) -> None:
     async with life_of() as life:
         said = await talk(life, "Tell me a story!", more, more, more)
