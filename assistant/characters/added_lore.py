@@ -25,7 +25,8 @@ from assistant.durable import write_whole
 
 #: The file that lore is added to.
 ADDED = "added.md"
-_ALWAYS = "always"
+#: In place of a key: it is always shown; it is for the character alone.
+_ALWAYS, _PRIVATE = "always", "private"
 _FENCES = ("```", "~~~")
 #: Held while the file is read and written anew.
 _WRITING = Lock()
@@ -65,11 +66,15 @@ def read_with_sources(folder: Path, name: str) -> FoundCharacter:
 def add_lore(folder: Path, name: str, title: str, keys: str, text: str) -> LoreEntry:
     """Add a piece of lore to a character and return it. Raises CharacterError, as when there is one like it. Blocks.
 
-    `keys` are separated by commas; "always" shows it always, and without any its title is the key.
+    `keys` are separated by commas; "always" shows it always, and without any its title is the key. With "private" among
+    them it is for the character alone.
     """
     check_file_name(name)
     keys = ", ".join(filter(None, (" ".join(key.split()) for key in keys.split(","))))
+    words = [key for key in keys.split(", ") if key.casefold() != _PRIVATE]
+    private, keys = _PRIVATE in keys.casefold().split(", "), ", ".join(words)
     line = "constant: yes\n" if keys.casefold() == _ALWAYS else f"keys: {keys}\n" if keys else ""
+    line += "private: yes\n" if private else ""
     section = f"# {title}\n{line}\n{text}\n"
     path = folder / name / LORE_FOLDER / ADDED
     with _WRITING:

@@ -24,6 +24,7 @@ from assistant.characters.character import (
 from assistant.characters.cleaning import clean_line
 from assistant.characters.decorators import split_decorators
 from assistant.characters.fields import Fields
+from assistant.characters.topic_tables import EXTENSION, own_extension
 from assistant.characters.unused import unused_in_entries
 
 MAX_SCAN_DEPTH, MAX_BUDGET, USUAL_ORDER = 50, 100_000, 100
@@ -76,6 +77,7 @@ def written_entry(entry: LoreEntry, number: int) -> dict[str, Any]:
             "selectiveLogic": _LOGIC.index(entry.logic),
             "exclude_recursion": not entry.reached,
             "prevent_recursion": not entry.reaches,
+            **({EXTENSION: {"private": True}} if entry.private else {}),
         },
         "enabled": True,
         "insertion_order": entry.order,
@@ -139,6 +141,7 @@ def _entry(raw: object, number: int, fields: Fields) -> LoreEntry | None:
         _probability(raw, extra),
         max(0, min(after, MAX_AFTER)),
         _field(raw, extra, "match_whole_words") is not False,
+        own_extension(raw).get("private") is True,
     )
 
 

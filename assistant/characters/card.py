@@ -32,6 +32,7 @@ from assistant.characters.character import (
 from assistant.characters.cleaning import clean_line, clean_text
 from assistant.characters.container import read_card_file
 from assistant.characters.fields import Fields
+from assistant.characters.topic_tables import read_topics
 from assistant.characters.unused import unused_in_card
 
 #: The newest version of cards that is fully known.
@@ -170,6 +171,7 @@ def _character(name: str, card: Mapping[str, Any], fields: Fields, data: bytes) 
         examples=_examples(card, fields, {name, str(card.get("name"))[:200]}),
         greetings=_greetings(card, fields),
         lore=read_book(book, fields) if isinstance(book, Mapping) else Lorebook(),
+        topics=read_topics(card, fields),
         original=data,
     )
 

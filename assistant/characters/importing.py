@@ -23,12 +23,15 @@ from assistant.characters.reading import (
     LORE_FOLDER,
     ORIGINAL,
     SHIPPED,
+    TOPICS_FOLDER,
     check_file_name,
     find_anywhere,
     find_character,
     read_character,
     read_file,
 )
+from assistant.characters.toml_values import toml_string, toml_value
+from assistant.characters.topic_tables import topics_toml, with_topics
 
 _LORE_FILE = "card.toml"
 #: Those that are written only where they are not as usual.
@@ -80,18 +83,19 @@ def export_card(folder: Path, name: str, *, version: int = 3, picture: bool = Fa
 
 
 def character_toml(character: Character) -> str:
-    """Return a character as the TOML its owner may edit, without its lore entries."""
-    lines = [f"name = {_string(character.name)}"]
-    lines += [f"{field} = {_string(text)}" for field in ("persona", "speech") if (text := getattr(character, field))]
+    """Return a character as the TOML its owner may edit, without its lore entries and topics."""
+    lines = [f"name = {toml_string(character.name)}"]
+    texts = (("persona", character.persona), ("speech", character.speech))
+    lines += [f"{field} = {toml_string(text)}" for field, text in texts if text]
     if character.greetings:
-        lines += ["greeting = [", *(f"{_string(one)}," for one in character.greetings), "]"]
+        lines += ["greeting = [", *(f"{toml_string(one)}," for one in character.greetings), "]"]
     for heard, said in character.examples:
-        lines += ["", "[[examples]]", f"heard = {_string(heard)}", f"said = {_string(said)}"]
+        lines += ["", "[[examples]]", f"heard = {toml_string(heard)}", f"said = {toml_string(said)}"]
     book, usual = character.lore, Lorebook()
     settings = {field: getattr(book, field) for field in ("scan_depth", "token_budget", "recursive")}
     changed = {field: value for field, value in settings.items() if value != getattr(usual, field)}
     if changed:
-        lines += ["", "[lorebook]", *(f"{field} = {_value(value)}" for field, value in changed.items())]
+        lines += ["", "[lorebook]", *(f"{field} = {toml_value(value)}" for field, value in changed.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -100,7 +104,7 @@ def lore_toml(entries: Iterable[LoreEntry]) -> str:
     usual = LoreEntry("", "")
     tables = []
     for entry in entries:
-        table = ["[[lore]]", f"title = {_string(entry.title)}", f"keys = {_value(entry.keys)}"]
+        table = ["[[lore]]", f"title = {toml_string(entry.title)}", f"keys = {toml_value(entry.keys)}"]
         for field in (
             "secondary",
             "logic",
@@ -115,11 +119,12 @@ def lore_toml(entries: Iterable[LoreEntry]) -> str:
             "probability",
             "after",
             "whole_words",
+            "private",
         ):
             value = getattr(entry, field)
             if value != getattr(usual, field):
-                table.append(f"{field} = {_value(value)}")
-        tables.append("\n".join([*table, f"text = {_string(entry.text)}\n"]))
+                table.append(f"{field} = {toml_value(value)}")
+        tables.append("\n".join([*table, f"text = {toml_string(entry.text)}\n"]))
     return "\n".join(tables)
 
 
@@ -135,6 +140,9 @@ def write_character(character: Character, folder: Path, name: str) -> Path:
     (draft / CHARACTER_FILE).write_text(character_toml(character), encoding="utf-8")
     if character.lore.entries:
         (draft / LORE_FOLDER / _LORE_FILE).write_text(lore_toml(character.lore.entries), encoding="utf-8")
+    if character.topics:
+        (draft / TOPICS_FOLDER).mkdir()
+        (draft / TOPICS_FOLDER / _LORE_FILE).write_text(topics_toml(character.topics), encoding="utf-8")
     if character.original:
         ending = next((end for start, end in _ENDINGS.items() if character.original.startswith(start)), ".json")
         (draft / f"{ORIGINAL}{ending}").write_bytes(character.original)
@@ -178,6 +186,8 @@ def _data(character: Character, before: Character | None, original: Mapping[str,
         data["mes_example"] = "\n".join(lines)
     if character.lore != now.lore:
         data["character_book"] = _book(character.lore, data.get("character_book"))
+    if character.topics != now.topics:
+        data["extensions"] = with_topics(data["extensions"], character.topics)
     return data
 
 
@@ -214,17 +224,3 @@ def _card(data: Mapping[str, Any], original: Mapping[str, Any], version: int) ->
     beside = {key: value for key, value in original.items() if key != "data"} if "data" in original else {}
     more: dict[str, Any] = {"group_only_greetings": []} if version > 2 else {}  # noqa: PLR2004  (as in _SPECS)
     return {**beside, "spec": spec, "spec_version": number, "data": {**more, **data}}
-
-
-def _value(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_string, value))}]"
-    return _string(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _string(text: str) -> str:
-    """Return a text as TOML: on one line in quotes, or with its lines between three quotes."""
-    if "\n" not in text:
-        return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-    lines = (json.dumps(line, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f") for line in text.split("\n"))
-    return '"""\n' + "\n".join(lines) + '"""'

@@ -1,29 +1,40 @@
 """Finds and reads the character of a name in a folder of characters. Blocks: not for the reactor thread.
 
-A character is a file (`sage.toml`), a folder (`sage/character.toml` with `sage/lore/*.md` and `*.toml`), or a card
-(`sage.png`, `sage.json`, `sage.charx`). A file `sage.toml` may have its lore in `sage/lore` as well. A character that
-ships with the product is found where the folder has none of its name; its lore in the folder is added.
+A character is a file (`sage.toml`), a folder (`sage/character.toml` with `sage/lore/*.md` and `*.toml`, and
+`sage/topics/*.toml`), or a card (`sage.png`, `sage.json`, `sage.charx`). A file `sage.toml` may have its lore and
+topics in the folder `sage` as well. A character that ships with the product is found where the folder has none of its
+name; its lore and topics in the folder are added.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from assistant.characters.card import preview_card
-from assistant.characters.character import MAX_ENTRIES, CardRefused, Character, CharacterError, LoreEntry, unique_titles
+from assistant.characters.character import (
+    MAX_ENTRIES,
+    MAX_TOPICS,
+    CardRefused,
+    Character,
+    CharacterError,
+    LoreEntry,
+    Topic,
+    unique_titles,
+)
 from assistant.characters.container import MAX_FILE
-from assistant.characters.written import character_of, lore_of_markdown, lore_of_toml
+from assistant.characters.written import character_of, lore_of_markdown, lore_of_toml, topics_of_toml
 
 #: The folder of characters, beside the settings or in the game's folder.
 FOLDER = "characters"
 #: The characters that ship with the product.
 SHIPPED = Path(__file__).parent / "shipped"
-#: The file of a character's folder, and the folder of its lore; the card it was imported from begins with ORIGINAL.
-CHARACTER_FILE, LORE_FOLDER, ORIGINAL = "character.toml", "lore", "original"
+#: The file of a character's folder, the folders of its lore and topics, and how the name of the card begins that it
+#: was imported from.
+CHARACTER_FILE, LORE_FOLDER, TOPICS_FOLDER, ORIGINAL = "character.toml", "lore", "topics", "original"
 CARD_ENDINGS = (".png", ".charx", ".json")
 #: The largest file that an owner writes, in bytes, and the most files of lore.
 MAX_OWN_FILE, MAX_LORE_FILES = 2 * 1024 * 1024, 200
@@ -54,6 +65,7 @@ def read_character(folder: Path, name: str, shipped: Path = SHIPPED) -> Characte
     return replace(
         character,
         lore=replace(character.lore, entries=entries),
+        topics=_with_files(character.topics, folder, name),
         original=b"" if original is None else read_file(original, MAX_FILE),
     )
 
@@ -111,6 +123,25 @@ def read_lore_files(folder: Path, name: str) -> Iterator[tuple[Path, tuple[LoreE
     for path in paths:
         reader = lore_of_toml if path.suffix.casefold() == ".toml" else lore_of_markdown
         yield path, reader(read_text(path), str(path))
+
+
+def _with_files(topics: Sequence[Topic], folder: Path, name: str) -> tuple[Topic, ...]:
+    """Return the topics with those of the character's folder. Raises CharacterError. Blocks."""
+    place = folder / name / TOPICS_FOLDER
+    found = [(topic, "") for topic in topics]
+    if place.is_dir():
+        paths = sorted(path for path in place.iterdir() if path.suffix.casefold() == ".toml" and path.is_file())
+        if len(paths) > MAX_LORE_FILES:
+            raise CharacterError(f"{place}: there are {len(paths)} files of topics; the most is {MAX_LORE_FILES}")
+        found += [(topic, str(path)) for path in paths for topic in topics_of_toml(read_text(path), str(path))]
+    titles: set[str] = set()
+    for topic, where in found:
+        if topic.title in titles:
+            raise CharacterError(f"{where or name}: there are two topics called {json.dumps(topic.title)}: rename one")
+        titles.add(topic.title)
+    if len(found) > MAX_TOPICS:
+        raise CharacterError(f"{place}: there are {len(found)} topics; the most is {MAX_TOPICS}")
+    return tuple(topic for topic, _ in found)
 
 
 def check_file_name(name: str) -> None:

@@ -16,15 +16,15 @@ _OF_ENTRY = {
     "keys", "key", "secondary_keys", "keysecondary", "content", "enabled", "disable", "insertion_order", "order",
     "case_sensitive", "use_regex", "constant", "name", "comment", "priority", "id", "uid", "selective",
     "selective_logic", "exclude_recursion", "prevent_recursion", "probability", "use_probability",
-    "match_whole_words", "delay", "extensions", "position", "display_index", "add_memo", "depth", "role",
-    "group_weight", "use_group_scoring", "group_override",
+    "match_whole_words", "delay", "mud_assistant", "extensions", "position", "display_index", "add_memo", "depth",
+    "role", "group_weight", "use_group_scoring", "group_override",
 }  # fmt: skip
 #: What is used of a card, shown to its owner, or says only where it is from.
 _OF_CARD = {
     "name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt",
     "post_history_instructions", "alternate_greetings", "tags", "creator", "character_version", "character_book",
-    "nickname", "extensions", "spec", "spec_version", "data", "creation_date", "modification_date", "source",
-    "creatorcomment", "avatar", "chat", "create_date", "fav", "metadata", "talkativeness", "char_name",
+    "nickname", "mud_assistant", "extensions", "spec", "spec_version", "data", "creation_date", "modification_date",
+    "source", "creatorcomment", "avatar", "chat", "create_date", "fav", "metadata", "talkativeness", "char_name",
     "char_persona", "world_scenario", "char_greeting", "example_dialogue",
 }  # fmt: skip
 #: SillyTavern's number for a text that stands so many lines before the last, where a role may be given to it.

@@ -127,6 +127,10 @@ class _WrittenLoreFile(_Strict):
     lore: tuple[_WrittenLore, ...] = Field(default=(), max_length=MAX_ENTRIES)
 
 
+class _WrittenTopicFile(_Strict):
+    topic: tuple[_WrittenTopic, ...] = Field(default=(), max_length=MAX_TOPICS)
+
+
 class _WrittenCharacter(_Strict):
     name: str = Field(
         default="",
@@ -152,7 +156,7 @@ class _WrittenCharacter(_Strict):
 
 
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*")
-_FIELD = re.compile(r"(keys|secondary|logic|constant|priority|order)\s*:\s*(.*)", re.IGNORECASE)
+_FIELD = re.compile(r"(keys|secondary|logic|constant|private|priority|order)\s*:\s*(.*)", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```|~~~)")
 _YES, _NO = {"yes", "true", "on"}, {"no", "false", "off"}
 
@@ -181,6 +185,11 @@ def character_of(text: str, where: str, name: str) -> Character:
 def lore_of_toml(text: str, where: str) -> tuple[LoreEntry, ...]:
     """Return the entries of a TOML text of `[[lore]]` tables. Raises CharacterError."""
     return tuple(one.entry() for one in _validated(_WrittenLoreFile, _toml(text, where), where).lore)
+
+
+def topics_of_toml(text: str, where: str) -> tuple[Topic, ...]:
+    """Return the topics of a TOML text of `[[topic]]` tables. Raises CharacterError."""
+    return tuple(one.topic() for one in _validated(_WrittenTopicFile, _toml(text, where), where).topic)
 
 
 def lore_of_markdown(text: str, where: str) -> tuple[LoreEntry, ...]:
@@ -230,9 +239,9 @@ def _field(name: str, value: str, where: str) -> Any:
     """Return the value of a line under a heading. Raises CharacterError."""
     if name in {"keys", "secondary"}:
         return tuple(filter(None, (key.strip() for key in value.split(","))))
-    if name == "constant":
+    if name in {"constant", "private"}:
         if value.casefold() not in _YES | _NO:
-            raise CharacterError(f"{where}: constant: write yes or no")
+            raise CharacterError(f"{where}: {name}: write yes or no")
         return value.casefold() in _YES
     if name == "logic":
         return value.casefold()
@@ -247,10 +256,6 @@ def _toml(text: str, where: str) -> dict[str, Any]:
         return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise CharacterError(f"{where} is no TOML: {error}") from error
-
-
-#: Any of the tables of these files.
-_Table = _WrittenCharacter | _WrittenLoreFile | _WrittenLore
 
 
 def _validated(model: Any, data: Mapping[str, Any], where: str) -> Any:
@@ -277,7 +282,12 @@ def _problem(model: type[BaseModel], error: ValidationError) -> str:
     return f"{place}: give {described}" if described else f"{place}: {first['msg'].lower()}"
 
 
-_INNER: dict[str, type[BaseModel]] = {"lore": _WrittenLore, "examples": _WrittenExample, "lorebook": _WrittenBook}
+_INNER: dict[str, type[BaseModel]] = {
+    "lore": _WrittenLore,
+    "topic": _WrittenTopic,
+    "examples": _WrittenExample,
+    "lorebook": _WrittenBook,
+}
 
 
 def _at(model: type[BaseModel], path: list[int | str]) -> tuple[type[BaseModel], str]:

@@ -73,15 +73,22 @@ class TopicFinder:
 
     async def find(self, line: str, *, names: Collection[str] = (), mine: Collection[str] = ()) -> FoundTopics:
         """Return the topics that a line asks for. `names` are the words of others' names, `mine` those of the own."""
-        if not self.topics:
-            return FoundTopics()
+        found = self.find_by_words(line, names=names, mine=mine)
         part = asking_part(line)[:_LONGEST]
-        others, own = frozenset(names) - frozenset(mine), frozenset(mine)
-        by_words = self.index.likely(part, names=others, mine=own)
-        vector = None if by_words and by_words[0].is_same else await self._vector_of(part)
-        found = by_words
-        if vector is not None:
-            found = self.index.likely(part, names=others, mine=own, vector=vector, of=self._vectors)
+        if not self.topics or (found.best is not None and found.best.is_same and found.meant):
+            return found
+        vector = await self._vector_of(part)
+        return found if vector is None else self._judged(part, names, mine, vector)
+
+    def find_by_words(self, line: str, *, names: Collection[str] = (), mine: Collection[str] = ()) -> FoundTopics:
+        """Return the topics that a line asks for, as far as words tell."""
+        return self._judged(asking_part(line)[:_LONGEST], names, mine) if self.topics else FoundTopics()
+
+    def _judged(
+        self, part: str, names: Collection[str], mine: Collection[str], vector: Vector | None = None
+    ) -> FoundTopics:
+        others = frozenset(names) - frozenset(mine)
+        found = self.index.likely(part, names=others, mine=mine, vector=vector, of=self._vectors)
         meant = self.index.meant(part, found, by_meaning=vector is not None)
         likely = [one for one in found if one.key or one.score >= WORTH_SHOWING] or meant
         return FoundTopics(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assistant.characters import FOLDER, Activated, CardPreview, Character, FoundCharacter, LorePiece
-from assistant.characters.character import CHAR
+from assistant.characters.character import CHAR, Topic
 from assistant.characters.macros import insert_names
 from assistant.config.schema import AssistantConfig
+from assistant.memory.topics import FoundTopics
 from tools.text.clean import one_line
 
 #: The longest text shown of a persona, a greeting and a piece of lore, in characters.
@@ -52,6 +53,10 @@ def character_text(character: Character) -> str:
     if character.examples:
         lines.append(f"{_count(character.examples, 'example', 'examples')} of how {name} talks:")
         lines += [f"  {shown(heard, _LINE)} -> {shown(said, _LINE)}" for heard, said in character.examples[:_FEW]]
+    if topics := character.topics:
+        lines.append(f"{_count(topics, 'topic', 'topics')}, said as written when a line asks for one:")
+        lines += [f"  {one_line(topic.title, max_chars=_LINE)}: {_asked_by(topic)}" for topic in topics[:_MANY]]
+        lines += [f"  and {len(topics) - _MANY} more"] if len(topics) > _MANY else []
     if character.lore.entries:
         lines.append(f"{_count(character.lore.entries, 'piece', 'pieces')} of lore:")
     return "\n".join([*lines, *_lore(character)])
@@ -75,6 +80,8 @@ def playing_text(settings: AssistantConfig, found: FoundCharacter | None) -> str
             f"  {one_line(heard, max_chars=_LINE)} -> {one_line(said, max_chars=_LINE)}"
             for heard, said in list(settings.voice.items())[:_FEW]
         ]
+    if found is not None and (topics := found.character.topics):
+        lines.append(f"{_count(topics, 'topic', 'topics')}, said as written when a line asks for one.")
     if found is not None and found.pieces:
         lines.append(f"{_lore_count(found.pieces)}. To see them: assistant/lore {name}")
     return "\n".join(lines)
@@ -91,6 +98,7 @@ def played_text(found: FoundCharacter, name: str, gave_way: Iterable[str]) -> st
         [
             _count(found.character.greetings, "greeting", "greetings"),
             _count(found.character.examples, "example", "examples"),
+            *([_count(topics, "topic", "topics")] if (topics := found.character.topics) else []),
             _lore_count(found.pieces),
         ]
     )
@@ -103,6 +111,7 @@ def played_text(found: FoundCharacter, name: str, gave_way: Iterable[str]) -> st
 def piece_text(piece: LorePiece, name: str) -> str:
     """Show a piece of lore whole: title, what brings it up, where it stands, text."""
     entry = piece.entry
+    alone = "; for it alone, told to nobody" if entry.private else ""
     brought = "always shown" if entry.constant else f"brought up by: {', '.join(entry.keys)}"
     conditions = [
         f"with {entry.logic} of: {', '.join(entry.secondary)}" if entry.secondary else "",
@@ -112,7 +121,9 @@ def piece_text(piece: LorePiece, name: str) -> str:
         f"after {entry.after} lines of {name}'s" if entry.after else "",
     ]
     further = "".join(f"; {one}" for one in conditions if one)
-    return f"{entry.title} ({brought}{further}; it stands in {piece.file})\n{insert_names(entry.text, char=name)}"
+    return (
+        f"{entry.title} ({brought}{further}{alone}; it stands in {piece.file})\n{insert_names(entry.text, char=name)}"
+    )
 
 
 def activated_text(found: Activated, name: str) -> str:
@@ -125,6 +136,29 @@ def activated_text(found: Activated, name: str) -> str:
         lines.append(f"  {entry.title} ({_why(found.why[entry.id])}): {text}")
     lines += [f"  {entry.title} ({_why(found.why[entry.id])}): no room; it is left out" for entry in found.left_out]
     return "\n".join(lines)
+
+
+def found_topics_text(found: FoundTopics, name: str) -> str:
+    """Say which topic a line finds, and by which key or sample question, or what comes nearest."""
+    how = "" if found.by_meaning else " by words alone"
+    best = found.best
+    if best is None or not found.meant:
+        near = f" Nearest is {found.likely[0].title}." if found.likely else ""
+        return f"That finds no topic{how}: the model answers.{near}"
+    by = f"the key '{best.key}'" if best.key else f"'{one_line(best.by, max_chars=_LINE)}'"
+    by += f" (nearness {best.near:.2f})" if found.by_meaning else ""
+    lines = [f"That finds {_count(found.meant, 'topic', 'topics')}{how}, by {by}:"]
+    for topic in found.meant:
+        said = one_line(insert_names(topic.says[0], char=name), max_chars=_LINE)
+        more = f" (1 of {len(topic.says)})" if len(topic.says) > 1 else ""
+        lines.append(f"  {topic.title}: {said}{more}")
+    return "\n".join(lines)
+
+
+def _asked_by(topic: Topic) -> str:
+    kinds = ["a story in parts"] if topic.parts else ["a riddle"] if topic.answers else []
+    things = [_count(topic.says, "thing to say", "things to say")]
+    return ", ".join([*kinds, *things, one_line(next(iter((*topic.asks, *topic.keys))), max_chars=60)])
 
 
 def _origin(found: FoundCharacter) -> str:

@@ -10,7 +10,7 @@ CHARACTER_EXAMPLES = """  mud-assistant character import aqua.png
       shows what a character card would bring, asks, and writes characters/aqua
   mud-assistant character show sage
   mud-assistant character test sage "Where is the old mill?"
-      which of its lore that line brings up, and by which word
+      which of its topics that line finds, which lore it brings up, and by which word
   mud-assistant character export sage sage.json"""
 
 
@@ -35,7 +35,7 @@ def add_character(commands: Any) -> None:
     imported.add_argument("--yes", action="store_true", help="do not ask")
     shown = actions.add_parser("show", help="show a character; without a name, list them")
     shown.add_argument("name", nargs="?", default="", metavar="NAME")
-    tested = actions.add_parser("test", help="say which lore a line would bring up")
+    tested = actions.add_parser("test", help="say which topic a line would find, and which lore it would bring up")
     tested.add_argument("name", metavar="NAME")
     tested.add_argument("line", metavar="LINE", help="the line, in quotes")
     exported = actions.add_parser("export", help="write a character as a card: FILE.json, or FILE.png")

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from assistant.characters import (
     CharacterError,
-    LoreIndex,
     LoreScanner,
     character_folder,
     export_card,
@@ -21,7 +20,9 @@ from assistant.characters import (
 from assistant.characters.character import file_name
 from assistant.characters.container import MAX_FILE
 from assistant.characters.reading import check_file_name, read_file
-from assistant.service.wording.characters import activated_text, character_text, preview_text
+from assistant.language.words import words_of
+from assistant.memory.topics.knowledge import index_character
+from assistant.service.wording.characters import activated_text, character_text, found_topics_text, preview_text
 
 #: The exit status when the owner says no.
 DECLINED = 1
@@ -57,7 +58,11 @@ def run_character(options: CharacterOptions, tell: Callable[[str], None], ask: C
             tell(character_text(read_character(folder, options.name)))
         case "test":
             character = read_character(folder, options.name)
-            tell(activated_text(LoreScanner(LoreIndex(character.lore)).activate([options.line]), character.name))
+            index = index_character(character)
+            if character.topics:
+                mine = words_of(character.name)
+                tell(found_topics_text(index.topics.find_by_words(options.line, mine=mine), character.name))
+            tell(activated_text(LoreScanner(index.lore).activate([options.line]), character.name))
         case "export":
             _export(options, folder, tell)
     return 0

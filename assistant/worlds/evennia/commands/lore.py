@@ -22,7 +22,9 @@ from assistant.characters import (
 )
 from assistant.characters.added_lore import ADDED
 from assistant.characters.character import MAX_GREETINGS, USER, file_name
-from assistant.service.wording.characters import activated_text, piece_text
+from assistant.language.words import words_of
+from assistant.memory.topics import TopicFinder, TopicIndex
+from assistant.service.wording.characters import activated_text, found_topics_text, piece_text
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.persona import (
     folder_of_characters,
@@ -118,11 +120,16 @@ async def test(typed: TypedCommand) -> str:
     if not typed.right:
         raise CommandRefused(f"Type a line that somebody might say: {TEST_USAGE.replace('NAME', character.key)}")
     found = await found_of(character)
-    if found is None or not found.pieces:
+    if found is None or not (found.pieces or found.character.topics):
         return f"{character.key} knows no lore yet. To add a piece: {ADD_USAGE.replace('NAME', character.key)}"
     scanner = await scanner_for(character, found)
     room = f"There is room for {scanner.budget} tokens at once."
-    return f"{activated_text(scanner.activate([typed.right]), character.key)}\n{room}"
+    brought = f"{activated_text(scanner.activate([typed.right]), character.key)}\n{room}"
+    if not found.character.topics:
+        return brought
+    index = await in_thread(partial(TopicIndex, found.character.topics))
+    topics = TopicFinder(index).find_by_words(typed.right, mine=words_of(character.key))
+    return f"{found_topics_text(topics, character.key)}\n{brought}"
 
 
 async def scanner_for(character: Any, found: FoundCharacter) -> LoreScanner:

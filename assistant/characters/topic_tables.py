@@ -1,0 +1,102 @@
+"""Writes topics as the TOML their owner may edit, and puts them into cards and takes them out again. Pure.
+
+A card has them in a table of ours among its extensions, which other programs keep and do not use. Those of a stranger's
+card are bounded and cleaned like its greetings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assistant.characters.character import (
+    MAX_ASKS,
+    MAX_EXAMPLE,
+    MAX_KEY,
+    MAX_KEYS,
+    MAX_SAID,
+    MAX_SAYS,
+    MAX_TITLE,
+    MAX_TOPICS,
+    Topic,
+)
+from assistant.characters.fields import Fields
+from assistant.characters.toml_values import toml_value
+
+#: The name of our table among the extensions of a card and of an entry of its lorebook.
+EXTENSION = "mud_assistant"
+
+
+def topics_toml(topics: Iterable[Topic]) -> str:
+    """Return topics as TOML."""
+    tables = []
+    for topic in topics:
+        values = (f"{field} = {toml_value(value)}" for field, value in written_topic(topic).items())
+        tables.append("\n".join(["[[topic]]", *values, ""]))
+    return "\n".join(tables)
+
+
+def written_topic(topic: Topic) -> dict[str, Any]:
+    """Return a topic as a table, without what is as usual."""
+    table: dict[str, Any] = {"title": topic.title, "says": topic.says, "asks": topic.asks, "keys": topic.keys}
+    table |= {"parts": topic.parts, "gesture": topic.gestures, "answers": topic.answers}
+    table |= {"solved": topic.solved, "reveal": topic.reveal}
+    return {field: value for field, value in table.items() if value}
+
+
+def with_topics(extensions: Mapping[str, Any], topics: Iterable[Topic]) -> dict[str, Any]:
+    """Return the extensions of a card with these topics in place of those they had."""
+    ours = extensions.get(EXTENSION)
+    table = dict(ours) if isinstance(ours, Mapping) else {}
+    table["topics"] = [
+        {field: list(value) if isinstance(value, tuple) else value for field, value in written_topic(topic).items()}
+        for topic in topics
+    ]
+    rest = {name: value for name, value in extensions.items() if name != EXTENSION}
+    return {**rest, EXTENSION: table} if table["topics"] or len(table) > 1 else rest
+
+
+def read_topics(card: Mapping[str, Any], fields: Fields) -> tuple[Topic, ...]:
+    """Return the topics of a card. What is left out is told to `fields`."""
+    raw = own_extension(card).get("topics")
+    found: dict[str, Topic] = {}
+    for number, table in enumerate(raw[:MAX_TOPICS] if isinstance(raw, list) else [], start=1):
+        topic = _topic(table, f"topic {number}", fields) if isinstance(table, Mapping) else None
+        if topic is None or topic.title in found:
+            fields.drop(f"topic {number}: it has no title of its own, or says nothing")
+        else:
+            found[topic.title] = topic
+    return tuple(found.values())
+
+
+def own_extension(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return our table among the extensions of a card or of an entry, empty where there is none."""
+    extensions = table.get("extensions")
+    ours = extensions.get(EXTENSION) if isinstance(extensions, Mapping) else None
+    return ours if isinstance(ours, Mapping) else {}
+
+
+def _topic(table: Mapping[str, Any], where: str, fields: Fields) -> Topic | None:
+    title = fields.line(table.get("title"), where, MAX_TITLE)
+    where = f"{where}, {title}"
+    says = _texts(table.get("says"), where, MAX_SAYS, MAX_SAID, fields)
+    if not (title and says):
+        return None
+    asks = _texts(table.get("asks"), where, MAX_ASKS, MAX_EXAMPLE, fields)
+    keys = _texts(table.get("keys"), where, MAX_KEYS, MAX_KEY, fields)
+    return Topic(
+        title,
+        says,
+        asks,
+        keys or (() if asks else (title,)),
+        table.get("parts") is True,
+        _texts(table.get("gesture"), where, MAX_SAYS, MAX_EXAMPLE, fields),
+        _texts(table.get("answers"), where, MAX_KEYS, MAX_KEY, fields),
+        fields.greeting(table.get("solved"), where, MAX_SAID),
+        fields.greeting(table.get("reveal"), where, MAX_SAID),
+    )
+
+
+def _texts(raw: object, where: str, most: int, longest: int, fields: Fields) -> tuple[str, ...]:
+    texts = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
+    return tuple(filter(None, (fields.greeting(text, where, longest) for text in texts[:most])))
