@@ -22,7 +22,7 @@ _LONG, _ALIKE = 4, 0.75
 _ARTICLES_TEXT = "a an the my your some one of der die das un une el la"
 _ARTICLES = frozenset(_ARTICLES_TEXT.split())
 _MORE = re.compile(
-    r"^\W*(?:(?:and|so|then|well|ok|okay|yes|oh|please|do|just|no|but|wait|et|und|y|pues)\b[\s,.!-]*)*"
+    r"^\W*(?:(?:and|so|then|well|ok|okay|yes|oh|please|do|just|no|but|wait|et|puis|und|y|pues)\b[\s,.!-]*)*"
     r"(?:go on|go ahead|carry on|keep going|keep talking|proceed|continue|more|tell (?:me|us) (?:some )?more|"
     r"(?:tell (?:me|us) )?(?:another|one more|some more)(?: one| part| story| joke| time)?|(?:any|some)(?:thing)? more|"
     r"anything else|what else|(?:is|was) (?:that|there) (?:all|more)|next(?: part)?|what(?:'s| is| comes)? next|"
