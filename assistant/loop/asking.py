@@ -67,7 +67,9 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
     if asked is None:
         return None
     response = asked[2]
-    if _secret_calls(context, run, response):  # an earlier model was shown it, and it stands in the stream
+    if context.known.secret and _secret_calls(
+        context, run, response
+    ):  # an earlier model was shown it, and it stands in the stream
         response = _saying(context, run, response, words_for_nothing(" ".join(run.texts), run.written))
     return Completion(asked[0], asked[1], discreet(context, response))
 
@@ -89,9 +91,10 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     if run.trust.min_level <= 0 or context.rules.required_permission:  # else it is enough for every call
         asked = await _trusted_answer(context, run, asked)
     said = words_of_answer(asked.response)
-    if not said and not _secret_calls(context, run, asked.response):
+    is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, asked.response))
+    if not (said or is_secret):
         return asked
-    repeat, begun = _repeat(context, run, asked.response), run.early.said
+    repeat, begun = Repeat.HIDDEN if is_secret else repeated_in(context, run, said), run.early.said
     if repeat is not None and run.early.state is Early.NOTHING:
         _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
         least = asked.response.shown_from
@@ -99,7 +102,8 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         response = replace(again.response, usage=asked.response.usage + again.response.usage)
         said = words_of_answer(response)
         # What it said before may be right again. An echo is no answer, and an example is none of this world.
-        if _repeat(context, run, response) not in {None, Repeat.SELF}:
+        is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, response))
+        if is_secret or repeated_in(context, run, said) not in {None, Repeat.SELF}:
             said = words_for_nothing(" ".join(run.texts), run.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)
@@ -108,13 +112,6 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         asked = replace(asked, response=_saying(context, run, asked.response, said))
     context.repeats.add(said, run.texts)
     return asked
-
-
-def _repeat(context: RunContext, run: Run, response: LLMResponse) -> Repeat | None:
-    """Return what an answer only repeats, with what it does as with what it says."""
-    if _secret_calls(context, run, response):
-        return Repeat.HIDDEN
-    return repeated_in(context, run, words_of_answer(response))
 
 
 def _secret_calls(context: RunContext, run: Run, response: LLMResponse) -> list[ToolCall]:

@@ -227,7 +227,7 @@ def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:
 
     What is known to the character alone is never read out, even where the owner lets it repeat anything else.
     """
-    if context.known.gives_away(said, run.texts):
+    if context.known.secret and context.known.gives_away(said, run.texts):
         return Repeat.HIDDEN
     if context.settings.may_repeat:
         return None

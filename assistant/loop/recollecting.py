@@ -73,7 +73,9 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     context.talk.begin_turn(asker.id, " ".join(run.asked_texts), run.hearers)
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
     usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
-    lore = [*known_lore(context, run.texts, scene), *await _own_stories(context, run)]
+    lore = known_lore(context, run.texts, scene)
+    if context.known.has_topics:
+        lore += await _own_stories(context, run)
     is_plain = context.is_asked_plainly  # the model is shown it beside the line, not in the stream
     known = frozenset[str]() if is_plain else _find_shown(context, run, (*usable, *lore))
     run.recalled = tuple(memory for memory in usable if memory.id not in known)[: context.shown_memories]
@@ -155,7 +157,7 @@ def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> li
 async def _own_stories(context: RunContext, run: Run) -> list[Memory]:
     """Return what the owner wrote for the line that woke the run, for a model that tells it in words of its own."""
     known, asker = context.known, run.requester
-    if context.is_asked_plainly or asker is None or not known.topics.topics:
+    if context.is_asked_plainly or asker is None:
         return []
     mine = {word for name in (context.settings.name, *context.settings.aliases) for word in words_of(name)}
     found = await known.topics.find(" ".join(run.asked_texts), mine=mine)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.characters import Lorebook, LoreScanner
+from assistant.characters import Character, LoreScanner
 from assistant.config.schema import AssistantConfig, BudgetConfig
 from assistant.config.sections import MemoryConfig
 from assistant.config.settings import SettingsError
@@ -32,7 +32,7 @@ from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
 from assistant.memory.questions import Questions
 from assistant.memory.rights import Rights
-from assistant.memory.topics.knowledge import CharacterIndex, Knowledge, only_lore
+from assistant.memory.topics.knowledge import CharacterIndex, Knowledge, index_character
 from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from assistant.models.chosen import ChosenModel, call_options
 from assistant.models.clients import ClientParts, client_of
@@ -213,14 +213,17 @@ def _context(
 
 def _knowledge(around: Dependencies, window: int) -> Knowledge:
     """Return what its character knows and says, as much of its lore at once as fits a window of so many tokens."""
-    index = around.character or _nothing_known()
-    return Knowledge(index, LoreScanner(index.lore, window=window, random=around.pipeline.random), around.storage.told)
+    if around.character is None:
+        return _knows_nothing()
+    lore = LoreScanner(around.character.lore, window=window, random=around.pipeline.random)
+    return Knowledge(around.character, lore, around.storage.greetings.told)
 
 
 @cache
-def _nothing_known() -> CharacterIndex:
-    """Return the index of a character without lore and topics, one for all."""
-    return only_lore(Lorebook())
+def _knows_nothing() -> Knowledge:
+    """Return what a character without lore and topics knows, one for all."""
+    index = index_character(Character(""))
+    return Knowledge(index, LoreScanner(index.lore), None)
 
 
 def _repeats(settings: AssistantConfig, grant: frozenset[str]) -> Repeats:

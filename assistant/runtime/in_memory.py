@@ -14,7 +14,6 @@ from assistant.journal import (
 )
 from assistant.journal.place import JournalPlace
 from assistant.journal.tables.greeted import StoredGreetings
-from assistant.journal.tables.told_topics import StoredTold
 from assistant.keys.binding import KeyBinding
 from assistant.keys.reference import KeySources
 from assistant.memory.recall.words import ENGLISH
@@ -48,7 +47,7 @@ def in_memory(
 
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
     mutes, sleep, greetings = MemoryMutes(now), StoredSleep(kept), StoredGreetings(kept)
-    return Storage(MemoryJournal(inbox_limit, note), memories, mutes, sleep, greetings, StoredTold(kept))
+    return Storage(MemoryJournal(inbox_limit, note), memories, mutes, sleep, greetings)
 
 
 class NothingStored:

@@ -34,7 +34,6 @@ from assistant.journal.store import JournalStore
 from assistant.journal.tables.greeted import StoredGreetings
 from assistant.journal.tables.inbox import count_pending
 from assistant.journal.tables.removal import erase
-from assistant.journal.tables.told_topics import StoredTold
 from assistant.keys.reference import KeySources
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.recall.protocol import MemoryIndex
@@ -59,7 +58,6 @@ class Storage(Struct, frozen=True):
     mutes: Mutes
     sleep: StoredSleep
     greetings: StoredGreetings
-    told: StoredTold
     #: The stream as the last process left it.
     stream: tuple[StreamEntry, ...] = ()
     #: Grows with every start of this assistant. It is part of the ids of its events.
@@ -147,9 +145,8 @@ class KeptJournal:
         if self._next is None:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
         memories = IndexedMemories(journal.lease, self.recall, self._wall)
-        lease = journal.lease
-        sleep, greetings, told = StoredSleep(lease), StoredGreetings(lease), StoredTold(lease)
-        return Storage(journal, memories, StoredMutes(lease), sleep, greetings, told, loaded.entries, life)
+        sleep, greetings = StoredSleep(journal.lease), StoredGreetings(journal.lease)
+        return Storage(journal, memories, StoredMutes(journal.lease), sleep, greetings, loaded.entries, life)
 
     def begins_to_hear(self, assistant: str) -> None:
         """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""

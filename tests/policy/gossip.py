@@ -198,7 +198,6 @@ class Town:
                 storage.mutes,
                 storage.sleep,
                 storage.greetings,
-                storage.told,
                 storage.stream,
                 storage.life,
             ),

@@ -8,6 +8,7 @@ from typing import Any
 from assistant.journal.database import Database
 from assistant.journal.tables.lease import MemoryRows
 from assistant.journal.tables.sleep_state import load_sleep, save_sleep
+from assistant.journal.tables.told_topics import StoredTold
 
 #: How many people are kept; those who were greeted longest ago go first.
 MAX_GREETED = 1000
@@ -21,6 +22,11 @@ class StoredGreetings:
 
     def __init__(self, stored: MemoryRows) -> None:
         self._rows = stored
+
+    @property
+    def told(self) -> StoredTold:
+        """What the assistant has said of its topics, in the same rows."""
+        return StoredTold(self._rows)
 
     async def last(self, principal_id: str) -> float | None:
         """Return when a person was greeted last, in clock seconds; None for one who never was."""

@@ -33,7 +33,7 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     The model knows then what was told of it before, if anything was.
     """
     known, now = context.known, context.clock.seconds()
-    if run.trigger is None or not asked.text or not known.topics.topics:
+    if run.trigger is None or not asked.text or known.told is None:
         return None
     event, private = run.trigger.event, run.hearers is not None
     told: dict[str, Told] = {}
@@ -89,6 +89,7 @@ async def _keep(context: RunContext, saying: Saying, event: Event, *, private: b
     key, now = key_of(saying.topic), context.clock.seconds()
     if saying.which is not None and not private:
         context.known.said_aloud(_place_of(context, event), key, saying.which, now)
+    assert context.known.told is not None
     try:
         await context.known.told.add(event.who.id, key, saying.told, private=private)
     except JournalError as failed:

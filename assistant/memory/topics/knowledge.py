@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from assistant.characters import Character, Lorebook, LoreIndex, LoreScanner
+from assistant.characters import Character, LoreIndex, LoreScanner
 from assistant.journal.tables.told_topics import StoredTold
 from assistant.language.words import runs, words_of
 from assistant.memory.recall_file import IndexWorker
@@ -46,27 +46,26 @@ def index_character(character: Character, worker: IndexWorker | None = None) -> 
     )
 
 
-def only_lore(lorebook: Lorebook) -> CharacterIndex:
-    """Return the index of lore alone."""
-    return index_character(Character("", lore=lorebook))
-
-
 class Knowledge:
-    """What one assistant knows and says. `lore` finds lore, `topics` find topics."""
+    """What one assistant knows and says. `lore` finds lore, `topics` find topics.
 
-    __slots__ = ("_aloud", "_secret", "lore", "told", "topics")
+    `told` keeps what was said of topics; None only where there are none. `secret` is empty where nothing is.
+    """
 
-    def __init__(self, index: CharacterIndex, lore: LoreScanner, told: StoredTold) -> None:
+    __slots__ = ("_aloud", "has_topics", "lore", "secret", "told", "topics")
+
+    def __init__(self, index: CharacterIndex, lore: LoreScanner, told: StoredTold | None) -> None:
         self.lore = lore
         self.topics = index.topics
+        self.has_topics = bool(index.topics.topics) and told is not None
         self.told = told
-        self._secret = index.secret
+        self.secret = index.secret
         #: By place and topic: which thing was said aloud last, and when.
         self._aloud: dict[tuple[str, str], tuple[int, float]] = {}
 
     def gives_away(self, text: str, heard: Sequence[str] = ()) -> bool:
         """Tell whether a text reads out private lore, beyond what was just heard of it."""
-        return bool(self._secret) and bool((self._secret & _runs([text])) - _runs(heard))
+        return bool((self.secret & _runs([text])) - _runs(heard))
 
     def heard_aloud(self, place: str, topic: str, now: float) -> int | None:
         """Return which thing of a topic was said last in a place, if that was lately."""
