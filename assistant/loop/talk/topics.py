@@ -33,7 +33,7 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     The model knows then what was told of it before, if anything was.
     """
     known, now = context.known, context.clock.seconds()
-    if run.trigger is None or not asked.text or known.told is None:
+    if run.trigger is None or not asked.text or not known.has_topics or known.told is None:
         return None
     event, private = run.trigger.event, run.hearers is not None
     told: dict[str, Told] = {}
