@@ -67,9 +67,8 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
     if asked is None:
         return None
     response = asked[2]
-    if context.known.secret and _secret_calls(
-        context, run, response
-    ):  # an earlier model was shown it, and it stands in the stream
+    # A model that was asked with tools before was shown it: it stands in the stream.
+    if context.known.secret and _secret_calls(context, run, response):
         response = _saying(context, run, response, words_for_nothing(" ".join(run.texts), run.written))
     return Completion(asked[0], asked[1], discreet(context, response))
 

@@ -77,7 +77,7 @@ async def test_an_assistant_plays_a_character_of_the_games_folder_at_once_and_go
         assert "Its own persona and greeting are laid aside." in told
         context = await awake(here)
         assert context.settings.persona == "You are Sage, a grumpy cook.\nHow you talk: Short."
-        assert [entry.title for entry in context.lore.lorebook.entries] == ["The pot"]
+        assert [entry.title for entry in context.known.lore.lorebook.entries] == ["The pot"]
         shown = await here.orders("assistant/persona Sage")
         assert "Sage plays cook, whose own name is Mira" in shown
         assert "Wipe your feet" in shown
@@ -355,4 +355,4 @@ async def test_another_life_of_the_game_goes_on_with_the_character_and_its_lore(
         creation.start_assistant(sage)
         context = await awake(here)
         assert "grumpy cook" in context.settings.persona
-        assert [entry.title for entry in context.lore.lorebook.entries] == ["The pot", "The mill"]
+        assert [entry.title for entry in context.known.lore.lorebook.entries] == ["The pot", "The mill"]

@@ -102,4 +102,4 @@ async def test_the_lore_comes_as_far_as_what_an_assistant_is_built_from(tmp_path
     async with village(tmp_path) as there:
         _, lore = await there.service.parts.playing(there.start(asks("http://127.0.0.1:9")).config.assistant)
         assert lore is not None
-        assert lore.lorebook.entries == (LoreEntry("The bell", "It was cast from cannons.", ("The bell",)),)
+        assert lore.lore.lorebook.entries == (LoreEntry("The bell", "It was cast from cannons.", ("The bell",)),)
