@@ -1,4 +1,4 @@
-"""Tells what a line does: it asks, tells of its speaker, states, or orders. Pure, and of English only.
+"""Tells what a line does: it asks, tells of its speaker, states, orders, or reacts. Pure, and of English only.
 
 A topic answers what asks. A line of another kind finds a topic only by a sample of its own kind: "I lost my scarf" is
 no question for the lost scarf, whatever the words have in common.
@@ -53,10 +53,19 @@ _EMPTY_TEXT = """
     really ever thing things something anything someone somebody anybody lot little bit just right well also only even
     got getting give given make made let us want need hear heard any kind sort way old new nice other another happen
     happened show teach explain describe read mind don't doesn't isn't aren't what's who's where's there's that's it's
-    i'm you're want wants ask asked use used call called
+    i'm you're want wants ask asked use used call called take takes bring put much many
 """
 _EMPTY = frozenset(_EMPTY_TEXT.split())
 _STEM = 5
+
+
+#: What only answers to what was said a moment ago.
+_REACTS = re.compile(
+    r"^(?:why(?: not| so| is that| that)?|how (?:come|so)|really|truly|is (?:that|it) (?:so|true|right|a fact)|"
+    r"(?:are )?you(?:'re)? (?:sure|certain|serious|joking|kidding)|what do you mean(?: by that)?|what|huh|"
+    r"who says(?: so| that)?|says who|since when|such as(?: what)?|like what|meaning(?: what)?|no kidding)[\s.!?]*$",
+    re.IGNORECASE,
+)
 
 
 class LineKind(StrEnum):
@@ -67,6 +76,7 @@ class LineKind(StrEnum):
     TELLS = "tells of its speaker"
     OF_SELF = "asks of its speaker"
     ORDERS = "orders"
+    REACTS = "reacts"
 
 
 def kind_of(line: str) -> LineKind:
@@ -74,6 +84,8 @@ def kind_of(line: str) -> LineKind:
     bare = _LEAD.sub("", line.strip())
     if _ORDER.search(bare):
         return LineKind.ORDERS
+    if _REACTS.search(bare.replace("\u2019", "'")):
+        return LineKind.REACTS
     is_question = bare.endswith("?")
     if not is_question and _OF_SPEAKER.search(bare) and not _WANTS.search(bare):
         return LineKind.TELLS

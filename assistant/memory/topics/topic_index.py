@@ -25,7 +25,9 @@ SAME = 0.85
 #: What all the words of a line, and a key, add to its nearness (a cosine).
 WORDS, KEY = 0.1, 0.25
 #: The nearness from which a topic is meant, how much more it needs than the next, and what a statement needs.
-NEAR, AHEAD, STATED = 0.43, 0.1, 0.58
+NEAR, AHEAD, STATED = 0.43, 0.1, 0.65
+#: What a topic without a key in the line needs, and how much more than the topic with it, to be meant in its place.
+FAR_NEARER_FROM, FAR_NEARER = 0.6, 0.3
 #: The share of a line's words that must be a topic's where no meaning is judged, and twice as much as any other's.
 SHARED = 0.5
 #: The least nearness of a line all of whose words are a topic's own.
@@ -125,23 +127,25 @@ class TopicIndex:
         first, kind = found[0], kind_of(line)
         if first.is_same:
             return [one for one in found if one.is_same]
-        tied = [one for one in found if first.score - one.score < TIED and bool(one.key) == bool(first.key)]
-        behind = next((one.score for one in found if one not in tied), 0.0)
         if not by_meaning:
             return self._by_words(found, kind)
+        if kind is LineKind.ASKS and (keyed := _longest_key(found)) and not _is_nearer(first, keyed):
+            return keyed
+        tied = [one for one in found if first.score - one.score < TIED and bool(one.key) == bool(first.key)]
+        behind = next((one.score for one in found if one not in tied), 0.0)
         if not (about(line) or first.key) and first.near < WORDLESS:
             return []
-        least = STATED if kind is LineKind.STATES else NEAR
-        is_own = first.words == 1 and first.near >= OWN_NEAR and kind is not LineKind.STATES
-        return tied if (first.score >= least or is_own) and first.score - behind >= AHEAD else []
+        if kind is LineKind.STATES and first.near < STATED:
+            return []
+        is_own = first.words == 1 and first.near >= OWN_NEAR
+        return tied if (first.score >= NEAR or is_own) and first.score - behind >= AHEAD else []
 
     def _by_words(self, found: Sequence[Likely], kind: LineKind) -> list[Likely]:
         """Return the topics with the longest key, else the one that has most of the line's words."""
         if kind is not LineKind.ASKS:
             return []
-        if keyed := [one for one in found if one.key]:
-            longest = max(len(one.key) for one in keyed)
-            return [one for one in keyed if len(one.key) == longest]
+        if keyed := _longest_key(found):
+            return keyed
         by_share = sorted(found, key=lambda one: -one.words)
         behind = by_share[1].words if len(by_share) > 1 else 0.0
         return by_share[:1] if by_share[0].words >= SHARED and behind <= by_share[0].words / 2 else []
@@ -154,6 +158,18 @@ class TopicIndex:
         weights = {stem: math.log((len(self.topics) + 1) / (self._spread[stem] or 1)) + 0.1 for stem in stems}
         mine = sum(weight for stem, weight in weights.items() if stem in self._stems[number])
         return mine / whole if (whole := sum(weights.values())) else 0.0
+
+
+def _longest_key(found: Iterable[Likely]) -> list[Likely]:
+    """Return the topics whose key in the line is the longest; several may have the same."""
+    longest = max((len(one.key) for one in found), default=0)
+    return [one for one in found if one.key and len(one.key) == longest]
+
+
+def _is_nearer(other: Likely, keyed: Sequence[Likely]) -> bool:
+    """Tell whether a line means another topic, though it has a key of these in it."""
+    near = max(one.near for one in keyed)
+    return other not in keyed and other.near >= FAR_NEARER_FROM and other.near - near >= FAR_NEARER
 
 
 def _nearest(vector: Vector | None, of: Sequence[Sample | None]) -> Iterable[tuple[int, float]]:
