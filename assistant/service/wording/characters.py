@@ -140,7 +140,7 @@ def activated_text(found: Activated, name: str) -> str:
 
 def found_topics_text(found: FoundTopics, name: str) -> str:
     """Say which topic a line finds, and by which key or sample question, or what comes nearest."""
-    how = "" if found.by_meaning else " by words alone"
+    how = "" if found.by_meaning else " by its words"
     best = found.best
     if best is None or not found.meant:
         near = f" Nearest is {found.likely[0].title}." if found.likely else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from assistant.characters import (
+    Character,
     CharacterError,
     LoreScanner,
     character_folder,
@@ -21,6 +22,7 @@ from assistant.characters.character import file_name
 from assistant.characters.container import MAX_FILE
 from assistant.characters.reading import check_file_name, read_file
 from assistant.language.words import words_of
+from assistant.memory.topics import FoundTopics
 from assistant.memory.topics.knowledge import index_character
 from assistant.service.wording.characters import activated_text, character_text, found_topics_text, preview_text
 
@@ -40,6 +42,8 @@ class CharacterOptions(Struct, frozen=True):
     folder: Path | None = None
     yes: bool = False
     version: int = 3
+    #: Finds the topics of a character by a line; None to go by its words alone.
+    find: Callable[[Character, str], FoundTopics] | None = None
 
 
 def run_character(options: CharacterOptions, tell: Callable[[str], None], ask: Callable[[str], str]) -> int:
@@ -60,8 +64,9 @@ def run_character(options: CharacterOptions, tell: Callable[[str], None], ask: C
             character = read_character(folder, options.name)
             index = index_character(character)
             if character.topics:
-                mine = words_of(character.name)
-                tell(found_topics_text(index.topics.find_by_words(options.line, mine=mine), character.name))
+                by_words = index.topics.find_by_words(options.line, mine=words_of(character.name))
+                found = by_words if options.find is None else options.find(character, options.line)
+                tell(found_topics_text(found, character.name))
             tell(activated_text(LoreScanner(index.lore).activate([options.line]), character.name))
         case "export":
             _export(options, folder, tell)

@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.characters import CharacterError, export_card, import_card, preview_card, read_character
 from assistant.characters.added_lore import add_lore
 from assistant.characters.character import Topic
 from assistant.characters.topic_tables import topics_toml
 from assistant.characters.written import lore_of_markdown, topics_of_toml
+from assistant.memory.topics import FoundTopics
+from assistant.memory.topics.topic_index import Likely
 from assistant.surfaces.characters.command import CharacterOptions, run_character
+from assistant.surfaces.characters.trying import by_meaning
 
 TOPICS = """
 [[topic]]
@@ -90,7 +94,7 @@ def test_the_owner_sees_them_and_tries_which_one_a_line_finds(folder: Path) -> N
     assert "3 topics, said as written when a line asks for one:" in shown
     assert "A story: a story in parts, 2 things to say, Tell me a story." in shown
     found = told(folder, "test", "Sage, where is the miller?")
-    assert "That finds 1 topic by words alone, by the key 'miller':" in found
+    assert "That finds 1 topic by its words, by the key 'miller':" in found
     assert "The mill: It burned, {{user}}. (1 of 2)" in found
     assert "by 'Tell me a story.'" in told(folder, "test", "Tell me a story!")
     assert "finds no topic" in told(folder, "test", "I lost my hat at the mill.")
@@ -140,3 +144,18 @@ def test_private_lore_can_be_added_in_a_game_and_is_yes_or_no(folder: Path) -> N
     assert [one.keys for one in read_character(folder, "sage").lore.entries if one.title == "The price"] == [("atlas",)]
     with pytest.raises(CharacterError, match="private: write yes or no"):
         lore_of_markdown("# A\nprivate: perhaps\nText.", "here")
+
+
+def test_settings_with_vectors_have_a_line_tried_by_its_meaning_too(folder: Path) -> None:
+    settings = folder / "assistant.toml"
+    settings.write_text('[memory]\nvectors = "embedded"\n')
+    wanted = CharacterOptions("test", "sage", line="spooky?", folder=folder, config=settings)
+    assert by_meaning(wanted, {}, lambda _: 0).find is not None
+    settings.write_text("")
+    assert by_meaning(wanted, {}, lambda _: 0).find is None
+    lines: list[str] = []
+    mill = read_character(folder, "sage").topics[0]
+    best = Likely(0, 0.7, 0.7, 0.0, 0.0, "", mill.asks[0])
+    found = replace(wanted, find=lambda _, __: FoundTopics((mill,), (mill,), best, by_meaning=True))
+    assert run_character(found, lines.append, input) == 0
+    assert "That finds 1 topic, by 'What happened to the mill?' (nearness 0.70):" in lines[0]
