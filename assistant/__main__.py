@@ -24,7 +24,7 @@ from assistant.command_line import RANKS, parser
 from assistant.errors import AssistantError, complaint
 from assistant.keys.redaction import Secrets
 from assistant.preparing import prepare, trial_options
-from assistant.running import Work, begin_logging, explain, run_reactor
+from assistant.running import begin_logging, explain, run_reactor
 from assistant.starting import INTERRUPTED, loading, shadowed
 from assistant.surfaces.doctor import DoctorScreen
 from assistant.surfaces.serve.arguments import ANY_PORT
@@ -239,13 +239,6 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
 
 
-def _run(secrets: Secrets, work: Work) -> int:
-    """Run a reactor for this work, and return its exit status."""
-    from twisted.internet import reactor  # noqa: TID251  (the composition root)
-
-    return run_reactor(reactor, work(reactor), secrets, INTERRUPTED)
-
-
 def _character(options: argparse.Namespace, secrets: Secrets) -> int:
     """Import, show, test or export a character, and return the exit status. A reactor runs only to make vectors."""
     if in_the_way := shadowed():
@@ -255,9 +248,12 @@ def _character(options: argparse.Namespace, secrets: Secrets) -> int:
     wanted = CharacterOptions(**{name: value for name, value in vars(options).items() if name != "command"})
     try:
         if options.action == "test":
-            from assistant.surfaces.characters.trying import by_meaning
+            from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-            wanted = by_meaning(wanted, os.environ, partial(_run, secrets))
+            from assistant.surfaces.characters.trying import by_meaning  # only there
+
+            run = partial(run_reactor, reactor, secrets=secrets, cancelled=INTERRUPTED)
+            wanted = by_meaning(wanted, os.environ, reactor, run)
         return run_character(wanted, print, input)
     except AssistantError as error:
         return _refuse(error)

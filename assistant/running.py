@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,6 @@ from assistant.errors import complaint
 from assistant.keys.log import redacting
 from assistant.keys.redaction import Secrets
 from assistant.starting import settle_heap
-
-#: What is done with a reactor; it ends with an exit status.
-Work = Callable[[Any], Coroutine[Deferred[Any], Any, int]]
 
 
 def run_reactor(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:

@@ -25,15 +25,16 @@ from assistant.surfaces.characters.command import CharacterOptions
 from resilience import HttpExchange, Pipeline
 
 
-# Any: the reactor, which `find_topics` names.
+# Any: the reactor, as `find_topics` takes it.
 def by_meaning(
     options: CharacterOptions,
     environment: Mapping[str, str],
-    run: Callable[[Callable[[Any], Coroutine[Deferred[Any], Any, int]]], int],
+    reactor: Any,
+    run: Callable[[Coroutine[Deferred[Any], Any, int]], int],
 ) -> CharacterOptions:
     """Return the options with what finds topics by meaning, where the settings have the embedded model of vectors.
 
-    `run` runs a reactor for some work, and returns its exit status. Raises SettingsError. Blocks.
+    `run` runs the reactor for some work, and returns its exit status. Raises SettingsError. Blocks.
     """
     memory = read_settings(options.config, {}, lambda _: None).memory
     if memory.vectors != "embedded":
@@ -42,11 +43,11 @@ def by_meaning(
     def find(character: Character, line: str) -> FoundTopics:
         found: list[FoundTopics] = []
 
-        async def work(reactor: Any) -> int:
+        async def work() -> int:
             found.append(await find_topics(reactor, memory, environment, character, line))
             return 0
 
-        if run(work) or not found:
+        if run(work()) or not found:
             raise CharacterError("the vectors cannot be made: see what mud-assistant doctor says of them")
         return found[0]
 

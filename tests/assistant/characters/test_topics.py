@@ -150,9 +150,9 @@ def test_settings_with_vectors_have_a_line_tried_by_its_meaning_too(folder: Path
     settings = folder / "assistant.toml"
     settings.write_text('[memory]\nvectors = "embedded"\n')
     wanted = CharacterOptions("test", "sage", line="spooky?", folder=folder, config=settings)
-    assert by_meaning(wanted, {}, lambda _: 0).find is not None
+    assert by_meaning(wanted, {}, None, lambda _: 0).find is not None
     settings.write_text("")
-    assert by_meaning(wanted, {}, lambda _: 0).find is None
+    assert by_meaning(wanted, {}, None, lambda _: 0).find is None
     lines: list[str] = []
     mill = read_character(folder, "sage").topics[0]
     best = Likely(0, 0.7, 0.7, 0.0, 0.0, "", mill.asks[0])
