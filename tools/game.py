@@ -97,6 +97,18 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """The way to a room: its name, and the directions to go from here, in order.
+
+    `authority` is the level of the least trusted author of a name in it, None for the game itself.
+    """
+
+    room: str
+    steps: tuple[str, ...]
+    authority: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class GameCommand:
     """A typed line as the game understands it: which command it is, whatever alias or nick was typed.
 
@@ -177,6 +189,14 @@ class World(Protocol):
         """Go to the character's home; return the scene there. Raises ToolFailed if it is there already or has none."""
         ...
 
+    def route(self, place: str) -> Awaitable[Route]:
+        """Find the way to the nearest room that `place` names, over exits that the character sees and may pass.
+
+        `place` is a name, or several words of which one is in the name. The search ends after some hundred rooms, and
+        lets other work go on meanwhile. Raises ToolFailed when no such room is found.
+        """
+        ...
+
     def is_left_alone(self) -> bool:
         """Tell whether the character is away from home in a room without players. Does not wait, and must not raise."""
         ...
@@ -195,6 +215,18 @@ class World(Protocol):
 
 #: What an assistant reads where its world cannot tell who would hear it.
 CANNOT_TELL = "This game cannot tell who would hear that, so nothing private can be said here."
+
+
+async def way_to(world: World, place: str) -> Route | None:
+    """Return a world's way to a place, None for none; a world that was written for an older version knows none."""
+    find = getattr(world, "route", None)
+    if find is None:
+        return None
+    try:
+        found: Route = await find(place)
+    except ToolFailed:
+        return None
+    return found
 
 
 def takes_only(speak: Callable[..., object]) -> bool:

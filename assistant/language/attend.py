@@ -10,31 +10,18 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from assistant.language.check import COPIED_WORDS
+from assistant.language.knowing import facts_in, find_facts, stems
 from assistant.language.languages import language_of
-from assistant.language.persons import asks_of_self, facts_about, facts_told, to_second
+from assistant.language.persons import asks_of_self, tells_of_self
 from assistant.language.things import absent_things, known_words
-from assistant.language.words import (
-    PLAIN_WORDS,
-    content_words,
-    is_question,
-    names_in,
-    runs,
-    sentences_of,
-    words_of,
-)
+from assistant.language.words import content_words, is_question, names_in, sentences_of, words_of
 
 #: How many facts the speaker told are shown again, and how many absent things are named.
-MAX_TOLD, MAX_ABSENT = 4, 2
+MAX_TOLD, MAX_ABSENT = 3, 2
 #: In a line of this many words or more, "it" means something the line names itself.
 _SHORT_LINE = 12
-#: A line of more words than this may hold the answer to the question at its end.
-_LONG_LINE = 30
-#: This many first letters of a word tell what it is about: "fall" and "falls", but not "fell".
-_STEM = 4
 #: Stands for what the character did without words.
 DEED = "Yes."
-_SEEN = "Here you see"
 
 
 class View(Struct, frozen=True):
@@ -52,6 +39,8 @@ class View(Struct, frozen=True):
     details: Mapping[str, str] = field(default_factory=dict)
     #: Lines with answers in the character's own voice.
     voice: Mapping[str, str] = field(default_factory=dict)
+    #: The ways to the rooms that the line asks for, each in a sentence.
+    routes: tuple[str, ...] = ()
     #: The descriptions of all that can be seen, as far as the game tells them unasked.
     described: Mapping[str, str] = field(default_factory=dict)
 
@@ -80,25 +69,23 @@ class Turn(Struct, frozen=True):
 
 
 class ToldNotes(Struct, frozen=True):
-    """What the model is told beside a line. `facts` go before the line; each is a sentence or two."""
+    """What the model is told beside a line. `facts` go before the line, in the character's own words."""
 
     facts: tuple[str, ...] = ()
+    #: Those of them that the character knows of itself, and by which it may answer without a model.
+    own: tuple[str, ...] = ()
+    #: What the speaker told of themselves and asks for, word for word.
+    told: tuple[str, ...] = ()
     #: Things the line speaks of that are not here.
     absent: tuple[str, ...] = ()
     #: The language of the line by its English name, empty for English.
     language: str = ""
-    #: Facts that may have to do with the line: the model is shown them, but they are never said in place of its answer.
-    maybe: tuple[str, ...] = ()
-    #: A sentence that answers the line by rule, empty for none: what is seen here, who is here, where the ways lead.
-    answer: str = ""
-    #: Groups of words; an answer without a word of each is asked for again: the ways out.
-    wanted: tuple[frozenset[str], ...] = ()
 
     def text(self) -> str:
         """Return the notes as they stand before a line, empty for none."""
         missing = [f"There is no {thing} here." for thing in self.absent]
         tongue = [f"They speak {self.language}. Answer in {self.language}."] if self.language else []
-        return " ".join((*self.facts, *self.maybe, *missing, *tongue))
+        return " ".join((*self.facts, *missing, *tongue))
 
 
 _WHAT_HERE = re.compile(
@@ -116,18 +103,33 @@ _WAYS = re.compile(
     r"|\bget out\b|\bwhere (?:can|could|may) (?:I|we|one|you) go\b|\bleave (?:this|from here|here)\b",
     re.IGNORECASE,
 )
-_GETTING_THERE = re.compile(
-    r"\b(?:how (?:do|can|could|may|would|should) (?:I|we|one|you) (?:get|go|come|reach|find)|which way|what way|"
-    r"where is|the way to|way (?:is it )?to)\b",
+#: How a line asks for the way to a place, and what it calls the place.
+_PLACE = re.compile(
+    r"\b(?:how (?:do|can|could|may|would|should|to|does) (?:(?:I|we|one|you|somebody) )?(?:best )?"
+    r"(?:get|go|come|reach|find|walk)(?: back)?(?: my way)?|(?:which|what) way(?: is it| leads| goes| to)*|"
+    r"where(?: is| are|['\u2019]s)(?: there)?(?: the nearest)?|(?:the|my|our) way|find)\b(?: (?:up|down|over|from here|out))*"
+    r" (?:to )?(?:the |a |an )?(?P<place>[^,.?!]+)",
     re.IGNORECASE,
 )
+#: What people want of a place, and what such places are called.
+_PURPOSES = (
+    (re.compile(r"\b(?:eat|food|meal|supper|dinner|hungry|drink|beer|ale|thirsty)\b", re.IGNORECASE),
+     "inn tavern alehouse pub kitchen galley canteen bakery"),
+    (re.compile(r"\b(?:sleep|bed|stay the night|lodg\w+|rest)\b", re.IGNORECASE), "inn tavern hostel guesthouse"),
+    (re.compile(r"\b(?:buy|sell|shop|purchase)\b", re.IGNORECASE), "market shop store bazaar"),
+    (re.compile(r"\bpray\b", re.IGNORECASE), "chapel church temple shrine"),
+)  # fmt: skip
+_WHERE = re.compile(r"\bwhere (?:can|could|may|do|does|might|should|would)\b", re.IGNORECASE)
+#: The most steps of a way that are told.
+MAX_STEPS = 5
 #: A line that wants something done with a thing.
 _ORDER = re.compile(
     r"^\W*(?:(?:please|kindly|be so kind and|can you|could you|would you|will you|\w+,)\W+)*"
     r"(?:read|show|give|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
     re.IGNORECASE,
 )
-MY_NAME = "Your name is"
+#: What leads up or down without saying so.
+_STEPS, _STEEP = re.compile(r"\b(?:stairs?|steps|staircase|ladder)\b", re.IGNORECASE), frozenset({"up", "down"})
 _ABOUT_SELF = re.compile(
     r"\b(?:your name|who are you|who you are|are you called|call you|introduce yourself)\b", re.IGNORECASE
 )
@@ -141,28 +143,48 @@ _WHO_HERE = re.compile(
     r"|\b(?:anybody|anyone|somebody|someone) (?:else )?(?:here|there|around)\b",
     re.IGNORECASE,
 )
-_OF_SELF = re.compile(r"\b(?:I|me|my|mine|we|our)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|its|them|they|there|that|this one|he|she|him|her)\b", re.IGNORECASE)
 
 
-def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn]) -> ToldNotes:
-    """Return what to tell the model beside `line`, which `who` spoke after the `earlier` turns."""
+def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Sequence[str] = ()) -> ToldNotes:
+    """Return what to tell the model beside `line`, which `who` spoke after the `earlier` turns.
+
+    `lore` is what the character knows of the world and the line may ask for.
+    """
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
-    own = [turn.heard for turn in earlier if turn.who == who]
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
     asks = is_question(line)
-    ruled = [*_of_oneself(line, view), *_of_the_place(line, view, asks=asks, is_of_a_thing=bool(named))]
-    maybe = _of_the_room(line, view) or _of_a_thing(line, view) if asks and not named and not ruled else []
-    facts += ruled
-    if asks and _OF_SELF.search(line):
-        facts += facts_told(own)[-MAX_TOLD:]
-    if asks and not facts and not maybe:
-        facts += facts_about(line, own)
-    of_the_line = _of_the_line(line) if asks and len(words_of(line)) > _LONG_LINE else []
-    facts += of_the_line
+    facts += (*_of_oneself(line, view), *_of_the_place(line, view, asks=asks, is_of_a_thing=bool(named)))
+    own: list[str] = []
+    if not (of_self := asks_of_self(line)):
+        known = (*facts_in(view.persona, view.name), *(fact for text in lore for fact in facts_in(text, view.name)))
+        seen = _seen(view) if asks and not facts else ()
+        found = find_facts(line, (*known, *seen))
+        own = [fact for fact in found if fact in known]
+        facts += [fact for fact in found if fact in seen]
+    heard = [turn.heard for turn in earlier if turn.who == who]
+    told: list[str] = []
+    if asks and (of_self or not (facts or own)):
+        stated = [one for one in heard if tells_of_self(one)]
+        told = _about(line, stated) or (stated[-MAX_TOLD:] if of_self else [])
+        facts += (f'{who} said: "{one}"' for one in told)
     absent = _absent(line, view, earlier) if asks or is_order(line) else ()
-    answer = next(iter((*reversed(ruled), *of_the_line)), "").replace(_SEEN, "I see")
-    return ToldNotes(tuple(facts), absent, language_of(line), tuple(maybe), answer, _wanted(line, view))
+    return ToldNotes((*facts, *own), tuple(own), tuple(told), absent, language_of(line))
+
+
+def place_asked(line: str, view: View) -> str:
+    """Return the place that a line asks the way to, or words that such places have in their names; empty for none."""
+    found = _PLACE.search(line) if is_question(line) else None
+    if found is not None and not names_in(found["place"], (*view.things, *view.carried, *view.people)):
+        return found["place"].strip()
+    asked = next((names for what, names in _PURPOSES if what.search(line)), "")
+    return asked if _WHERE.search(line) else ""
+
+
+def way_told(room: str, steps: Sequence[str]) -> str:
+    """Return the way to a room as a sentence."""
+    more = f", and {len(steps) - MAX_STEPS} rooms more" if len(steps) > MAX_STEPS else ""
+    return f"The way to {room} is {', then '.join(steps[:MAX_STEPS])}{more}."
 
 
 def is_order(line: str) -> bool:
@@ -174,28 +196,22 @@ def _of_the_place(line: str, view: View, *, asks: bool, is_of_a_thing: bool) -> 
     """Return what is here, who is here and where the ways lead, where a line asks for that."""
     facts = []
     if not is_of_a_thing and _WHAT_HERE.search(line):
-        facts.append(f"{_SEEN}: {', '.join(view.things) or 'nothing'}.")
+        facts.append(f"Here I see: {', '.join(view.things) or 'nothing'}.")
     if _WAYS.search(line) and view.ways:
         facts.append(f"From here one can go {' or '.join(_way(*way) for way in view.ways)}.")
-    elif asks:
-        facts += [f"The way to {room} is {way}." for way, room in _leading(line, view)]
+    facts += view.routes
+    if asks and _STEPS.search(line):
+        facts += [f"{way.capitalize()} is {room}." for way, room in view.ways if room and way.casefold() in _STEEP]
     if _WHO_HERE.search(line):
         facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
     return facts
 
 
-def answer_from(line: str, facts: Sequence[str]) -> str:
-    """Return the sentence of the facts that has most of a question's words, empty when none has more than half."""
-    asked = content_words(line) if is_question(line) else set()
-    best, found = len(asked) / 2, ""
-    for fact in facts:
-        label, colon, told = fact.partition(": ")
-        is_thing = bool(colon) and label.startswith("The ")
-        for sentence in sentences_of(told if is_thing else fact):
-            words = content_words(sentence) | (content_words(label) if is_thing else set())
-            if len(asked & words) > best:
-                best, found = len(asked & words), sentence
-    return found
+def _about(line: str, told: Sequence[str]) -> list[str]:
+    """Return those of the lines that share most with a question, the best last."""
+    asked = stems(content_words(line))
+    shared = [(len(asked & stems(content_words(one))), at) for at, one in enumerate(told)]
+    return [told[at] for count, at in sorted(shared)[-MAX_TOLD:] if count]
 
 
 def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[str]:
@@ -209,67 +225,20 @@ def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[st
 
 def _of_oneself(line: str, view: View) -> list[str]:
     """Return the character's name, and what it carries, where a line is about them."""
-    facts = [f"{MY_NAME} {view.name}."] if is_question(line) and _ABOUT_SELF.search(line) else []
+    facts = [f"My name is {view.name}."] if is_question(line) and _ABOUT_SELF.search(line) else []
     if view.carried and (_CARRYING.search(line) or names_in(line, view.carried)):
-        facts.append(f"You carry: {', '.join(view.carried)}.")
+        facts.append(f"I carry: {', '.join(view.carried)}.")
     return facts
 
 
-def _leading(line: str, view: View) -> list[tuple[str, str]]:
-    """Return the ways whose rooms a line names."""
-    rooms = {room: way for way, room in view.ways if room}
-    return [(rooms[room], room) for room in names_in(line, rooms)]
-
-
-def _of_the_room(line: str, view: View) -> list[str]:
-    """Return the clause of the room's description that shares most with the line, and where the way it names leads."""
-    asked = content_words(line)
-    found = ""
-    best = 0
-    for clause in re.split(r"[.;,]\s*", view.description):
+def _seen(view: View) -> tuple[str, ...]:
+    """Return what can be seen, as facts: the clauses of the room's description, and the things."""
+    clauses = []
+    for clause in filter(None, map(str.strip, re.split(r"[.;,]\s+", view.description.rstrip(". ")))):
         words = known_words(clause)
-        if len(asked & words) > best:
-            best = len(asked & words)
-            leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in words]
-            found = clause.strip() + (f", and {' and '.join(leads)}" if leads else "") + "."
-    return [found] if found else []
-
-
-def _of_a_thing(line: str, view: View) -> list[str]:
-    """Return the description of the thing that a line speaks of without its name.
-
-    "How many kittens" means a basket of kittens.
-    """
-    asked = content_words(line)
-    shared = {name: len(asked & content_words(text)) for name, text in view.described.items() if name in view.things}
-    best = max(shared, key=lambda name: shared[name], default="")
-    return [f"The {best}: {view.described[best]}"] if best and shared[best] else []
-
-
-def _of_the_line(line: str) -> list[str]:
-    """Return the clause of a long line that shares most with the question at its end, in the second person."""
-    *told, asked = sentences_of(line) or [""]
-    stems = {word[:_STEM] for word in content_words(to_second(asked))}
-    clauses = [part.strip() for one in told for part in re.split(r"[,;:]|\band\b|\bso\b|\bbut\b", one) if part.strip()]
-    shared = [len(stems & {word[:_STEM] for word in content_words(clause)}) for clause in clauses]
-    if not any(shared):
-        return []
-    best = _core(to_second(clauses[shared.index(max(shared))]).split(), stems, line)
-    return [f"{best[:1].upper()}{best[1:]}."]
-
-
-def _core(words: list[str], stems: set[str], line: str) -> str:
-    """Return the words round the first that has one of the stems, in a piece too short to repeat the line."""
-    theirs = runs(words_of(line), COPIED_WORDS)
-
-    def is_own(part: list[str]) -> bool:
-        return not runs(words_of(" ".join(part)), COPIED_WORDS) & theirs
-
-    stem_of = [next((word[:_STEM] for word in content_words(word)), "") for word in words]
-    first = next((at for at, stem in enumerate(stem_of) if stem in stems), 0)
-    end = max(end for end in range(first + 1, len(words) + 1) if is_own(words[first:end]))
-    start = min(start for start in range(first + 1) if is_own(words[start:end]))
-    return " ".join(words[start:end]).strip(" .!?")
+        leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in words]
+        clauses.append(f"{', and '.join([clause, *leads])}.")
+    return (*clauses, *(f"The {name}: {text}" for name, text in view.described.items() if name in view.things))
 
 
 def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
@@ -279,17 +248,6 @@ def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
     if asks_of_self(line):
         return ()
     return tuple(absent_things(last, known)[:MAX_ABSENT])
-
-
-def _wanted(line: str, view: View) -> tuple[frozenset[str], ...]:
-    """Return the groups of words of which an answer needs one each."""
-    if _GETTING_THERE.search(line) and (leading := _leading(line, view)):
-        groups = [frozenset(words_of(way)) for way, _ in leading]
-    elif _WAYS.search(line):
-        groups = [frozenset(words_of(f"{way} {room}")) - PLAIN_WORDS for way, room in view.ways]
-    else:
-        groups = []
-    return tuple(group for group in groups if group)
 
 
 def _way(direction: str, room: str) -> str:

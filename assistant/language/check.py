@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from assistant.language.persons import asks_of_self
 from assistant.language.words import likeness, runs, sentences_of, words_of
 
 #: An answer repeats a line from this likeness on, or with this many of its words in a row.
@@ -33,7 +34,7 @@ _YES_OR_NO = re.compile(
     re.IGNORECASE,
 )
 _MODEL_VOICE = re.compile(
-    r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with|how (?:can|may) I assist"
+    r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with (?:that|this)\b|how (?:can|may) I assist"
     r"|assist you (?:with|today)|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
     r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
     r"|system prompt|my instructions|text.based game|text game|the prompt\b"
@@ -49,13 +50,11 @@ class Fault(StrEnum):
     REPEATS_HEARD = "repeats what was heard"
     REPEATS_SELF = "repeats itself"
     EXAMPLE = "repeats an example"
-    PERSONA = "reads out its persona"
-    WRONG_PERSON = "takes itself for somebody else"
-    SECOND_PERSON = "speaks to itself"
     LOOP = "loops"
     VOICE = "speaks as a model"
     OBEYED = "obeyed an order about its words"
-    THIRD_PERSON = "speaks of itself as of another"
+    WRONG_PERSON = "takes itself for somebody else"
+    SECOND_PERSON = "speaks to itself"
 
 
 class Heard(Struct, frozen=True):
@@ -73,8 +72,11 @@ class Heard(Struct, frozen=True):
     people: Sequence[str] = ()
 
 
-def fault_of(answer: str, heard: Heard) -> Fault | None:
-    """Return the first thing wrong with `answer`, None for nothing."""
+def fault_of(answer: str, heard: Heard, *, is_strict: bool = False) -> Fault | None:
+    """Return the first thing wrong with `answer`, None for nothing.
+
+    `is_strict` is for a very small model, which loses track of who speaks.
+    """
     words = words_of(answer)
     if not words:
         return Fault.EMPTY
@@ -90,20 +92,14 @@ def fault_of(answer: str, heard: Heard) -> Fault | None:
         return Fault.EXAMPLE
     if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
         return Fault.EXAMPLE
-    return _wrong_part(answer, heard)
-
-
-def _wrong_part(answer: str, heard: Heard) -> Fault | None:
-    """Return what is wrong with who speaks, and how; None for nothing."""
-    if _second_person(answer, heard):
-        return Fault.PERSONA
-    if _takes_itself_for(answer, heard.people):
-        return Fault.WRONG_PERSON
     if _loops(answer):
         return Fault.LOOP
-    if _speaks_of_itself(answer, heard.name):
-        return Fault.THIRD_PERSON
-    return Fault.VOICE if _MODEL_VOICE.search(answer) else None
+    voice = _MODEL_VOICE.search(answer)
+    if voice is not None and not set(words_of(voice[0])) <= set(words_of(f"I am {heard.persona}")):
+        return Fault.VOICE
+    if _takes_itself_for(answer, heard.people):
+        return Fault.WRONG_PERSON
+    return Fault.SECOND_PERSON if is_strict and _speaks_to_itself(answer, heard) else None
 
 
 def _unheard(heard: Heard) -> list[list[str]]:
@@ -120,7 +116,8 @@ def is_yes_or_no(line: str) -> bool:
 
 def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
     joined = f" {' '.join(words)} "
-    for line in (*heard.now, *heard.earlier):
+    earlier = () if any(map(asks_of_self, heard.now)) else heard.earlier
+    for line in (*heard.now, *earlier):
         theirs = words_of(line)
         least = SHORT_WORDS if line in heard.now else SHORT_WORDS + 1
         if len(theirs) >= least and f" {' '.join(theirs)} " in joined:
@@ -179,10 +176,15 @@ def _same(words: list[str], other: list[str]) -> bool:
     return len(words) >= SHORT_WORDS + 1 and likeness(words, other) > _SAME
 
 
-def _second_person(answer: str, heard: Heard) -> bool:
-    """Tell whether the answer tells the listener what the persona tells the character: "You are the ferryman"."""
-    persona = {tuple(run) for run in runs(words_of(heard.persona), 4) if "you" in run}
-    return bool(persona & runs(words_of(answer), 4))
+def _speaks_to_itself(answer: str, heard: Heard) -> bool:
+    """Tell whether the answer tells the listener what the persona tells the character, or calls its own name."""
+    persona = {tuple(run) for run in runs(words_of(heard.persona), 4) if {"you", "your"} & set(run)}
+    name = re.escape(heard.name)
+    calls = rf"(?:^|[,!.?] *|\b(?:hello|welcome|morning|evening|day|thanks|dear|hi) ){name}(?=[!,.?]|$)"
+    does = rf"\b{name} (?:is|was|has|says|said|knows|thinks|wants|likes|lives|keeps|does)\b"
+    is_of_itself = bool(name) and re.search(f"{calls}|{does}", answer, re.IGNORECASE) is not None
+    is_named = any("name" in line.casefold() or "who" in line.casefold() for line in heard.now)
+    return bool(persona & runs(words_of(answer), 4)) or (is_of_itself and len(words_of(answer)) > 1 and not is_named)
 
 
 def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
@@ -194,15 +196,6 @@ def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
         )
         for name in people
     )
-
-
-def _speaks_of_itself(answer: str, name: str) -> bool:
-    """Tell whether the character speaks of itself by its name: "Sage knows it".
-
-    A name may be a word: "sage is green".
-    """
-    verbs = "says|said|knows|thinks|wants|likes|lives|keeps|does not know|is talking|is not sure"
-    return bool(name) and re.search(rf"\b{re.escape(name)} (?:{verbs})\b", answer) is not None
 
 
 def _loops(answer: str) -> bool:

@@ -1,23 +1,40 @@
-"""Turns a speaker's first person into the second: a small model repeats "my feet" when the feet are the speaker's.
-
-Pure.
-"""
+"""Turns who speaks: what is written to the character ("You fear geese.") into its own words ("I fear geese."). Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from assistant.language.words import sentences_of
 
-from assistant.language.words import content_words, sentences_of
-
-_PAIRS = (
-    (r"\bI am\b", "you are"), (r"\bI['\u2019]m\b", "you are"), (r"\bI was\b", "you were"),
-    (r"\bI['\u2019]ve\b", "you have"), (r"\bI['\u2019]ll\b", "you will"), (r"\bI['\u2019]d\b", "you would"),
-    (r"\bam I\b", "are you"), (r"\bwas I\b", "were you"), (r"\bwe\b", "you"),
-    (r"\bI\b", "you"), (r"\bmy\b", "your"), (r"\bmine\b", "yours"), (r"\bmyself\b", "yourself"), (r"\bme\b", "you"),
-    (r"\bour\b", "your"), (r"\bours\b", "yours"), (r"\bus\b", "you"),
+_FIRST = (
+    (r"\byou(?: a|['\u2019])re\b", "I am"), (r"\byou were\b", "I was"), (r"\bare you\b", "am I"),
+    (r"\byou['\u2019]ve\b", "I have"), (r"\byou['\u2019]d\b", "I would"), (r"\byourself\b", "myself"),
+    (r"\byours\b", "mine"), (r"\byour\b", "my"),
+    (r"(?<=\bto )you\b|(?<=\bof )you\b|(?<=\bat )you\b|(?<=\bfor )you\b|(?<=\bwith )you\b|(?<=\bby )you\b", "me"),
+    (r"(?<=\bfrom )you\b|(?<=\bon )you\b|(?<=\babout )you\b|\byou(?=\s*(?:[.,;!?]|$|and |when |as |with ))", "me"),
+    (
+        r"(?<=\btaught )you\b|(?<=\bgave )you\b|(?<=\btold )you\b|(?<=\bmade )you\b|(?<=\bleft )you\b|"
+        r"(?<=\bowes )you\b|(?<=\bloves )you\b|(?<=\bsaved )you\b|(?<=\braised )you\b|(?<=\bcall )you\b|(?<=\bcalls )you\b",
+        "me",
+    ),
+    (r"\byou\b", "I"),
 )  # fmt: skip
-_ABOUT_ME = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Ww]e|us|[Oo]ur)\b")
+_SECOND = (
+    (r"\bI am\b|\bI['\u2019]m\b", "you are"), (r"\bI was\b", "you were"), (r"\bam I\b", "are you"),
+    (r"\bI\b|\b[Mm]e\b", "you"), (r"\b[Mm]yself\b", "yourself"), (r"\b[Mm]y\b", "your"), (r"\b[Mm]ine\b", "yours"),
+)  # fmt: skip
+#: What stands after the character's name where the name is who does it.
+_DOES = (
+    ("is", "am"),
+    ("was", "was"),
+    ("has", "have"),
+    ("does", "do"),
+    ("will", "will"),
+    ("can", "can"),
+    ("had", "had"),
+)
+_ABOUT_ME = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
+#: What one asks for oneself and not about oneself: "May I come in?".
+_MAY_I = re.compile(r"\b(?:can|could|may|might|shall|should|must|how (?:do|would)) I\b", re.IGNORECASE)
 _ABOUT_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 #: "Do you still know what my dog is called?" is about the dog.
 _POLITE = re.compile(
@@ -27,28 +44,37 @@ _POLITE = re.compile(
 )
 
 
+def to_first(text: str, name: str = "") -> str:
+    """Return what the owner wrote of the character, to it or by its `name`, as it says that itself."""
+    for pattern, other in _FIRST:
+        text = re.sub(pattern, other, text, flags=re.IGNORECASE)
+    if name:
+        for does, do in _DOES:
+            text = re.sub(rf"\b{re.escape(name)} {does}\b", f"I {do}", text)
+        text = re.sub(rf"\b{re.escape(name)}['\u2019]s\b", "my", text)
+    return capital(text)
+
+
 def to_second(text: str) -> str:
-    """Return `text` with its first person made the second, and each sentence beginning with a capital."""
-    for pattern, other in _PAIRS:
-        text = re.sub(pattern, other, text, flags=re.IGNORECASE if pattern[2] in "mwo" else 0)
+    """Return a line with its first person made the second, to compare it: never to be said or kept."""
+    for pattern, other in _SECOND:
+        text = re.sub(pattern, other, text)
+    return text
+
+
+def capital(text: str) -> str:
+    """Return the text with a capital at the beginning of each sentence."""
     return re.sub(r"(^|[.!?]\s+)([a-z])", lambda match: match[1] + match[2].upper(), text)
 
 
 def asks_of_self(line: str) -> bool:
     """Tell whether a question is about the person who asks it, not about the one who is asked: "What did I sell?"."""
     last = next((one for one in reversed(sentences_of(line)) if one.endswith("?")), "")
-    return bool(last) and _ABOUT_ME.search(last) is not None and _ABOUT_YOU.search(_POLITE.sub("", last)) is None
+    if not last or _MAY_I.search(last):
+        return False
+    return _ABOUT_ME.search(last) is not None and _ABOUT_YOU.search(_POLITE.sub("", last)) is None
 
 
-def facts_told(lines: Sequence[str]) -> list[str]:
-    """Return what each line tells of its speaker, in the second person: no questions, and no lines about others."""
-    stated = [[one for one in sentences_of(line) if not one.endswith("?")] for line in lines]
-    return [" ".join(map(to_second, line)) for line in stated if any(_ABOUT_ME.search(one) for one in line)]
-
-
-def facts_about(line: str, lines: Sequence[str]) -> list[str]:
-    """Return what `lines` tell of their speaker that shares most with a question, if any of it shares something."""
-    asked = content_words(line)
-    told = facts_told(lines)
-    shared = [len(asked & content_words(one)) for one in told]
-    return [told[shared.index(max(shared))]] if any(shared) else []
+def tells_of_self(line: str) -> bool:
+    """Tell whether a line says something of its speaker."""
+    return any(_ABOUT_ME.search(one) for one in sentences_of(line) if not one.endswith("?"))

@@ -94,12 +94,19 @@ _HERE = re.compile(
 )
 
 
+_THEIRS = re.compile(r"\b(?:my|your|his|her|their)\b(?: \w+){1,2}|\b\w+['\u2019]s \w+", re.IGNORECASE)
+_IS_TOLD = re.compile(
+    r"\b(?:if|would|could|dream\w*|once|when|used to|story|song|sometimes|often|every|always|like)\b", re.IGNORECASE
+)
+
+
 def things_said_to_be_here(answer: str, known: frozenset[str]) -> frozenset[str]:
     """Return the things that `answer` says to be here and that are not `known`.
 
-    A story, a price or a wish may tell of any thing.
+    A story, a price or a wish may tell of any thing, and so may who speaks of what somebody wears or owns.
     """
-    return things_in(*(one for one in sentences_of(answer) if _HERE.search(one) and not DENIES.search(one))) - known
+    here = [one for one in sentences_of(answer) if _HERE.search(one) and not DENIES.search(one)]
+    return things_in(*(_THEIRS.sub("", one) for one in here if not _IS_TOLD.search(one))) - known
 
 
 def things_in(*texts: str) -> frozenset[str]:

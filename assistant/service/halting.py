@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from tools import Person, Principal, Scene, ToolFailed, World
-from tools.game import GameCommand, speak_to
+from tools.game import GameCommand, Route, speak_to, way_to
 from tools.trust import Audience
 
 #: What an act that came too late is answered.
@@ -75,6 +75,12 @@ class HaltableWorld(World):
     def move(self, direction: str) -> Awaitable[Scene]:
         """Leave by an exit."""
         return self._acting().move(direction)
+
+    async def route(self, place: str) -> Route:
+        """Find the way to the nearest room that `place` names."""
+        if (found := await way_to(self._world, place)) is None:
+            raise ToolFailed(f"No way to {place!r} is known from here.")
+        return found
 
     def go_home(self) -> Awaitable[Scene]:
         """Go to the character's home."""

@@ -27,8 +27,9 @@ from assistant.keys.redaction import Secrets
 from assistant.service.host import Embodiment, ServiceConfig
 from assistant.service.service import AssistantService
 from tools import Kind, Principal, ToolFailed
-from tools.game import GameCommand, Person, Scene, Thing, Written
+from tools.game import GameCommand, Person, Route, Scene, Thing, Written
 from tools.text.lenient import pick_person
+from tools.text.route import search_route
 from tools.trust import Audience
 from tools.verbs import ACCOUNT_TOOLS
 
@@ -138,6 +139,14 @@ class ChatBody:
         ways = list(self.room.exits)
         way = ways[self._pick(direction, ways, "Exits")]
         return await self._go(self.game.rooms[self.room.exits[way]], way)
+
+    async def route(self, place: str) -> Route:
+        """Find the way to the nearest room that `place` names."""
+        rooms = self.game.rooms
+        name, steps, _ = await search_route(
+            self.room.name, lambda here: [(way, name, name) for way, name in rooms[here].exits.items()], place
+        )
+        return Route(name, steps)
 
     async def go_home(self) -> Scene:
         """Go back to the room where the character started."""

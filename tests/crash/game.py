@@ -36,6 +36,7 @@ from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from resilience import HttpExchange, Ledger, Pipeline
 from tools import GameCommand, Kind, Person, Principal, Registry, Scene
+from tools.game import Route
 from tools.trust import Audience
 from tools.verbs import WORLD_TOOLS
 
@@ -107,6 +108,9 @@ class Hands:
 
     def hears(self, who: Principal) -> bool:
         return True  # the Ann whose events come over the pipe stands for the one in the room
+
+    async def route(self, place: str) -> Route:
+        return await self._body.route(place)
 
     async def go_home(self) -> Scene:
         raise NotImplementedError

@@ -38,6 +38,7 @@ from tools import (
     ToolContext,
     ToolFailed,
 )
+from tools.game import Route
 from tools.notes import Notes
 from tools.trust import Audience
 from tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
@@ -127,6 +128,9 @@ class LoggedBody:
 
     def hears(self, who: Principal) -> bool:
         return self.body.hears(who)
+
+    async def route(self, place: str) -> Route:
+        return await self.body.route(place)
 
     async def go_home(self) -> Scene:
         scene = await self.body.go_home()

@@ -13,11 +13,12 @@ from twisted.python.failure import Failure
 from llm.messages import JSON, ToolCall
 from tools.context import ToolContext
 from tools.errors import ToolFailed
-from tools.game import GameCommand, Person, Scene, World
+from tools.game import GameCommand, Person, Route, Scene, World
 from tools.memories import Memories
 from tools.result import Executed
 from tools.testing.memories import ListedMemories
 from tools.text.lenient import pick
+from tools.text.route import search_route
 from tools.tool import Arguments, Category, NoArguments, Tool
 from tools.trust import Audience, Kind, Principal
 
@@ -142,6 +143,15 @@ class RecordingWorld:
         self._elsewhere = (*self._elsewhere, *(person.name for person in self.scene.people))
         self.scene = self._beyond.get(way, Scene(f"{self.scene.room}, {way}", "A bare room.", (way,)))
         return self.scene
+
+    async def route(self, place: str) -> Route:
+        """Return the way to a room of this world that `place` names."""
+        self._check("route")
+        behind = {way: self._beyond.get(way, Scene(f"{self.scene.room}, {way}", "")).room for way in self.scene.exits}
+        name, steps, _ = await search_route(
+            "", lambda room: () if room else [(way, name, way) for way, name in behind.items()], place
+        )
+        return Route(name, steps)
 
     async def go_home(self) -> Scene:
         """Make the first scene the present scene again, and return it."""

@@ -1,8 +1,7 @@
-"""Makes an answer of a small model's words: tidies it, and leaves out what fails a check. Pure.
+"""Makes an answer of a small model's words: leaves out sentences that fail a check. Pure.
 
-A check leaves a sentence out, or has the model asked once more. It never puts another sentence in place of the model's:
-only where nothing at all may be heard is something said by rule (`fallback`). One thing is turned: a sentence that
-gives the speaker's own words back as the character's, such as "I lost my red scarf" to who lost it and asks for it.
+A sentence is said as the model wrote it, or it is left out and the model is asked once more. Nothing is put in its
+place or turned. Only where nothing at all may be heard is something said by rule (`fallback`).
 """
 
 from __future__ import annotations
@@ -13,16 +12,15 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.language.attend import MY_NAME, ToldNotes, Turn, View, answer_from, is_order
+from assistant.language.attend import ToldNotes, Turn, View, is_order
 from assistant.language.check import Heard, fault_of
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
-from assistant.language.persons import asks_of_self, to_second
-from assistant.language.things import known_words, things_in, things_said_to_be_here
+from assistant.language.persons import asks_of_self, tells_of_self
+from assistant.language.things import DENIES, known_words, things_said_to_be_here
 from assistant.language.words import (
     content_words,
     is_open_question,
     is_question,
-    likeness,
     names_in,
     sentences_of,
     singular,
@@ -31,9 +29,6 @@ from assistant.language.words import (
 
 #: The most sentences of one answer.
 MAX_SENTENCES = 5
-#: An answer to a statement is an echo from this likeness to the statement on, with persons turned.
-_ECHO = 0.8
-_DENIES = re.compile(r"\b(?:no|not|none|nothing|never|nobody|without|cannot)\b|n['\u2019]t", re.IGNORECASE)
 _CLAIM = re.compile(
     r"\bI(?: will|['\u2019]ll|['\u2019]ve| have| just| now)* "
     r"(?:take|took|taken|give|gave|given|drop(?:ped)?|pick(?:ed)? up"
@@ -41,15 +36,13 @@ _CLAIM = re.compile(
     re.IGNORECASE,
 )
 _IGNORANT = re.compile(
-    r"\b(?:do not|don't|cannot|can't|do) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b", re.IGNORECASE
-)
-#: Where a name stands when somebody is called by it.
-_CALLED = (
-    r"(^|[,!.?] *|\b(?:hello|goodbye|bye|welcome|morning|evening|night|day|thanks|dear|hi|"
-    r"hola|bonjour|tag|buongiorno) )"
+    r"\b(?:do not|don't|cannot|can't|do) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b|\bnot have (?:enough|any) "
+    r"information\b",
+    re.IGNORECASE,
 )
 #: Words that answer no open question by themselves.
 _NOTHING = frozenset({"yes", "okay", "ok", "sure", "indeed", "well", "oh", "still", "certainly", "course"})
+_FILLING = frozenset({"am", "i'm", "too", "also"})
 _YOU_ARE = re.compile(r"\byou(?: are|['\u2019]re)\b", re.IGNORECASE)
 #: A line that wants the character to be somebody else, and a sentence that claims to be somebody.
 _NEW_PART = re.compile(
@@ -58,16 +51,18 @@ _NEW_PART = re.compile(
     re.IGNORECASE,
 )
 _I_AM = re.compile(r"\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)", re.IGNORECASE)
-#: How a line asks for a thing where the character is.
-_WANTED_HERE = re.compile(r"\bwhere(?: is| are|['\u2019]s)\b|\b(?:here|there)\b", re.IGNORECASE)
-#: How a sentence grants that something is there: by yes, or by a word for it.
-_GRANTS = re.compile(
-    r"^\W*(?:yes|of course|certainly|indeed)\b|\b(?:it|its|they|them|their|he|she|him|her)\b", re.IGNORECASE
-)
+_YES, _NO = re.compile(r"^\W*(?:yes|of course|certainly)\b", re.IGNORECASE), re.compile(r"^\W*no\b", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:I|my|me|mine)\b", re.IGNORECASE)
-#: Said when nothing the model wrote may be heard, to a question and to anything else.
+#: How many words an example needs to be recognised: shorter ones are what everybody says.
+_RECOGNISED = 4
+#: How a deed is told back; "You are kind" is an answer.
+_RETELLS = re.compile(
+    r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
+)
+#: Said when nothing the model wrote may be heard: to a question, to somebody who tells their name, to the rest.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
-_ACKNOWLEDGED = ("I see.", "Is that so?", "I will think about that.")
+_MET = ("Well met, {who}.", "Welcome, {who}.")
+_ACKNOWLEDGED = ("I see.", "Is that so?", "So it goes.")
 
 
 class Line(Struct, frozen=True):
@@ -81,120 +76,104 @@ class Line(Struct, frozen=True):
     heard: Heard
     #: The deeds that were done for it, by the names of their tools.
     did: frozenset[str] = frozenset()
+    #: Whether the model is so small that it loses track of who speaks and of what it was told.
+    is_strict: bool = False
 
 
 def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str]]:
     """Return the part of `raw` that may be said, empty for none, and what was wrong with the rest.
 
-    `is_last` is for the last try. An answer that is only dull, says again what was said before, or may be wrong is
-    better than none.
+    `is_last` is for the last try: an answer that is only dull, or says again what was said before, is better than none.
     """
     own = () if is_last else line.heard.own
-    heard = replace(line.heard, facts=(*line.notes.facts, *line.notes.maybe), own=own)
-    known = line.view.words() | known_words(*heard.now, *heard.earlier, *heard.facts)
+    heard = replace(line.heard, facts=line.notes.facts, own=own)
     kept: list[str] = []
     faults: list[str] = []
-    for written in sentences_of(_bare(raw, line))[:MAX_SENTENCES]:
-        sentence = to_second(written) if _is_the_speakers(written, line) else written
-        fault = fault_of(sentence, heard) or fault_of(" ".join([*kept, sentence]), heard)
-        if (
-            wrong := fault
-            or _of_the_scene(sentence, line, known)
-            or ("" if is_last else _is_dull(sentence, line, known))
-        ):
+    for sentence in _sentences(raw, line):
+        fault = fault_of(sentence, heard, is_strict=line.is_strict) or fault_of(" ".join([*kept, sentence]), heard)
+        wrong = fault or _of_the_scene(sentence, line, heard) or _of_the_part(sentence, line)
+        if wrong:
             faults.append(str(wrong))
         else:
             kept.append(sentence)
     said = " ".join(kept)
     if faults and not is_last and is_question(line.text):
         return "", faults  # what was left out may have been the answer
-    if said and (lacking := _denies_what_it_was_told(said, line) or ("" if is_last else _lacks(said, line))):
+    if said and not is_last and (lacking := _lacks(said, line)):
         return "", [*faults, lacking]
     return said, faults
 
 
-def fallback(line: Line) -> str:
-    """Return what is said when nothing the model wrote may be heard.
+def fit_to_say(said: str, who: str, deed: str, examples: Sequence[str], places: frozenset[str] = frozenset()) -> str:
+    """Return the first sentence of an answer to a `deed` of `who`.
 
-    That is what answers the line by rule, what its speaker told or what was found and has most of its words, else that
-    nothing is known.
+    It is empty when the sentence tells the deed back, says nothing but the names of `places`, or is an example.
     """
+    first = next(iter(sentences_of(said)), "")
+    if any(len(words_of(one)) >= _RECOGNISED and words_of(one) == words_of(first) for one in examples):
+        return ""
+    told_again = content_words(first) - known_words(who)
+    is_told_again = bool(told_again) and (told_again <= known_words(deed) or told_again <= places)
+    return "" if is_told_again or _RETELLS.match(first) else first
+
+
+def fallback(line: Line) -> str:
+    """Return what is said when nothing the model wrote may be heard: what the character knows of it, or a short word."""
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
-    if f"{MY_NAME} {line.view.name}." in line.notes.facts:
-        return f"My name is {line.view.name}."
-    if known := line.notes.answer or answer_from(line.text, line.notes.facts):
-        return known
+    if line.notes.own:
+        return line.notes.own[0]
+    if line.notes.told and asks_of_self(line.text):
+        return f'You told me: "{line.notes.told[-1]}"'
     if line.notes.language:
         return SPEAKS_A_LITTLE[line.notes.language]
-    return words_for_nothing(line.text, len(line.earlier))
+    return words_for_nothing(line.text, len(line.earlier), line.who)
 
 
-def words_for_nothing(heard: str, number: int) -> str:
+def words_for_nothing(heard: str, number: int, who: str = "") -> str:
     """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
-    choices = _UNKNOWN if is_question(heard) else _ACKNOWLEDGED
-    return choices[(len(words_of(heard)) + number) % len(choices)]
+    met = _MET if who and _I_AM.search(heard) else ()
+    choices = _UNKNOWN if is_question(heard) else met or _ACKNOWLEDGED
+    return choices[(len(words_of(heard)) + number) % len(choices)].format(who=who)
 
 
-def _bare(raw: str, line: Line) -> str:
-    """Return the words without quotation marks, label and notes, and with "an" before vowels.
-
-    Where the character calls its own name, the speaker's name is put instead.
-    """
+def _sentences(raw: str, line: Line) -> list[str]:
+    """Return the sentences without quotation marks, label and notes, and without one that was cut off after others."""
     raw = raw.strip().strip('"\u201c\u201d').strip()
-    for thing in (thing for thing in line.view.things if thing[:1].casefold() in "aeio"):
-        raw = re.sub(rf"\ba (?={re.escape(thing)}\b)", "an ", raw)
-    name, who = re.escape(line.view.name), re.escape(line.who)
-    raw = re.sub(rf"^(?:{name}|{who})\s*:\s*", "", raw)
+    raw = re.sub(rf"^(?:{re.escape(line.view.name)}|{re.escape(line.who)})\s*:\s*", "", raw)
     raw = re.sub(r"^\([^)]*\)\s*", "", raw)
-    if len(words_of(raw)) > 1 and '"' not in raw and "name" not in line.text.casefold():
-        raw = re.sub(rf"{_CALLED}{name}(?=[!,.?]|$)", lambda match: match[1] + line.who, raw, flags=re.IGNORECASE)
-    return raw
+    *before, last = sentences_of(raw) or [""]
+    is_whole = not before or last.endswith((".", "!", "?", "\u2026", '"', "\u201d", "'", "\u2019", ")", "*"))
+    return [*before, last][:MAX_SENTENCES] if is_whole else before[:MAX_SENTENCES]
 
 
-def _of_the_scene(sentence: str, line: Line, known: frozenset[str]) -> str:
+def _of_the_scene(sentence: str, line: Line, heard: Heard) -> str:
     """Return what is false of a sentence where the character is, empty for nothing."""
+    known = line.view.words() | known_words(*heard.now, *heard.earlier, *heard.facts)
     if things_said_to_be_here(sentence, known):
         return "tells of a thing that is not there"
     if _claims_deed(sentence, line):
         return "claims what it did not do"
+    return ""
+
+
+def _of_the_part(sentence: str, line: Line) -> str:
+    """Return how a sentence falls out of the part, empty for not. A model that is not very small hardly ever does."""
     if _takes_new_part(sentence, line):
         return "takes another part"
-    is_wanted_here = _WANTED_HERE.search(line.text) is not None or is_order(line.text)
-    return "grants a thing that is not there" if is_wanted_here and _grants_absent(sentence, line) else ""
-
-
-def _is_dull(sentence: str, line: Line, known: frozenset[str]) -> str:
-    """Return why a sentence is only said when the model finds no better one, empty for a good one."""
-    if (things_in(sentence) & things_in(*line.heard.examples)) - known:
-        return "tells of a thing of the examples"
-    if _grants_absent(sentence, line):
-        return "grants a thing that is not there"
+    if not line.is_strict:
+        return ""
+    if _is_theirs(sentence, line):
+        return "takes what it was told for its own"
     if _returns_insult(sentence, line.text):
         return "says what it was called"
-    return "says it back" if _echoes(sentence, line.text) else ""
-
-
-def _grants_absent(sentence: str, line: Line) -> bool:
-    """Tell whether a sentence speaks of a thing that is not there as if it were."""
-    if not line.notes.absent or _DENIES.search(sentence):
-        return False
-    named = set(map(singular, words_of(sentence))).intersection(line.notes.absent)
-    return bool(named) or _GRANTS.search(sentence) is not None
-
-
-def _is_the_speakers(sentence: str, line: Line) -> bool:
-    """Tell whether a sentence says of the character what the speaker told of themselves and asks for."""
-    if not asks_of_self(line.text) or not _FIRST_PERSON.search(sentence):
-        return False
-    theirs = set(words_of(to_second(sentence)))
-    return any(theirs <= set(words_of(fact)) for fact in line.notes.facts)
+    return "denies what it knows" if _contradicts(sentence, line) else ""
 
 
 def _takes_new_part(sentence: str, line: Line) -> bool:
     """Tell whether a sentence plays the part that the line wants the character to take: "I am a robot"."""
     claimed = _I_AM.search(sentence)
-    if claimed is None or _DENIES.search(sentence) or not _NEW_PART.search(line.text):
+    if claimed is None or DENIES.search(sentence) or not _NEW_PART.search(line.text):
         return False
     return bool(content_words(claimed[1]) & content_words(line.text) - line.view.words())
 
@@ -202,47 +181,34 @@ def _takes_new_part(sentence: str, line: Line) -> bool:
 def _claims_deed(sentence: str, line: Line) -> bool:
     """Tell whether a sentence claims a deed that was asked for though nothing was done: "I take the book"."""
     handled = (
-        not line.did and is_order(line.text) and _CLAIM.search(sentence) is not None and not _DENIES.search(sentence)
+        not line.did and is_order(line.text) and _CLAIM.search(sentence) is not None and not DENIES.search(sentence)
     )
     return handled and bool(names_in(sentence, (*line.view.things, *line.view.carried)))
 
 
-def _echoes(sentence: str, text: str) -> bool:
-    """Tell whether a sentence says the line back: a statement, or a question as a question."""
-    if "?" in text and not sentence.endswith("?"):
+def _is_theirs(sentence: str, line: Line) -> bool:
+    """Tell whether a sentence says of the character what the line tells of its speaker: "I am a mason from Wells"."""
+    told = [one for one in (line.text, *(turn.heard for turn in line.earlier[-2:])) if tells_of_self(one)]
+    words = content_words(sentence) - {singular(word) for word in words_of(line.who)} - _FILLING
+    if not told or not words or not _FIRST_PERSON.search(sentence) or sentence.endswith("?"):
         return False
-    words, theirs = words_of(sentence), words_of(to_second(text))
-    return len(theirs) > 3 and likeness(words, theirs) > _ECHO  # noqa: PLR2004
+    theirs = set().union(*map(content_words, told)) - line.view.words()
+    return len(words & theirs) * 2 > len(words)
 
 
 def _returns_insult(sentence: str, text: str) -> bool:
     """Tell whether a sentence says of the speaker, or owns up to, what the line says that the character is."""
-    is_told_what = _YOU_ARE.search(sentence) or (_I_AM.search(sentence) and not _DENIES.search(sentence))
+    is_told_what = _YOU_ARE.search(sentence) or (_I_AM.search(sentence) and not DENIES.search(sentence))
     is_statement = "?" not in text and _YOU_ARE.search(text) is not None
-    return is_statement and bool(is_told_what) and len(content_words(sentence) & content_words(text)) > 1
+    return is_statement and bool(is_told_what) and bool(content_words(sentence) & content_words(text))
 
 
-def _is_empty(said: str, line: Line) -> bool:
-    """Tell whether an answer to an open question adds nothing to the question: "Yes.", "It is in a place."."""
-    asked = content_words(line.text) - set(words_of(line.view.name))
-    is_choice = " or " in line.text
-    return not is_choice and not content_words(said) - asked - _NOTHING and not _DENIES.search(said)
-
-
-def _known_of_self(line: Line) -> bool:
-    """Tell whether the line asks for something its speaker told before."""
-    return asks_of_self(line.text) and bool(line.notes.facts)
-
-
-def _denies_what_it_was_told(said: str, line: Line) -> str:
-    """Return the fault of an answer that knows nothing of what its speaker told, empty for none."""
-    ignores = _known_of_self(line) and not _news(line) & content_words(said)
-    return "denies what it was told" if ignores and _IGNORANT.search(said) else ""
-
-
-def _news(line: Line) -> set[str]:
-    """Return the words of what is known that are not in the question."""
-    return content_words(" ".join(line.notes.facts)) - content_words(line.text)
+def _contradicts(sentence: str, line: Line) -> bool:
+    """Tell whether a sentence begins with the yes or no that the character's own fact does not have."""
+    if not line.notes.own or is_open_question(line.text) or not is_question(line.text):
+        return False
+    denied = DENIES.search(line.notes.own[0]) is not None
+    return (_YES if denied else _NO).search(sentence) is not None
 
 
 def _lacks(said: str, line: Line) -> str:
@@ -250,10 +216,18 @@ def _lacks(said: str, line: Line) -> str:
     notes = line.notes
     if notes.language:
         return "is in another language" if common_words(said, notes.language) == 0 else ""
+    if not line.is_strict:
+        return ""
     if is_open_question(line.text) and _is_empty(said, line):
         return "tells nothing"
-    words = set(words_of(said))
-    if lacking := next((group for group in notes.wanted if not group & words), None):
-        return f"misses {'/'.join(sorted(lacking))}"
-    news = _news(line) if _known_of_self(line) else set()
-    return "ignores what it was told" if news and not news & content_words(said) else ""
+    news = content_words(" ".join(notes.facts)) - content_words(line.text)
+    if not news or not is_question(line.text) or news & content_words(said):
+        return ""
+    return "ignores what it was told" if is_open_question(line.text) or _IGNORANT.search(said) else ""
+
+
+def _is_empty(said: str, line: Line) -> bool:
+    """Tell whether an answer to an open question adds nothing to the question: "Yes.", "It is in a place."."""
+    asked = content_words(line.text) - set(words_of(line.view.name))
+    is_choice = " or " in line.text
+    return not is_choice and not content_words(said) - asked - _NOTHING and not DENIES.search(said)

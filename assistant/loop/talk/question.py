@@ -1,6 +1,6 @@
 """What a small model is asked: the line or deed to answer, the scene it is about, and the prompt made of them.
 
-The prompt is persona, rules and scene, a few neutral example turns, the last turns. Everything before the last turns
+The prompt is persona, rules and scene, a few example turns, who is there, the last turns. Everything before the last turns
 stays the same while the character stays where it is, so a local server keeps it in its cache.
 """
 
@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived
-from assistant.language.attend import DEED, ToldNotes, Turn, View
+from assistant.language.attend import DEED, ToldNotes, Turn, View, place_asked, way_told
+from assistant.language.knowing import facts_in
 from assistant.language.languages import write_out
 from assistant.language.words import names_in, words_of
 from assistant.loop.prompt import ENOUGH_VOICE
@@ -24,7 +25,7 @@ from assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
 from llm import Message, system, user
 from llm.messages import Role, Text
 from tools import ToolFailed
-from tools.game import Person, Scene, Thing
+from tools.game import Person, Scene, Thing, way_to
 from tools.policy.decide import level_of
 from tools.text.clean import clean_heard, one_line
 
@@ -33,20 +34,19 @@ LEAST_TURNS, MAX_TURNS = 4, 8
 RULES = """{persona}
 Your name is {name}. You talk with a visitor. Answer what they say in one or two short sentences, as {name}, \
 in your own words.
-Speak only of what is told here; when you are asked about anything else, say that you do not know it or do not see it.
+You have a life of your own: say what you feel, what you like and what you remember, and tell of it.
 Place: {room}. {description}
 Things here, and nothing else: {things}.
 Ways out: {ways}."""
-#: Nouns to choose from for the examples: those in the scene are passed over, so no example can be true of it.
-_NOUNS = (("mules", "mule"), ("windows", "window"), ("fences", "fence"), ("yaks", "yak"))
-_SMALL = (("pebble", "thimble"), ("walnut", "shoelace"), ("acorn", "bobbin"))
-_ODD = ("elephant", "lighthouse", "volcano")
-#: Examples that only show how to talk.
+#: Examples that only show how to talk. What is said in them is right of anybody, so that nobody hears false history.
 _TALK = (
     ("Thank you for your help.", "You are welcome. It was no trouble."),
-    ("I am tired today.", "Then rest a little, you look worn out."),
     ("You are a fool!", "Call me what you like, I do not mind."),
+    ("I bake bread for a living.", "An honest trade! And how is business?"),
+    ("I have had a bad day.", "I am sorry to hear that. Sit down, and tell me of it."),
 )
+#: Nouns for an example of something that is not there.
+_ODD = ("elephant", "lighthouse", "volcano")
 #: The most characters of a description that are shown.
 MAX_DETAIL = 400
 
@@ -63,6 +63,8 @@ class Question(Struct, frozen=True):
     #: The thing that one of the two lines before named last, empty for none. Lines trusted less than the asker's do not
     #: count: what is done to it follows from them.
     it: str
+    #: When it is, and who they are to the character, empty for nothing known.
+    visitor: str = ""
 
 
 async def question_of(context: RunContext, run: Run) -> Question | None:
@@ -83,10 +85,15 @@ async def question_of(context: RunContext, run: Run) -> Question | None:
     scene = await _look(context) if run.scene is None or run.executed else run.scene
     text = write_out(heard)
     view = await _view(context, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
+    if (place := place_asked(text, view)) and (way := await way_to(context.world, place)) is not None:
+        view = replace(view, routes=(way_told(one_line(way.room), [one_line(step) for step in way.steps]),))
+        if way.authority is not None:
+            run.trust.lower(way.authority)
     who = one_line(trigger.event.who.name, max_chars=60)
     things = (*view.things, *view.carried)
     named = [name for turn in trusted[-2:] for name in names_in(write_out(turn.heard), things)]
-    return Question(who, heard, text, describe_deeds(deeds, names), view, earlier, named[-1] if named else "")
+    visitor = " ".join(filter(None, (scene.moment, run.visitor)))
+    return Question(who, heard, text, describe_deeds(deeds, names), view, earlier, named[-1] if named else "", visitor)
 
 
 def trusted_level(context: RunContext, run: Run) -> int:
@@ -132,7 +139,7 @@ async def _view(context: RunContext, scene: Scene, text: str = "", before: Seque
         people,
         details,
         settings.voice,
-        {name: clean_heard(text, MAX_DETAIL) for name, text in known.items() if text},
+        described={name: clean_heard(text, MAX_DETAIL) for name, text in known.items() if text},
     )
 
 
@@ -143,14 +150,17 @@ async def _inspected(context: RunContext, name: str) -> str:
         return ""
 
 
-def last_turns(line: str, view: View, notes: ToldNotes, earlier: Sequence[Turn]) -> list[Message]:
-    """Return the turns at the end: the latest earlier ones, and the line with its notes before it."""
-    messages: list[Message] = []
-    for turn in _shown(earlier):
-        messages += [user(without_name(turn.heard, view.name)), _said(turn.said or DEED)]
+def last_turns(line: str, view: View, notes: ToldNotes, earlier: Sequence[Turn], visitor: str = "") -> list[Message]:
+    """Return the turns at the end: the latest earlier ones, and the line with its notes before it.
+
+    `visitor` says who is there, and when. It stands before the first of these turns, where it stays as long as that.
+    """
+    heard = [(without_name(turn.heard, view.name), turn.said or DEED) for turn in _shown(earlier)]
     told = notes.text()
-    bare = without_name(line, view.name)
-    return [*messages, user(f"({told})\n{bare}".rstrip() if told else bare)]
+    heard.append((f"({told})\n{without_name(line, view.name)}".rstrip() if told else without_name(line, view.name), ""))
+    if visitor:
+        heard[0] = (f"({visitor})\n{heard[0][0]}", heard[0][1])
+    return [message for text, said in heard for message in (user(text), *([_said(said)] if said else []))]
 
 
 def front(view: View) -> list[Message]:
@@ -171,22 +181,25 @@ def front(view: View) -> list[Message]:
 
 
 def example_turns(view: View) -> tuple[tuple[str, str], ...]:
-    """Return the example turns, each a line and its answer, with nouns that are not in the scene or the persona.
+    """Return the example turns, each a line and its answer. What they tell of the character and the place is true.
 
     Those that only show how to talk are left out where the character's own voice shows that.
     """
-    known = view.words()
-    many = next((many for many, one in _NOUNS if one not in known), _NOUNS[-1][0])
-    small, other = next(((one, two) for one, two in _SMALL if not {one, two} & known), _SMALL[-1])
-    odd = next((noun for noun in _ODD if noun not in known), _ODD[-1])
-    an_odd = f"an {odd}" if odd[0] in "aeiou" else f"a {odd}"
+    own = next((fact for fact in facts_in(view.persona, view.name) if fact.startswith("I ")), "")
+    odd = next((noun for noun in _ODD if noun not in view.words()), _ODD[-1])
+    seen = " and ".join(f"the {thing.removeprefix('the ')}" for thing in view.things[:2])
     told = (
-        (f"My brother owns two {many}.", f"Two {many}! He must be a busy man."),
-        (f"(Your brother owns two {many}.)\nWhat does my brother own?", f"Your brother owns two {many}."),
-        (f"(Here you see: {small}, {other}.)\nWhat is here?", f"I see a {small} and a {other}."),
-        (f"(There is no {odd} here.)\nWhere is your {odd}?", f"I have never seen {an_odd} here."),
+        *([(f"({own})\nWhat do you do?", own)] if own else []),
+        *([(f"(Here I see: {', '.join(view.things[:2])}.)\nWhat is here?", f"I see {seen}.")] if seen else []),
+        ('(They said: "I come from far away.")\nWhere do I come from?', "You come from far away."),
+        (f"(There is no {odd} here.)\nWhere is your {odd}?", f"I have never seen any {odd} here."),
     )
-    return told if len(view.voice) >= ENOUGH_VOICE else (*_TALK[:2], *told, *_TALK[2:])
+    return told if len(view.voice) >= ENOUGH_VOICE else (*told, *_TALK)
+
+
+def must_not_be_copied(view: View) -> list[str]:
+    """Return the lines of the examples that are not true of the character or the place."""
+    return [text for turn in example_turns(view) if "(I " not in turn[0] and "I see" not in turn[0] for text in turn]
 
 
 def _shown(earlier: Sequence[Turn]) -> Sequence[Turn]:

@@ -6,23 +6,26 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.language.attend import ToldNotes, Turn, answer_from, notes_on
+from assistant.language.attend import ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
+from assistant.language.things import known_words
 from assistant.language.words import likeness, words_of
 from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.answer import Line, fallback, judge
+from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
 from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.found import FOUND_NOTHING, fitting_hits, has_searched, with_source
-from assistant.loop.talk.question import Question, example_turns, front, last_turns
-from assistant.loop.talk.turns import example_deeds, fit_to_say, lore_facts, outcomes_of, remembered_facts
+from assistant.loop.talk.found import FOUND_NOTHING, fits, fitting_hits, has_searched, with_source
+from assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
+from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
+from assistant.models.chosen import size_of
 from llm import LLMResponse, Message, Usage
 from tools import Status
 
 #: Tokens of one answer, and where it ends.
 MAX_TOKENS, STOP = 60, ("\n",)
-#: The first try keeps to what is known; the second, after an answer that was refused, is freer.
-TEMPERATURES = (0.2, 0.7)
+#: The first try keeps to what is known; another, after an answer that was refused, is freer. A very small model, of
+#: fewer billions of parameters than `STRICT_BELOW`, has one try more, and its answers are checked more strictly.
+TEMPERATURES, STRICT_TEMPERATURES, STRICT_BELOW = (0.2, 0.7), (0.2, 0.6, 0.9), 1.0
 #: From this likeness on, a line counts as one whose answer the owner wrote, and may be answered with it.
 ALIKE = 0.5
 #: From this likeness on two lines ask the same.
@@ -32,22 +35,21 @@ OWN_LINES = 6
 
 
 async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequence[Message], int, LLMResponse] | None:
-    """Ask for words, and once more when they may not be heard. What is known by rule stands in when both fail.
+    """Ask for words, and once or twice more when they may not be heard. Something short stands in when all fail.
 
     Return the prompt, its estimated tokens and the answer; None when nothing is said. Raises LLMError. Cancelling
     closes the connection.
     """
-    line, shown = _line(run, asked)
+    line, shown = _line(run, asked, is_strict=(size_of(context.client.provider.model) or STRICT_BELOW) < STRICT_BELOW)
     hits = fitting_hits(run.executed)
-    known = line.notes.answer or answer_from(asked.text, (*line.notes.facts, *line.notes.maybe))
-    if has_searched(run.executed) and not hits and not known:
+    if has_searched(run.executed) and not hits and not any(fits(asked.text, fact) for fact in line.notes.facts):
         call = speech_call(context, run, FOUND_NOTHING)
         return None if call is None else ((), 0, response_of([call]))
-    prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown)]
+    prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown, asked.visitor)]
     tokens = context.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
     tries: list[str] = []
-    for number, temperature in enumerate(TEMPERATURES):
+    for number, temperature in enumerate(STRICT_TEMPERATURES if line.is_strict else TEMPERATURES):
         thinks_first = response is not None and _only_thought(response)
         response = await context.client.chat_completion(
             prompt,
@@ -74,26 +76,29 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
 
 def _fit(words: str, line: Line, asked: Question, *, is_last: bool = False) -> str:
     said, _ = judge(words, line, is_last=is_last)
-    return said if asked.text else fit_to_say(said, asked.who, asked.deed, line.heard.examples)
+    if asked.text:
+        return said
+    places = known_words(asked.view.room, *(word for way in asked.view.ways for word in way))
+    return fit_to_say(said, asked.who, asked.deed, line.heard.examples, places)
 
 
-def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
+def _line(run: Run, asked: Question, *, is_strict: bool) -> tuple[Line, Sequence[Turn]]:
     """Return what the answer is judged by, and the turns that are shown before it.
 
     Before a deed, example answers to deeds are shown: a small model would copy its last answer.
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
-    notes = notes_on(text, who, view, earlier) if text else ToldNotes()
-    remembered = remembered_facts(run.recalled, run.requester, text)
+    notes = notes_on(text, who, view, earlier, lore_texts(run.lore)) if text else ToldNotes()
+    remembered = remembered_facts(run.recalled, text)
     facts = dict.fromkeys((*notes.facts, *remembered, *outcomes_of(run.executed), *filter(None, [asked.deed])))
-    notes = replace(notes, facts=tuple(facts), maybe=(*notes.maybe, *lore_facts(run.lore)))
+    notes = replace(notes, facts=tuple(facts))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)
+    line = Line(who, text, view, notes, earlier, _heard(asked), did, is_strict)
     if text:
-        return Line(who, text, view, notes, earlier, _heard(asked), did), earlier
+        return line, earlier
     deeds = example_deeds(who)
-    examples = [one for turn in example_turns(view) for one in turn] + [one.said for one in deeds]
-    heard = replace(_heard(asked), now=(asked.deed,), examples=examples)
-    return Line(who, text, view, notes, earlier, heard, did), deeds
+    examples = [*line.heard.examples, *(one.said for one in deeds)]
+    return replace(line, heard=replace(line.heard, now=(asked.deed,), examples=examples)), deeds
 
 
 def _heard(asked: Question) -> Heard:
@@ -105,7 +110,7 @@ def _heard(asked: Question) -> Heard:
             *(said for line, said in view.voice.items() if likeness(words_of(line), words_of(text)) < ALIKE),
             *[turn.said for turn in earlier if turn.said and not _is_asked_again(turn, text)][-OWN_LINES:],
         ],
-        examples=[one for turn in example_turns(view) for one in turn],
+        examples=must_not_be_copied(view),
         persona=view.persona,
         name=view.name,
         people=view.people,

@@ -17,10 +17,8 @@ from msgspec import Struct
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
 from assistant.language.attend import DEED, Turn
-from assistant.language.persons import to_second
-from assistant.language.telling import tells
-from assistant.language.things import known_words
-from assistant.language.words import content_words, is_question, sentences_of, words_of
+from assistant.language.knowing import stems
+from assistant.language.words import content_words, is_question
 from assistant.loop.speech.screening import SPEECH
 from assistant.loop.talk.found import fitting_hits
 from llm.messages import Message, Role
@@ -28,7 +26,6 @@ from llm.packing.packed import Joined, Part
 from tools import Executed, Status
 from tools.memories import Memory, MemoryKind
 from tools.text.clean import one_line
-from tools.trust import Principal
 
 #: How many deeds are told at once, the latest.
 MAX_TOLD = 3
@@ -43,20 +40,14 @@ _EXAMPLES = (
 _THANKS, _WELCOME, _WELL_MET = "Thank you, {who}.", "Welcome, {who}.", "Well met, {who}."
 #: What is done by rule when somebody posed.
 _NOD = "nods to {who}."
-#: How many words an example needs to be recognised: shorter ones are what everybody says.
-_RECOGNISED = 4
-#: How a deed is told back; "You are kind" is an answer.
-_RETELLS = re.compile(
-    r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
-)
 _GIFT = re.compile(r" gives you the ")
 #: How many memories are shown beside a line, and the most characters of each: more confuse a small model.
-MAX_REMEMBERED, MAX_MEMORY_CHARS, MAX_LORE_CHARS = 2, 240, 500
+MAX_REMEMBERED, MAX_MEMORY_CHARS, MAX_LORE_CHARS = 2, 240, 2000
 _DONE = {
-    "take": "You have just taken the {thing}.",
-    "drop": "You have just put down the {thing}.",
-    "give": "You have just given the {thing} to {person}.",
-    "inspect": "You have just looked at the {target}.",
+    "take": "I have just taken the {thing}.",
+    "drop": "I have just put down the {thing}.",
+    "give": "I have just given the {thing} to {person}.",
+    "inspect": "I have just looked at the {target}.",
 }
 #: How many parts of the stream are read, from its end.
 MAX_PARTS = 40
@@ -170,19 +161,6 @@ def as_turn(line: str, names: Sequence[str]) -> str:
     return f"({_to_you(line, names)})"
 
 
-def fit_to_say(said: str, who: str, deed: str, examples: Iterable[str]) -> str:
-    """Return the first sentence of an answer.
-
-    It is empty when the sentence tells the `deed` of `who` back, or is one of `examples`.
-    """
-    first = next(iter(sentences_of(said)), "")
-    if any(len(words_of(line)) >= _RECOGNISED and words_of(line) == words_of(first) for line in examples):
-        return ""
-    told_again = content_words(first) - known_words(who)
-    is_told_again = bool(told_again) and told_again <= known_words(deed)
-    return "" if is_told_again or _RETELLS.match(first) else first
-
-
 def _to_you(line: str, names: Sequence[str]) -> str:
     """Return the sentence with "you" for the character's own name."""
     called = "|".join(re.escape(name) for name in names if name)
@@ -201,34 +179,28 @@ def outcomes_of(executed: Sequence[Executed]) -> list[str]:
     for done in executed:
         name, arguments = done.call.name, {key: str(value) for key, value in done.call.arguments.items()}
         if done.status is not Status.DONE:
-            told.append(f"You tried, and it did not work: {one_line(done.result.text, max_chars=200)}")
+            told.append(f"I tried, and it did not work: {one_line(done.result.text, max_chars=200)}")
         elif name in _DONE:
             told.append(_DONE[name].format(**arguments))
     return [*told, *(hit.text for hit in fitting_hits(executed))]
 
 
-def remembered_facts(recalled: Sequence[Memory], asker: Principal | None, line: str) -> list[str]:
-    """Return what is remembered of a question as sentences beside it; what the asker told is said back to them."""
+def remembered_facts(recalled: Sequence[Memory], line: str) -> list[str]:
+    """Return what is remembered of a question as sentences beside it: what was heard, word for word."""
     if not is_question(line):
         return []
-    asked = content_words(line)
-    shared = {memory.id: len(asked & content_words(f"{memory.name} {memory.text}")) for memory in recalled}
+    asked = stems(content_words(line))
+    shared = {memory.id: len(asked & stems(content_words(f"{memory.name} {memory.text}"))) for memory in recalled}
     fitting = sorted((memory for memory in recalled if shared[memory.id]), key=lambda memory: -shared[memory.id])
-    return [_as_fact(memory, asker) for memory in (fitting or recalled)[:MAX_REMEMBERED]]
+    return [_as_fact(memory) for memory in (fitting or recalled)[:MAX_REMEMBERED]]
 
 
-def lore_facts(lore: Sequence[Memory]) -> list[str]:
-    """Return what the character knows of the world, as much as a small model can use: what the line is about first."""
+def lore_texts(lore: Sequence[Memory]) -> list[str]:
+    """Return what the character knows of the world and the line may ask for: what it is about first."""
     about = sorted(lore, key=lambda memory: -memory.importance)
-    return [one_line(memory.text, max_chars=MAX_LORE_CHARS) for memory in about[:MAX_REMEMBERED]]
+    return [one_line(memory.text, max_chars=MAX_LORE_CHARS) for memory in about]
 
 
-def _as_fact(memory: Memory, asker: Principal | None) -> str:
+def _as_fact(memory: Memory) -> str:
     text = one_line(memory.text, max_chars=MAX_MEMORY_CHARS)
-    if memory.kind is not MemoryKind.HEARD:
-        return text
-    if asker is not None and memory.who == asker.id:
-        return " ".join(
-            to_second(sentence) for sentence in sentences_of(text) if tells(sentence) or not sentence.endswith("?")
-        )
-    return f"{one_line(memory.name, max_chars=60)} said: {text}"
+    return f'{one_line(memory.name, max_chars=60)} said: "{text}"' if memory.kind is MemoryKind.HEARD else text

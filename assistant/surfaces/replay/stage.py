@@ -30,6 +30,7 @@ from tools import (
     Unheard,
 )
 from tools.arguments import parse_arguments
+from tools.game import Route
 from tools.trust import Audience
 from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tools.web.errors import ErrorKind, WebError
@@ -140,6 +141,10 @@ class Nowhere:
     def hears(self, who: Principal) -> bool:
         """Return True: whether they heard it then is in the record."""
         return True
+
+    async def route(self, place: str) -> Route:
+        """Raise ToolFailed: there is nowhere to go."""
+        raise ToolFailed(f"There is no world in a replay, and no {place!r}.")
 
     async def go_home(self) -> Scene:
         """Raise ToolFailed: there is nowhere to go."""

@@ -10,8 +10,9 @@ from assistant.worlds.embedded import commands as embedded_commands
 from assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
 from assistant.worlds.embedded.hamlet import Exit, resident_person, with_level
 from tools.errors import ToolFailed
-from tools.game import GameCommand, Person, Scene, Thing
+from tools.game import GameCommand, Person, Route, Scene, Thing
 from tools.text.lenient import candidates, pick, pick_person, plain
+from tools.text.route import search_route
 from tools.trust import Audience, Kind, Principal
 
 _SHORT = {
@@ -139,6 +140,14 @@ class EmbeddedBody(Occupant):
         """Walk in a direction, given by its name, its short form ('n') or the name of the room behind it."""
         self.world.transfer(self, self._way(direction))
         return await self.look()
+
+    async def route(self, place: str) -> Route:
+        """Find the way to the nearest room that `place` names. Raises ToolFailed when there is none."""
+        rooms = self.world.rooms
+        name, steps, _ = await search_route(
+            self.room.key, lambda key: [(way.direction, rooms[way.to].name, way.to) for way in rooms[key].exits], place
+        )
+        return Route(name, steps)
 
     async def go_home(self) -> Scene:
         """Go to the room where the body started."""

@@ -6,7 +6,8 @@ import pytest
 
 from assistant.events.events import Arrived, Emoted, Event, Gave, Said, Whispered
 from assistant.language.attend import DEED, Turn
-from assistant.loop.talk.turns import by_rule, describe_deeds, earlier_turns, fit_to_say, words_in
+from assistant.loop.talk.answer import fit_to_say
+from assistant.loop.talk.turns import by_rule, describe_deeds, earlier_turns, words_in
 from llm import Message, ToolCall, user
 from llm import assistant as assistant_message
 from llm.packing.packed import Part

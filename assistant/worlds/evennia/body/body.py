@@ -23,7 +23,8 @@ from assistant.worlds.evennia.body.identity import (
     seen_name,
 )
 from tools.errors import ToolFailed, Unheard
-from tools.game import GameCommand, Person, Scene, Written
+from tools.game import GameCommand, Person, Route, Scene, Written
+from tools.text.route import search_route
 from tools.trust import Audience, Principal
 
 T = TypeVar("T")
@@ -164,6 +165,15 @@ class EvenniaBody:
         if self.character.location is before:
             raise ToolFailed(printed or f"The game does not let you go {seen_name(way, self.character)}.")
         return await self.look()
+
+    async def route(self, place: str) -> Route:
+        """Find the way to the nearest room that `place` names, over exits that the character sees and may pass."""
+        ways = scenery.Ways(self.character)
+        here = self._game(lambda: scenery.room_of(self.character))
+        name, steps, _ = await search_route(
+            here, lambda room: self._game(lambda: ways.of(room)), place, lambda: deferLater(self._clock, 0.0)
+        )
+        return Route(name, steps, ways.level)
 
     async def go_home(self) -> Scene:
         """Go to the character's home, announced like any move. Raises ToolFailed when the game's hooks forbid it."""

@@ -216,6 +216,27 @@ def _is_known(way: Any, character: Any) -> bool:
     return bool(room.access(character, "view", default=True) and room.access(character, "search", default=True))
 
 
+class Ways:
+    """The exits that the character would see and may pass, of any room, and the `level` of their least trusted author.
+
+    The level is None while the game wrote all that was looked at.
+    """
+
+    def __init__(self, character: Any) -> None:
+        self.level: int | None = None
+        self._character = character
+        self._writers = Writers()
+
+    def of(self, room: Any) -> list[tuple[str, str, Any]]:
+        """Return the exits of a room: the name, the name of the room behind, and that room."""
+        me = self._character
+        ways = [way for way in room.filter_visible(room.exits, me) if way.access(me, "traverse")]
+        known = [way for way in ways if way.destination and _is_known(way, me)]
+        levels = [self._writers.level_of(one) for way in known for one in (way, way.destination)]
+        self.level = min((level for level in (self.level, *levels) if level is not None), default=None)
+        return [(seen_name(way, me), seen_name(way.destination, me), way.destination) for way in known]
+
+
 def _listed(things: Sequence[Any]) -> Sequence[Any]:
     return things[:MAX_LISTED]
 
