@@ -45,6 +45,11 @@ _EVERYBODY = re.compile(
 )
 
 
+#: What stands before the name of somebody who is called, and after that of one who is only told of.
+_CALLS = r"\b(?i:hello|hi|hey|hail|welcome|morning|day|afternoon|evening|night|bye|goodbye|thanks|thank you|dear|you) "
+_IS_TOLD_OF = r"(?:is|was|has|had|does|did|will|would|can|could|and|or|says|said|told|knows|thinks)\b"
+
+
 class Classification(StrEnum):
     """What to do about an event."""
 
@@ -161,23 +166,24 @@ def is_for_everybody(event: Event, me: Manners) -> bool:
     return me.room_speech is not Classification.IGNORE and _EVERYBODY.search(event.text) is not None
 
 
-def is_named(text: str, names: Iterable[str]) -> bool:
-    """Tell whether a spoken line names one of these people.
+def is_named(text: str, names: Iterable[str], *, anywhere: bool = False) -> bool:
+    """Tell whether a line calls one of these people: at its beginning or end, or after a greeting.
 
-    A name in the middle counts only in its exact spelling, because many names are words as well.
+    A line that only speaks of somebody, as "What do you think of Bea?" does, is not said to them. With `anywhere` it
+    counts as well, as in a pose. A name in the middle counts only in its exact spelling: many names are words.
     """
-    return any(_names_one(text, name) for name in names)
+    return any(_names_one(text, name, anywhere=anywhere) for name in names)
 
 
-def _names_one(text: str, name: str) -> bool:
+def _names_one(text: str, name: str, *, anywhere: bool) -> bool:
     parts = [name, *(part for part in name.split() if len(part) > _SHORTEST_PART)]
     called = "|".join(map(re.escape, parts))
     whole = re.escape(name)
-    if re.search(rf"^\W*(?:(?:{called})\s*[,:;!?.]|{whole}\b(?!['\u2019]))", text, re.IGNORECASE):
+    if re.search(rf"^\W*(?:(?:{called})\s*[,:;!?.]|{whole}\b(?!['\u2019]|\s+{_IS_TOLD_OF}))", text, re.IGNORECASE):
         return True
     if re.search(rf"[,;]\s*(?:{called})\W*$", text, re.IGNORECASE):
         return True
-    return re.search(rf"(?<!\w){whole}(?!\w)", text) is not None
+    return re.search(rf"{'' if anywhere else _CALLS}(?<!\w){whole}(?!\w)", text) is not None
 
 
 def mentions(event: Event, me: Manners) -> bool:

@@ -148,7 +148,7 @@ class Conversations:
                 self.leave(event_id)
         to_other = isinstance(event, Said | Emoted) and event.to_other
         for key, last in tuple(self._last.items()):
-            is_answered = not to_other or is_named(_words(event), [last.name])
+            is_answered = not to_other or is_named(_words(event), [last.name], anywhere=True)
             if key[1] == place and not last.waits and is_answered:
                 del self._last[key]
 

@@ -63,7 +63,7 @@ class BodyListener:
 
     def saw_emote(self, actor: Principal, text: str) -> None:
         """See a visible act."""
-        to_other = is_named(text, self._others(actor))
+        to_other = is_named(text, self._others(actor), anywhere=True)
         alone = self._alone_with(actor)
         self._hear(lambda id_, at: Emoted(id=id_, at=at, who=actor, text=text, alone=alone, to_other=to_other))
 

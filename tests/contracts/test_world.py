@@ -220,6 +220,19 @@ def test_moving_where_no_exit_is_lists_the_exits_and_stays(subject: Subject) -> 
     assert subject.witnessed() == []
 
 
+def test_the_way_to_a_room_is_found_by_its_name_without_a_step(subject: Subject) -> None:
+    way = now(subject.world.look()).exits[0]
+    there = now(subject.world.move(way)).room
+    now(subject.world.go_home())
+    acts = list(subject.witnessed())
+    for written in (there, there.upper(), f"the {there}"):
+        found = now(subject.world.route(written))
+        assert (found.room, found.steps) == (there, (way,))
+    with pytest.raises(ToolFailed, match="No way to 'purple dragon' is known from here"):
+        now(subject.world.route("purple dragon"))
+    assert subject.witnessed() == acts
+
+
 def test_a_line_is_resolved_without_anything_happening(subject: Subject) -> None:
     by_name, by_alias = now(subject.world.resolve("give coin to anna")), now(subject.world.resolve("hand coin to anna"))
     assert by_name == by_alias == GameCommand("give coin to anna", "give")

@@ -18,6 +18,7 @@ from tests.contracts.test_world import (  # noqa: F401  (pytest collects them he
     test_looking_changes_nothing,
     test_moving_leads_to_another_room_that_is_then_seen,
     test_moving_where_no_exit_is_lists_the_exits_and_stays,
+    test_the_way_to_a_room_is_found_by_its_name_without_a_step,
     test_what_is_carried_already_is_not_taken_again,
     test_what_is_done_is_perceived_once_and_in_order,
     test_what_is_not_there_is_not_handled,

@@ -148,7 +148,11 @@ def test_no_farewell(text: str) -> None:
         ("Bert, have you eaten?", True),
         ("bert: hello", True),
         ("have you eaten, bert?", True),
-        ("has Bert eaten?", True),
+        ("has Bert eaten?", False),
+        ("What do you think of Bert?", False),
+        ("Bert is a fool", False),
+        ("Hello Bert", True),
+        ("Bert come here", True),
         ("Tom, come", True),
         ("Bert's bread is good", False),
         ("the old map", False),
@@ -159,6 +163,11 @@ def test_no_farewell(text: str) -> None:
 )
 def test_a_line_that_names_somebody(text: str, is_so: bool) -> None:
     assert is_named(text.replace("Bert's bread", "the bread"), ["Bert", "Old Tom"]) is is_so
+
+
+def test_a_pose_that_names_somebody_anywhere_is_for_them() -> None:
+    assert is_named("bows to Bert deeply.", ["Bert"], anywhere=True)
+    assert not is_named("bows deeply.", ["Bert"], anywhere=True)
 
 
 @pytest.mark.parametrize(

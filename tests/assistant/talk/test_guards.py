@@ -101,6 +101,56 @@ async def test_a_right_answer_passes_every_guard(line: str, answer: str) -> None
         assert len(life.fake.chats) == 1  # and is not asked for again
 
 
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("Sage, have you ever been in love?", "Once, with a tinker's daughter. She had a laugh like a bell."),
+        ("Sage, what was your mother like?", "Small and fierce. She kept a goat in the kitchen and called it Bishop."),
+        ("Sage, how old is this house?", "Two hundred years, they say, and the roof is older than that."),
+        ("Sage, sing for me!", "The fox went down to the river, the river was cold and grey..."),
+        ("Sage, I passed my exam today!", "You passed! I knew you would. Come, this calls for cake."),
+        ("Sage, I am Pete, a mason from Wells.", "A mason? Then look at my chimney some day, Pete."),
+        ("Sage, you smell of old books.", "And you of rain. We make a fine pair."),
+        ("Sage, where do you sleep?", "Up in the attic, under a blanket that has seen better kings."),
+        ("Sage, what would you do with a thousand gold coins?", "I would buy a boat, and a dog to sit in it."),
+        ("Sage, did you see who took my purse?", "I saw a boy in a red cap run past. That is all I know."),
+        ("Sage, are you angry with me?", "Angry? No. Tired, and a little sad."),
+        ("Sage, give me some advice.", "Never lend a ladder to a man who lives next door."),
+        ("Sage, do you believe in ghosts?", "I have heard one, on the stairs, the winter my wife died."),
+        ("Sage, what is your favourite book?", "The one about the whale. I have read it to pieces."),
+        ("Sage, who rules here?", "Nobody who would admit it. The miller shouts the loudest."),
+        ("Sage, my dog died yesterday.", "Oh, my friend. What was his name?"),
+        ("Sage, is it far to the sea?", "Three days on foot. Two, if the mule is in a good mood."),
+        ("Sage, yes or no?", "No."),
+        ("Sage, what do you think of the king?", "I think he has a small crown and a large nose."),
+        ("Sage, can you keep a secret?", "I have forgotten more secrets than you will ever have."),
+        ("Sage, I think I will leave tomorrow.", "Tomorrow already? Then take some bread for the road."),
+        ("Sage, are you a robot?", "A robot? I had my knees replaced by gout, if that counts."),
+        (
+            "Sage, what's two hundred and seven divided by nine?",
+            "Twenty-three. I kept the accounts of a salt mine once.",
+        ),
+        ("Sage, I hate this village.", "So did I, for the first forty years."),
+        ("Sage, what did you dream of?", "Of a white horse in the square. It spoke, but I forget the words."),
+        ("Sage, tell me about the war.", "I carried a drum and never hit a soul. That is how I am still here."),
+        ("Sage, do I look tired?", "You look as if you had slept in a hedge."),
+        ("Sage, what can I bring you from the city?", "A good knife, and news. The knife can wait."),
+        ("Sage, thank you, you saved my life!", "You are too kind. I only opened a door."),
+        ("Sage, why are you laughing?", "Because you have jam on your nose, my dear."),
+        (
+            "Sage, how do you catch a thief?",
+            "You leave the window open and the cake by it. Then you wait behind the door.",
+        ),
+    ],
+)
+async def test_answers_of_somebody_with_a_life_pass_every_guard_even_the_strict_ones(line: str, answer: str) -> None:
+    for name in ("qwen2.5:0.5b", "qwen2.5:1.5b"):
+        async with living(lambda _: Reply(text=answer), {"tools": ("say",)}, {**PLAIN, "model": name}) as life:
+            await life.say(line)
+            assert [one.partition(": ")[2] for one in life.witness.heard] == [answer]
+            assert len(life.fake.chats) == 1
+
+
 async def test_a_thing_that_is_only_spoken_of_may_be_asked_for_again_but_is_heard() -> None:
     answer = "My mother gave me this ring."
     assert await heard_of(answer, "Sage, where did you get your ring?") == [f"Sage: {answer}"]

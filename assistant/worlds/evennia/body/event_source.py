@@ -156,7 +156,8 @@ class EventSource:
         others = [other for other in people(self._me) if other is not heard.speaker]
         text = visible(heard.text)
         words = bare_speech(text, heard.who.name) if heard.kind == "say" else after_name(text, heard.who.name) or text
-        return is_named(words, [seen_name(other, self._me) for other in others])
+        names = [seen_name(other, self._me) for other in others]
+        return is_named(words, names, anywhere=heard.kind != "say")
 
     def _hand_over(self) -> None:
         """Hand all waiting messages to the sink, in order."""
