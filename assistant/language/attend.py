@@ -89,12 +89,10 @@ class ToldNotes(Struct, frozen=True):
 
 
 _WHAT_HERE = re.compile(
-    r"\b(?:what|which things|which objects|anything|something)\b[^?]*\b(?:can you see|to see|you see|there is|"
-    r"is there|lies|lie|stands|are (?:here|there)|around)\b"
-    r"|\bwhat(?:'s| is| are)? (?:here|in (?:this|the) (?:room|place))"
-    r"|\bwhat (?:stuff|things|objects|else) (?:is|are|do you have|have you) (?:in |over )?here\b"
-    r"|\bwhat (?:have |do |did )?you (?:got|have|keep)\b[^?]*\b(?:here|place|room|shop)\b|\bwhat(?:'s| is) in here\b"
-    r"|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
+    r"\b(?:what|which (?:things|objects)|anything|something)\b[^?]*\b(?:you see|to see|there is|is there|lies?|stands|"
+    r"are (?:here|there)|around|have you here)\b|\bwhat(?:'s| is| are)? (?:in )?(?:here|(?:this|the) (?:room|place))"
+    r"|\bwhat (?:stuff|things|objects|else) [^?]*\bhere\b|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
+    r"|\bwhat (?:have |do |did )?you (?:got|have|keep)\b[^?]*\b(?:here|place|room|shop)\b"
     r"|\blook (?:a)?round\b|\bdescribe (?:this|the) (?:room|place)",
     re.IGNORECASE,
 )
@@ -105,10 +103,9 @@ _WAYS = re.compile(
 )
 #: How a line asks for the way to a place, and what it calls the place.
 _PLACE = re.compile(
-    r"\b(?:how (?:do|can|could|may|would|should|to|does) (?:(?:I|we|one|you|somebody) )?(?:best )?"
-    r"(?:get|go|come|reach|find|walk)(?: back)?(?: my way)?|(?:which|what) way(?: is it| leads| goes| to)*|"
-    r"where(?: is| are|['\u2019]s)(?: there)?(?: the nearest)?|(?:the|my|our) way|find)\b(?: (?:up|down|over|from here|out))*"
-    r" (?:to )?(?:the |a |an )?(?P<place>[^,.?!]+)",
+    r"\b(?:how (?:do|can|could|may|would|should|to|does) (?:(?:I|we|one|you) )?(?:get|go|come|reach|find|walk)"
+    r"|(?:which|what) way(?: is it| leads| goes)?|where(?: is| are|['\u2019]s)(?: the nearest)?|(?:the|my|our) way"
+    r"|find)\b(?: (?:up|down|over|back|from here|out))* (?:to )?(?:the |a |an )?(?P<place>[^,.?!]+)",
     re.IGNORECASE,
 )
 #: What people want of a place, and what such places are called.
@@ -133,6 +130,7 @@ _STEPS, _STEEP = re.compile(r"\b(?:stairs?|steps|staircase|ladder)\b", re.IGNORE
 _ABOUT_SELF = re.compile(
     r"\b(?:your name|who are you|who you are|are you called|call you|introduce yourself)\b", re.IGNORECASE
 )
+_ABOUT_THEM = re.compile(r"\bmy name\W*\?|\b(?:who am I|who I am)\b|\bname\b.*\bof mine\b", re.IGNORECASE)
 _CARRYING = re.compile(
     r"\b(?:carry(?:ing)?|carried|hold(?:ing)?|hands?|pockets?|bag|inventory|with you|on you)\b"
     r"|\bwhat (?:do|have) you (?:have|got)\b",
@@ -154,7 +152,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Seq
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
     asks = is_question(line)
-    facts += (*_of_oneself(line, view), *_of_the_place(line, view, asks=asks, is_of_a_thing=bool(named)))
+    facts += (*_of_names(line, who, view), *_of_the_place(line, view, asks=asks, is_of_a_thing=bool(named)))
     own: list[str] = []
     if not (of_self := asks_of_self(line)):
         known = (*facts_in(view.persona, view.name), *(fact for text in lore for fact in facts_in(text, view.name)))
@@ -223,9 +221,10 @@ def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[st
     return []
 
 
-def _of_oneself(line: str, view: View) -> list[str]:
-    """Return the character's name, and what it carries, where a line is about them."""
+def _of_names(line: str, who: str, view: View) -> list[str]:
+    """Return who the character is and who speaks, and what the character carries, where a line is about them."""
     facts = [f"My name is {view.name}."] if is_question(line) and _ABOUT_SELF.search(line) else []
+    facts += [f"Their name is {who}."] if _ABOUT_THEM.search(line) else []
     if view.carried and (_CARRYING.search(line) or names_in(line, view.carried)):
         facts.append(f"I carry: {', '.join(view.carried)}.")
     return facts

@@ -25,8 +25,6 @@ WHOLE_EXAMPLE = 4
 GREETING_WORDS, SHORT_WORDS = 5, 3
 #: From this likeness on, an answer is the same as an earlier one.
 _SAME = 0.9
-#: From this likeness on the letters of two short lines are the same, as in "7 7 7 blub" and "7 7 7 blubb".
-_SAME_LETTERS = 0.92
 
 _YES_OR_NO = re.compile(
     r"(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|had)\b"
@@ -118,27 +116,16 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
     joined = f" {' '.join(words)} "
     earlier = () if any(map(asks_of_self, heard.now)) else heard.earlier
     for line in (*heard.now, *earlier):
-        theirs = words_of(line)
         least = SHORT_WORDS if line in heard.now else SHORT_WORDS + 1
-        if len(theirs) >= least and f" {' '.join(theirs)} " in joined:
+        if len(theirs := words_of(line)) >= least and f" {' '.join(theirs)} " in joined:
             return True
     for line in heard.now:
         theirs = words_of(line)
-        if len(theirs) < GREETING_WORDS:
-            if len(theirs) >= SHORT_WORDS and likeness([*" ".join(words)], [*" ".join(theirs)]) > _SAME_LETTERS:
-                return True
+        if len(theirs) < GREETING_WORDS or (is_yes_or_no(line) and not answer.rstrip().endswith("?")):
             continue
-        answers = is_yes_or_no(line) and not answer.rstrip().endswith("?")
-        if not answers and likeness(words, theirs) > MAX_LIKENESS:
+        if likeness(words, theirs) > MAX_LIKENESS:
             return True
         if "?" not in line and runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):
-            return True
-        if (
-            len(words) > SHORT_WORDS
-            and len(words) * 2 >= len(theirs)
-            and not answers
-            and runs(theirs, len(words)) & {tuple(words)}
-        ):
             return True
     return False
 

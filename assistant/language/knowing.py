@@ -31,6 +31,7 @@ _MATTERS_TEXT = """
     child children son daughter kid family
     family brother sister mother father parent sibling uncle aunt cousin
     married marry husband wife spouse wedding widow widower
+    war battle fight fought soldier army
     work trade job craft living occupation profession
     cost price pay sell buy worth charge money
     die died dead death drown drowned kill killed took lose lost grave
@@ -53,15 +54,15 @@ _KINDS = tuple(
         (r"\bwho(?:se|m)?\b|\bcalled\b|\bnamed?\b", r"(?<=[a-z,] )[A-Z][a-z]+"),
         (
             r"\bwhen\b|\bwhat (?:day|time|year)\b|\bhow long\b|\bhow old\b",
-            rf"(?i:\b(?:\w+days?|morning|noon|evening|night|year|month|week|spring|summer|autumn|winter|ago|since)\b|{_NUMBER})",
+            rf"(?i:\b(?:\w+days?|morning|noon|evening|night|years?|month|week|spring|summer|winter|ago)\b|{_NUMBER})",
         ),
         (r"\bwhere\b", r"\b(?:in|at|near|from|to|on|under|behind|beside) (?:the )?[A-Za-z]"),
     )
 )
 #: A question for who or what the character is: its first fact tells.
 _OF_ITSELF = re.compile(
-    r"\bwho are you\b|\bwhat (?:are|do) you(?: do)?(?: here| for a living)?\s*\?|\babout yourself\b|\byour (?:trade|job|work)\b"
-    r"|\bwhat is it you do\b|\bintroduce yourself\b",
+    r"\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?|\b(?:about|introduce) yourself\b"
+    r"|\bwhat(?:'s| is) your (?:trade|job|work)\b",
     re.IGNORECASE,
 )
 

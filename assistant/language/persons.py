@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import re
+
 from assistant.language.words import sentences_of
 
+#: Words before a "you" to whom something is done.
+_TO_YOU = "to|of|at|for|with|by|from|on|about|taught|gave|told|made|left|owes|loves|hates|saved|raised|call|calls"
 _FIRST = (
     (r"\byou(?: a|['\u2019])re\b", "I am"), (r"\byou were\b", "I was"), (r"\bare you\b", "am I"),
     (r"\byou['\u2019]ve\b", "I have"), (r"\byou['\u2019]d\b", "I would"), (r"\byourself\b", "myself"),
-    (r"\byours\b", "mine"), (r"\byour\b", "my"),
-    (r"(?<=\bto )you\b|(?<=\bof )you\b|(?<=\bat )you\b|(?<=\bfor )you\b|(?<=\bwith )you\b|(?<=\bby )you\b", "me"),
-    (r"(?<=\bfrom )you\b|(?<=\bon )you\b|(?<=\babout )you\b|\byou(?=\s*(?:[.,;!?]|$|and |when |as |with ))", "me"),
-    (
-        r"(?<=\btaught )you\b|(?<=\bgave )you\b|(?<=\btold )you\b|(?<=\bmade )you\b|(?<=\bleft )you\b|"
-        r"(?<=\bowes )you\b|(?<=\bloves )you\b|(?<=\bsaved )you\b|(?<=\braised )you\b|(?<=\bcall )you\b|(?<=\bcalls )you\b",
-        "me",
-    ),
-    (r"\byou\b", "I"),
+    (r"\byours\b", "mine"), (r"\byour\b", "my"), (rf"\b({_TO_YOU}) you\b", r"\1 me"),
+    (r"\byou(?=\s*(?:[.,;!?]|$|and |when |as |with ))", "me"), (r"\byou\b", "I"),
 )  # fmt: skip
 _SECOND = (
     (r"\bI am\b|\bI['\u2019]m\b", "you are"), (r"\bI was\b", "you were"), (r"\bam I\b", "are you"),
     (r"\bI\b|\b[Mm]e\b", "you"), (r"\b[Mm]yself\b", "yourself"), (r"\b[Mm]y\b", "your"), (r"\b[Mm]ine\b", "yours"),
 )  # fmt: skip
 #: What stands after the character's name where the name is who does it.
-_DOES = (
-    ("is", "am"),
-    ("was", "was"),
-    ("has", "have"),
-    ("does", "do"),
-    ("will", "will"),
-    ("can", "can"),
-    ("had", "had"),
-)
+_DOES = {"is": "am", "has": "have", "does": "do", "was": "was", "will": "will", "can": "can", "had": "had"}
 _ABOUT_ME = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 #: What one asks for oneself and not about oneself: "May I come in?".
 _MAY_I = re.compile(r"\b(?:can|could|may|might|shall|should|must|how (?:do|would)) I\b", re.IGNORECASE)
@@ -49,7 +37,7 @@ def to_first(text: str, name: str = "") -> str:
     for pattern, other in _FIRST:
         text = re.sub(pattern, other, text, flags=re.IGNORECASE)
     if name:
-        for does, do in _DOES:
+        for does, do in _DOES.items():
             text = re.sub(rf"\b{re.escape(name)} {does}\b", f"I {do}", text)
         text = re.sub(rf"\b{re.escape(name)}['\u2019]s\b", "my", text)
     return capital(text)

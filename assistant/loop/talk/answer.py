@@ -36,8 +36,7 @@ _CLAIM = re.compile(
     re.IGNORECASE,
 )
 _IGNORANT = re.compile(
-    r"\b(?:do not|don't|cannot|can't|do) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b|\bnot have (?:enough|any) "
-    r"information\b",
+    r"\b(?:do not|don't|cannot|can't) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b|\bany information\b",
     re.IGNORECASE,
 )
 #: Words that answer no open question by themselves.
@@ -59,7 +58,7 @@ _RECOGNISED = 4
 _RETELLS = re.compile(
     r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
 )
-#: Said when nothing the model wrote may be heard: to a question, to somebody who tells their name, to the rest.
+#: Said when nothing the model wrote may be heard: to a question, to who tells their name, to the rest.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
 _MET = ("Well met, {who}.", "Welcome, {who}.")
 _ACKNOWLEDGED = ("I see.", "Is that so?", "So it goes.")
@@ -118,7 +117,7 @@ def fit_to_say(said: str, who: str, deed: str, examples: Sequence[str], places: 
 
 
 def fallback(line: Line) -> str:
-    """Return what is said when nothing the model wrote may be heard: what the character knows of it, or a short word."""
+    """Return what is said when nothing the model wrote may be heard: what the character knows, or a short word."""
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
     if line.notes.own:

@@ -1,7 +1,7 @@
 """What a small model is asked: the line or deed to answer, the scene it is about, and the prompt made of them.
 
-The prompt is persona, rules and scene, a few example turns, who is there, the last turns. Everything before the last turns
-stays the same while the character stays where it is, so a local server keeps it in its cache.
+The prompt is persona, rules and scene, a few example turns, who is there, the last turns. Everything before the last
+turns stays the same while the character stays where it is, so a local server keeps it in its cache.
 """
 
 from __future__ import annotations
