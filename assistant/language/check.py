@@ -18,6 +18,8 @@ from assistant.language.words import likeness, runs, sentences_of, words_of
 MAX_LIKENESS, COPIED_WORDS = 0.75, 6
 #: Words in a row that an answer may not share with an example.
 EXAMPLE_WORDS = 5
+#: Words in a row of its persona that are read out.
+PART_WORDS = 4
 #: An example with at least this many words must not be said as a whole.
 WHOLE_EXAMPLE = 4
 #: A line of fewer words than the first may be returned ("Good morning"); one of fewer than the second is too short to
@@ -52,6 +54,7 @@ class Fault(StrEnum):
     VOICE = "speaks as a model"
     OBEYED = "obeyed an order about its words"
     WRONG_PERSON = "takes itself for somebody else"
+    PERSONA = "reads out its persona"
     SECOND_PERSON = "speaks to itself"
 
 
@@ -97,6 +100,8 @@ def fault_of(answer: str, heard: Heard, *, is_strict: bool = False) -> Fault | N
         return Fault.VOICE
     if _takes_itself_for(answer, heard.people):
         return Fault.WRONG_PERSON
+    if _reads_its_part(answer, heard.persona):
+        return Fault.PERSONA
     return Fault.SECOND_PERSON if is_strict and _speaks_to_itself(answer, heard) else None
 
 
@@ -163,15 +168,20 @@ def _same(words: list[str], other: list[str]) -> bool:
     return len(words) >= SHORT_WORDS + 1 and likeness(words, other) > _SAME
 
 
+def _reads_its_part(answer: str, persona: str) -> bool:
+    """Tell whether the answer tells the listener what the persona tells the character: "You are the ferryman of"."""
+    told = {run for run in runs(words_of(persona), PART_WORDS) if {"you", "your"} & set(run)}
+    return bool(told & runs(words_of(answer), PART_WORDS))
+
+
 def _speaks_to_itself(answer: str, heard: Heard) -> bool:
-    """Tell whether the answer tells the listener what the persona tells the character, or calls its own name."""
-    persona = {tuple(run) for run in runs(words_of(heard.persona), 4) if {"you", "your"} & set(run)}
+    """Tell whether the answer calls its speaker by name, or speaks of it as of another."""
     name = re.escape(heard.name)
+    if not name or len(words_of(answer)) == 1 or any(re.search("name|who", line, re.IGNORECASE) for line in heard.now):
+        return False
     calls = rf"(?:^|[,!.?] *|\b(?:hello|welcome|morning|evening|day|thanks|dear|hi) ){name}(?=[!,.?]|$)"
     does = rf"\b{name} (?:is|was|has|says|said|knows|thinks|wants|likes|lives|keeps|does)\b"
-    is_of_itself = bool(name) and re.search(f"{calls}|{does}", answer, re.IGNORECASE) is not None
-    is_named = any("name" in line.casefold() or "who" in line.casefold() for line in heard.now)
-    return bool(persona & runs(words_of(answer), 4)) or (is_of_itself and len(words_of(answer)) > 1 and not is_named)
+    return re.search(f"{calls}|{does}", answer, re.IGNORECASE) is not None
 
 
 def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:

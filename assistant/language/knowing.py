@@ -61,7 +61,7 @@ _KINDS = tuple(
 )
 #: A question for who or what the character is: its first fact tells.
 _OF_ITSELF = re.compile(
-    r"\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?|\b(?:about|introduce) yourself\b"
+    r"\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?|\b(?:about|introduce) yourself"
     r"|\bwhat(?:'s| is) your (?:trade|job|work)\b",
     re.IGNORECASE,
 )

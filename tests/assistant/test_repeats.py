@@ -120,12 +120,6 @@ async def test_an_example_is_cut_from_what_follows_an_early_sentence() -> None:
         assert len(life.fake.chats) == 1
 
 
-async def test_the_things_of_the_examples_are_in_no_answer_of_a_model_asked_plainly() -> None:
-    script = [Reply("He would take a thimble."), Reply("He would take the map.")]
-    async with living(script, model={"asking": "plain"}) as life:
-        assert await heard_after(life, "Sage, what would a thief take?") == ["Sage: He would take the map."]
-
-
 @pytest.mark.parametrize(
     ("line", "answer"),
     [

@@ -27,6 +27,7 @@ HEARD = Heard(
         ("Well: my sister is called Wanda and lives in Millford.", Fault.REPEATS_HEARD),
         ("The tide is high at noon today.", Fault.REPEATS_SELF),
         ("You are welcome, it was no trouble.", Fault.EXAMPLE),
+        ("You are calm and friendly.", Fault.PERSONA),
         ("Hello, I am Petra.", Fault.WRONG_PERSON),
         ("I like the sea. I like the sea.", Fault.LOOP),
         ("I can't assist with that.", Fault.VOICE),
@@ -38,7 +39,7 @@ def test_a_bad_answer_has_its_fault(answer: str, fault: Fault) -> None:
     assert fault_of(answer, HEARD) is fault
 
 
-@pytest.mark.parametrize("answer", ["You are calm and friendly.", "Good day, Marlo!", "Marlo knows the tides."])
+@pytest.mark.parametrize("answer", ["Good day, Marlo!", "Marlo knows the tides."])
 def test_only_a_very_small_model_is_asked_again_for_speaking_to_itself(answer: str) -> None:
     assert fault_of(answer, HEARD, is_strict=True) is Fault.SECOND_PERSON
     assert fault_of(answer, HEARD) is None
