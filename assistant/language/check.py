@@ -93,8 +93,11 @@ def fault_of(answer: str, heard: Heard, *, is_strict: bool = False) -> Fault | N
         return Fault.EXAMPLE
     if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
         return Fault.EXAMPLE
-    if _loops(answer):
-        return Fault.LOOP
+    return Fault.LOOP if _loops(answer) else _fault_of_speaker(answer, heard, is_strict=is_strict)
+
+
+def _fault_of_speaker(answer: str, heard: Heard, *, is_strict: bool) -> Fault | None:
+    """Return what is wrong with who seems to speak, None for nothing."""
     voice = _MODEL_VOICE.search(answer)
     if voice is not None and not set(words_of(voice[0])) <= set(words_of(f"I am {heard.persona}")):
         return Fault.VOICE
