@@ -59,6 +59,7 @@ _KINDS = tuple(
         (r"\bwhere\b", r"\b(?:in|at|near|from|to|on|under|behind|beside) (?:the )?[A-Za-z]"),
     )
 )
+_OF_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 #: A question for who or what the character is: its first fact tells.
 _OF_ITSELF = re.compile(
     r"\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?|\b(?:about|introduce) yourself"
@@ -82,10 +83,11 @@ def facts_in(text: str, name: str = "") -> tuple[str, ...]:
 
 
 def find_facts(line: str, facts: Sequence[str], *, most: int = MAX_FOUND) -> list[str]:
-    """Return the facts that a line asks for, the best first, at most `most`; of a statement one that it speaks of."""
+    """Return the facts that a line asks for, the best first, at most `most`; of a statement to the character one."""
     if _OF_ITSELF.search(line):
         return list(facts[:1])
-    asks = is_question(line)
+    if not (asks := is_question(line)) and not _OF_YOU.search(line):
+        return []
     asked = stems(content_words(line) - _EMPTY)
     matters = [one for one in _MATTERS if one & asked] if asks else []
     kinds = [has for wanted, has in _KINDS if wanted.search(line)]

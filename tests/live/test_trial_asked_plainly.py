@@ -58,20 +58,20 @@ async def test_an_echo_is_refused_and_asked_for_once_more(tmp_path: Path) -> Non
 
 
 async def test_when_no_answer_is_fit_to_be_said_what_is_known_is_said(tmp_path: Path) -> None:
-    server = FakeChat(reactor, [Reply(text="It is a golden dragon.")] * 2)
+    server = FakeChat(reactor, [Reply(text="I can't assist with that.")] * 2)
     result = await trial(tmp_path, server, "local", "plain", "Sage, where is your piano?\n")
     assert 'Sage says, "I see no piano here."' in result.out
 
 
 async def test_a_whisper_is_whispered_back_and_a_fact_is_told_again(tmp_path: Path) -> None:
     def brain(request: RecordedRequest) -> Step:
-        return Reply(text="I keep seven goats." if "How many" in last(request) else "That is good to know.")
+        return Reply(text="You keep seven goats." if "How many" in last(request) else "That is good to know.")
 
     lines = "/whisper I keep seven goats.\n/whisper How many goats do I keep?\n"
     server = FakeChat(reactor, brain)
     result = await trial(tmp_path, server, "local", "plain", lines)
     assert 'Sage whispers to you, "You keep seven goats."' in result.out
-    assert "(You keep seven goats.)" in last(server.chats[-1])
+    assert '(Visitor said: "I keep seven goats.")' in last(server.chats[-1])
 
 
 async def test_a_gift_is_answered_and_thanked_for_by_rule_when_no_answer_is_fit(tmp_path: Path) -> None:

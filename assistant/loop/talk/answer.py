@@ -51,6 +51,7 @@ _NEW_PART = re.compile(
 )
 _I_AM = re.compile(r"\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)", re.IGNORECASE)
 _YES, _NO = re.compile(r"^\W*(?:yes|of course|certainly)\b", re.IGNORECASE), re.compile(r"^\W*no\b", re.IGNORECASE)
+_OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"\byour?s?\b", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:I|my|me|mine)\b", re.IGNORECASE)
 #: How many words an example needs to be recognised: shorter ones are what everybody says.
 _RECOGNISED = 4
@@ -164,6 +165,8 @@ def _of_the_part(sentence: str, line: Line) -> str:
         return ""
     if _is_theirs(sentence, line):
         return "takes what it was told for its own"
+    if _recites(sentence, line):
+        return "recites its part"
     if _returns_insult(sentence, line.text):
         return "says what it was called"
     return "denies what it knows" if _contradicts(sentence, line) else ""
@@ -188,11 +191,20 @@ def _claims_deed(sentence: str, line: Line) -> bool:
 def _is_theirs(sentence: str, line: Line) -> bool:
     """Tell whether a sentence says of the character what the line tells of its speaker: "I am a mason from Wells"."""
     told = [one for one in (line.text, *(turn.heard for turn in line.earlier[-2:])) if tells_of_self(one)]
+    if asks_of_self(line.text) and _OF_ME.match(sentence) and not _OF_YOU.search(sentence):
+        return True
     words = content_words(sentence) - {singular(word) for word in words_of(line.who)} - _FILLING
     if not told or not words or not _FIRST_PERSON.search(sentence) or sentence.endswith("?"):
         return False
     theirs = set().union(*map(content_words, told)) - line.view.words()
     return len(words & theirs) * 2 > len(words)
+
+
+def _recites(sentence: str, line: Line) -> bool:
+    """Tell whether a sentence tells of the character what has nothing to do with what it was told."""
+    words = content_words(sentence) - _FILLING
+    is_of_itself = not is_question(line.text) and not line.notes.own and _FIRST_PERSON.search(sentence) is not None
+    return is_of_itself and len(words) > 1 and words <= content_words(line.view.persona) - content_words(line.text)
 
 
 def _returns_insult(sentence: str, text: str) -> bool:

@@ -64,8 +64,8 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
             vary=number > 0,
         )
         usage += response.usage
-        tries.insert(0, context.scrub(response.content).strip().partition("\n")[0])
-        if said := _fit(tries[0], line, asked):
+        tries.append(context.scrub(response.content).strip().partition("\n")[0])
+        if said := _fit(tries[-1], line, asked):
             break
     said = said or next(filter(None, (_fit(words, line, asked, is_last=True) for words in tries)), "")
     if asked.text:

@@ -54,6 +54,8 @@ def test_what_may_not_be_said_is_not(text: str, raw: str) -> None:
         ("What does the barrel hold?", "The barrel holds what is in the barrel."),
         ("You are a useless fat old man.", "I am a useless man."),
         ("Are you a ferryman?", "No, I am a baker."),
+        ("What is my trade?", "My trade is the sea."),
+        ("My mother died last spring.", "I am the ferryman of a small harbour."),
     ],
 )
 def test_a_very_small_model_is_asked_again_for_what_a_greater_one_may_say(text: str, raw: str) -> None:
