@@ -9,11 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.characters import LoreIndex
 from assistant.config.schema import AssistantConfig
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.loop.talk.question import front_of
+from assistant.memory.topics.knowledge import CharacterIndex
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.in_memory import in_memory
 from assistant.runtime.warming import warm
@@ -26,8 +26,8 @@ from tools import Kind, Principal, Status
 
 # Any: JSON.
 Turn = dict[str, Any]
-#: Adds to settings what the character they name says, and finds its lore.
-Playing = Callable[[AssistantConfig], Awaitable[tuple[AssistantConfig, LoreIndex | None]]]
+#: Adds to settings what the character they name says, and finds what it knows and says.
+Playing = Callable[[AssistantConfig], Awaitable[tuple[AssistantConfig, CharacterIndex | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ class Player:
         character = item.place.character | {key: value for key, value in item.written.items() if key == "voice"}
         if character:  # of the place, in the stead of the one that the settings name
             character["character"] = ""
-        settings, lore = await self._playing(options.config.assistant.model_copy(update=character))
+        settings, known = await self._playing(options.config.assistant.model_copy(update=character))
         storage = in_memory(self._reactor.seconds, settings.inbox_limit)
         stage = await staging.settle(
-            item.place.place, settings, self._models, storage, watched, on_failure=watched.failed, lore=lore
+            item.place.place, settings, self._models, storage, watched, on_failure=watched.failed, character=known
         )
         try:
             bodies = {

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.characters import LoreIndex
 from assistant.config.schema import AssistantConfig
 from assistant.events.trace import Observer
 from assistant.keys.disguises import KeyPieces
+from assistant.memory.topics.knowledge import CharacterIndex
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.build import Dependencies, build_assistant
 from assistant.runtime.character import Assistant, OnFailure
@@ -54,9 +54,9 @@ class Staging:
         observer: Observer,
         *,
         on_failure: OnFailure,
-        lore: LoreIndex | None = None,
+        character: CharacterIndex | None = None,
     ) -> Stage:
-        """Put an assistant with its lore into a new world made of `place`, and start it. The caller stops it.
+        """Put an assistant with its lore and topics into a new world made of `place` and start it. The caller stops it.
 
         Raises SettingsError and JournalError.
         """
@@ -76,7 +76,7 @@ class Staging:
             scrub=self.scrub,
             pieces=self.pieces,
             wall=self.wall,
-            lore=lore,
+            character=character,
         )
         assistant = build_assistant(settings, models, around, on_failure)
         home.listener = AssistantListener(
