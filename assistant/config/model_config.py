@@ -58,8 +58,8 @@ class ModelConfig(Settings, defer_build=False):
     #: How the model is asked: with "tools", or in "plain" turns, in which small ones talk better; "auto": plain turns
     #: for a model of your own server that is small by its name, tools for any other.
     asking: Literal["tools", "plain", "auto"] = "auto"
-    #: Show the model examples of how to act; small models need them.
-    examples: bool = True
+    #: Tell the model which tool answers what, which weak models need; unset: only a model of your own server.
+    examples: bool | None = None
     #: Search the web for what somebody asks before the model is asked, for models too small to do it themselves; unset:
     #: only for the embedded model.
     search_first: bool | None = None

@@ -80,10 +80,9 @@ def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
 
 
 async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
-    """Ask once, and once more when the answer only repeats. A second echo is not said, nor is a second example.
+    """Ask once, and once more when the answer only repeats. A second echo is not said.
 
-    The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that. When
-    the rest turns out to be an example, it is left out.
+    The first sentence may have been spoken before the answer is complete (`early.py`); it was checked before that.
     """
     run.trust.shown_from = 0
     asked = await _answer(context, run)
@@ -100,14 +99,14 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         again = await _answer(context, run, AGAIN.format(what=repeat.value), least=least)
         response = replace(again.response, usage=asked.response.usage + again.response.usage)
         said = words_of_answer(response)
-        # What it said before may be right again. An echo is no answer, and an example is none of this world.
+        # What it said before may be right again. An echo is no answer, and what is for it alone is told to nobody.
         is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, response))
         if is_secret or repeated_in(context, run, said) not in {None, Repeat.SELF}:
             said = words_for_nothing(" ".join(run.texts), run.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)
-    elif repeat in {Repeat.EXAMPLE, Repeat.HIDDEN} and begun is not None:
-        said = begun.sentence  # what came after it is the example, or is told to nobody
+    elif repeat is Repeat.HIDDEN and begun is not None:
+        said = begun.sentence  # what came after it is told to nobody
         asked = replace(asked, response=_saying(context, run, asked.response, said))
     context.repeats.add(said, run.texts)
     return asked

@@ -8,7 +8,7 @@ for the whole answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -22,8 +22,6 @@ from assistant.loop.speech.screening import Repeat
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
 from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
 from llm import assistant as assistant_message
-from llm.messages import Role
-from llm.packing.packed import Joined
 from llm.response import CallDelta, ServerBlockSeen, TextDelta
 from llm.wire.accumulate import Accumulator
 from tools import NOTHING_YET, Kind
@@ -231,15 +229,7 @@ def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:
         return Repeat.HIDDEN
     if context.settings.may_repeat:
         return None
-    return context.repeats.found_in(said, run.texts, did=bool(run.executed), shown=_shown_texts(context, run))
-
-
-def _shown_texts(context: RunContext, run: Run) -> Iterator[str]:
-    """Yield what the stream tells the model, without what the model said itself. The stream is looked up when used."""
-    for message in Joined(context.history.parts(run.hearers)):
-        if message.role is not Role.ASSISTANT:
-            yield message.text
-            yield from (result.text for result in message.tool_results)
+    return context.repeats.found_in(said, run.texts, did=bool(run.executed))
 
 
 def _holds_no_key(context: RunContext, sentence: str) -> bool:

@@ -20,13 +20,10 @@ from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.events.watching import Watchers
 from assistant.keys.disguises import KeyPieces
-from assistant.language.things import known_words
 from assistant.loop.asking import ask_for_itself
 from assistant.loop.granted import request_text
-from assistant.loop.prompt import EXAMPLE_THINGS, example_sayings
 from assistant.loop.run import RunContext
 from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.loop.speech.screening import Repeats
 from assistant.loop.spending import Billing, MinuteCounts
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
@@ -201,7 +198,6 @@ def _context(
         questions=Questions(now),
         floor=around.floor,
         where=around.where,
-        repeats=_repeats(settings, grant) if model.examples else Repeats(),
         greetings=around.storage.greetings,
         known=_knowledge(around, model.context_tokens),
         following=Following(now, settings.follow_minutes),
@@ -224,12 +220,6 @@ def _knows_nothing() -> Knowledge:
     """Return what a character without lore and topics knows, one for all."""
     index = index_character(Character(""))
     return Knowledge(index, LoreScanner(index.lore), None)
-
-
-def _repeats(settings: AssistantConfig, grant: frozenset[str]) -> Repeats:
-    """Return what tells whether an answer only repeats. The character may own what an example names."""
-    own = known_words(settings.name, settings.persona, *settings.voice.values())
-    return Repeats(example_sayings(grant), EXAMPLE_THINGS - own)
 
 
 def _waking(settings: AssistantConfig, chosen: ChosenModel, around: Dependencies) -> Waking:

@@ -4,17 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.language.things import THINGS, known_words
-from assistant.loop.prompt import (
-    ENOUGH_VOICE,
-    EXAMPLE_THINGS,
-    EXAMPLES,
-    example_messages,
-    scene_labels,
-    scene_line,
-    system_message,
-)
-from tools import Person, Registry, Scene, Thing
+from assistant.loop.prompt import scene_labels, scene_line, system_message
+from tools import Person, Scene, Thing
 from tools.verbs import WORLD_TOOLS
 
 ALL = {tool.name for tool in WORLD_TOOLS}
@@ -31,44 +22,27 @@ def test_nobody_is_told_to_call_a_tool_that_is_not_there() -> None:
     assert "noop" not in system_message("Sage", "", ALL - {"noop"}).text
     assert "page" not in system_message("Sage", "", ALL).text
     assert "call page" in system_message("Sage", "", ALL | {"page", "channel"}).text
+    assert "emote" in system_message("Sage", "", ALL).text
+    assert "emote" not in system_message("Sage", "", ALL - {"emote"}, hints=True).text
 
 
-def test_examples_use_tools_that_exist_with_arguments_they_take() -> None:
-    registry = Registry(WORLD_TOOLS)
-    for example in EXAMPLES:
-        for act in example.acts:
-            tool = registry.get(act.tool)
-            assert tool is not None
-            tool.arguments.model_validate(act.arguments)
+def test_a_weak_model_is_told_which_tool_answers_what_in_words_alone() -> None:
+    bare, hinted = (system_message("Sage", "", ALL, hints=hints).text for hints in (False, True))
+    assert bare in hinted
+    assert "inspect, with its name" in hinted
+    assert "inspect" not in system_message("Sage", "", {"say", "whisper"}, hints=True).text
+    assert '"' not in hinted  # nothing that could be taken for a line of this world
 
 
-def test_examples_of_tools_that_are_not_granted_are_left_out() -> None:
-    calls = {call.name for message in example_messages("Sage", {"say"}, {}) for call in message.tool_calls}
-    assert calls == {"say"}
+def test_the_lines_of_the_owner_are_the_only_examples_and_stand_as_what_was_never_said() -> None:
+    voice = {"Who are\nyou?": "I keep the lamps."}
+    text = system_message("Sage", "", ALL, voice).text
+    assert text.endswith("none of this was said yet:\n- Who are you? -> I keep the lamps.")
+    assert "->" not in system_message("Sage", "", ALL, hints=True).text
 
 
-def test_every_example_call_is_answered_and_bears_the_characters_name() -> None:
-    messages = example_messages("Rook", ALL, {})
-    asked = [call.id for message in messages for call in message.tool_calls]
-    assert asked == [result.call_id for message in messages for result in message.tool_results]
-    assert len(set(asked)) == len(asked)
-    assert "I am Rook" in str(messages)
-    assert "{name}" not in str(messages)
-
-
-def test_a_voice_of_its_own_takes_the_place_of_the_examples_that_only_talk() -> None:
-    voice = {f"Line {number}?": f"Answer {number}." for number in range(ENOUGH_VOICE)}
-    few, many = (str(example_messages("Sage", ALL, dict(list(voice.items())[:size]))) for size in (1, len(voice)))
-    assert "glad to see you" in few
-    assert "glad to see you" not in many
-    assert all(answer in many for answer in voice.values())
-    assert "samovar" in many
-
-
-def test_the_things_of_the_examples_are_those_that_are_screened() -> None:
-    named = known_words(*(text for example in EXAMPLES for act in example.acts for text in act.arguments.values()))
-    assert known_words(str(EXAMPLES)) >= EXAMPLE_THINGS
-    assert named & THINGS <= EXAMPLE_THINGS
+def test_no_rule_asks_for_a_look_before_an_answer() -> None:
+    assert not {"look", "inspect"} & set(system_message("Sage", "", ALL).text.replace(",", " ").split())
 
 
 def test_a_scene_is_one_line_with_all_there_is() -> None:

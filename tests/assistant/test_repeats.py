@@ -83,43 +83,6 @@ async def test_who_asks_the_same_again_may_get_the_same_answer() -> None:
         assert said == [f"Sage: {again}"] * 2
 
 
-async def test_an_example_is_not_told_as_what_is_there() -> None:
-    script = [says("A samovar and a sextant, under painted tiles; and one can go outward."), says("Books, mostly.")]
-    async with living(script) as life:
-        assert await heard_after(life, "Sage, what can you see here?") == ["Sage: Books, mostly."]
-        assert "You only repeated an example." in str(life.fake.chats[1].messages[-1])
-
-
-async def test_a_thing_of_an_example_is_not_named_where_there_is_none() -> None:
-    script = [says("I have a samovar."), says("Only books, I fear.")]
-    async with living(script) as life:
-        assert await heard_after(life, "Sage, what do you own?") == ["Sage: Only books, I fear."]
-        assert "You only repeated an example." in str(life.fake.chats[1].messages[-1])
-
-
-@pytest.mark.parametrize(
-    ("settings", "lines"),
-    [
-        ({"persona": "You own a samovar."}, ["Sage, what do you own?"]),
-        ({}, ["Sage, I gave you a samovar.", "Sage, what do you own?"]),
-        ({}, ["Sage, is that a samovar?"]),
-    ],
-)
-async def test_a_thing_of_an_example_may_be_named_where_it_is_told_of(
-    settings: dict[str, Any], lines: list[str]
-) -> None:
-    async with living([*[says("Thank you kindly.")] * (len(lines) - 1), says("I have a samovar.")], settings) as life:
-        assert (await heard_after(life, *lines))[-1] == "Sage: I have a samovar."
-        assert len(life.fake.chats) == len(lines)
-
-
-async def test_an_example_is_cut_from_what_follows_an_early_sentence() -> None:
-    whole = "A very good evening, Ann! I am Sage, and I am glad to see you."
-    async with living([says(whole, chunk_size=5)], provider="openai") as life:
-        assert await heard_after(life, "Sage, good evening. Who are you?") == ["Sage: A very good evening, Ann!"]
-        assert len(life.fake.chats) == 1
-
-
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
@@ -156,3 +119,13 @@ async def test_the_owners_voice_is_shown_and_may_be_used_where_it_fits(asking: s
     async with living([reply], {"voice": voice}, {"asking": asking}, provider=provider) as life:
         assert await heard_after(life, "Who are you?") == [f"Sage: {answer}"]
         assert answer in str(life.fake.chats[0].messages)
+
+
+@PROVIDERS
+async def test_no_prompt_holds_talk_that_never_was(provider: str) -> None:
+    settings = {"voice": {"Who are you?": "I keep the lamps."}}
+    async with living([says("Good day to you.")], settings, {"examples": True}, provider=provider) as life:
+        await life.say("Sage, hello there!")
+        spoken = [message for message in life.fake.chats[0].messages if message.get("role") not in {"system", "user"}]
+        assert spoken == []
+        assert str(life.fake.chats[0].messages).count("Ann says") == 1

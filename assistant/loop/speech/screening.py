@@ -1,26 +1,24 @@
 """Screens a model's answer before it is recorded and said: no key, no more than was asked for, no mere repetition.
 
-An answer only repeats when it is what was just heard, what the assistant said a moment ago, or an example. That is for
-every model. `assistant/language/check.py` checks the answers of small models more strictly.
+An answer only repeats when it is what was just heard, or what the assistant said a moment ago. That is for every model.
+`assistant/language/check.py` checks the answers of small models more strictly.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from functools import lru_cache, partial
-from itertools import chain
+from functools import partial
 
 import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assistant.keys.disguises import KeyPieces
-from assistant.language.check import EXAMPLE_WORDS, MAX_LIKENESS, is_yes_or_no
-from assistant.language.things import known_words
-from assistant.language.words import is_like, runs, singular, words_of
+from assistant.language.check import MAX_LIKENESS, is_yes_or_no
+from assistant.language.words import is_like, words_of
 from llm import LLMResponse
 from llm.messages import (
     JSON,
@@ -194,7 +192,6 @@ class Repeat(StrEnum):
 
     HEARD = "what you heard"
     SELF = "what you said before"
-    EXAMPLE = "an example"
     HIDDEN = "what is for you alone"
 
 
@@ -206,47 +203,27 @@ class _Said(Struct, frozen=True):
 class Repeats:
     """The last sayings of one assistant, with which it tells whether an answer is only a repetition.
 
-    `examples` are the sayings that its prompts show as examples, `things` the things that only those examples name.
     The sayings are lost when the process ends.
     """
 
-    __slots__ = ("_examples", "_said", "_things")
+    __slots__ = ("_said",)
 
-    def __init__(self, examples: tuple[str, ...] = (), things: frozenset[str] = frozenset()) -> None:
-        self._examples = examples
-        self._things = things
+    def __init__(self) -> None:
         self._said: tuple[_Said, ...] = ()
 
-    def found_in(
-        self, said: str, heard: Sequence[str], *, did: bool = False, shown: Iterable[str] = ()
-    ) -> Repeat | None:
+    def found_in(self, said: str, heard: Sequence[str], *, did: bool = False) -> Repeat | None:
         """Return what `said`, the answer to the lines `heard`, repeats; None when it has words of its own.
 
-        `did` says that something was done or looked up before. Its result may be told in the same words again. `shown`
-        are all texts that tell the model of its surroundings. They are read only when a thing of an example is named.
+        `did` says that something was done or looked up before. Its result may be told in the same words again.
         """
         words = words_of(said)
         for line in heard:
             if _is_echo(words, said, line):
                 return Repeat.HEARD
         asked = " ".join(heard)
-        if not did and len(words) > LEAST_WORDS:
-            for before in self._said:
-                if self._is_again(words, asked, before):
-                    return Repeat.SELF
-        is_example = len(words) >= EXAMPLE_WORDS and self._is_example(words, asked)
-        return Repeat.EXAMPLE if is_example or self._names_example(words, chain(heard, shown)) else None
-
-    def _is_example(self, words: Sequence[str], asked: str) -> bool:
-        if not self._examples:
-            return False
-        shared = runs(words, EXAMPLE_WORDS) & _runs_of(self._examples)
-        return bool(shared) and bool(shared - runs(words_of(asked), EXAMPLE_WORDS))
-
-    def _names_example(self, words: Sequence[str], shown: Iterable[str]) -> bool:
-        """Tell whether the words name a thing of an example that is in none of the texts `shown`."""
-        named = self._things and self._things.intersection(map(singular, words))
-        return bool(named) and not named <= known_words(*shown)
+        if not did and len(words) > LEAST_WORDS and any(self._is_again(words, asked, before) for before in self._said):
+            return Repeat.SELF
+        return None
 
     def add(self, said: str, heard: Sequence[str]) -> None:
         """Remember an answer that will be said."""
@@ -262,12 +239,6 @@ class Repeats:
             return False
         theirs = words_of(asked)
         return " ".join(words) not in " ".join(theirs) and not is_like(theirs, words_of(before.heard), SAME)
-
-
-@lru_cache(maxsize=64)
-def _runs_of(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    """Return every run of words of the examples. Cached, since many assistants share the examples."""
-    return frozenset(run for example in examples for run in runs(words_of(example), EXAMPLE_WORDS))
 
 
 def words_of_answer(response: LLMResponse) -> str:

@@ -11,7 +11,7 @@ from assistant.characters import CharacterError, LoreIndex, LoreScanner, import_
 from assistant.config.options import merged
 from assistant.config.playing import play, with_character
 from assistant.config.schema import AssistantConfig, Config
-from assistant.loop.prompt import example_messages, system_message
+from assistant.loop.prompt import system_message
 from tests.assistant.characters.cards import ENTRY, V2, as_json
 
 CARD = as_json(
@@ -67,7 +67,7 @@ def test_the_front_of_the_prompt_is_the_same_byte_for_byte(tmp_path: Path) -> No
     def front() -> str:
         character = read_character(tmp_path, "wren")
         mine = with_character(AssistantConfig(name="Wren"), character)
-        shown = [system_message("Wren", mine.persona, {"say"}), *example_messages("Wren", {"say"}, mine.voice)]
+        shown = system_message("Wren", mine.persona, {"say"}, mine.voice)
         return json.dumps([str(shown), [entry.text for entry in LoreScanner(LoreIndex(character.lore)).constants]])
 
     fronts = {front() for _ in range(1000)}
