@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -150,7 +150,7 @@ async def carry_out(
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
     context.waking.answered()
     log = CallLog(run.writes, context.registry, step)
-    executed = await run.dispatcher.answer_all(calls, _context(context, run), log=log, past=past)
+    executed = await run.dispatcher.answer_all(calls, _context(context, run, calls), log=log, past=past)
     for done in executed:
         if done.category is Category.TERMINAL and done.status in MAYBE_HEARD:
             context.waking.over(run.events)
@@ -196,7 +196,7 @@ def _calls_of_text(context: RunContext, run: Run, answer: RecoveredAnswer) -> tu
     """
     if answer.calls:
         return tuple(whole_text(call, answer.response.content) for call in answer.calls)
-    call = _text_as_call(context, run, answer.response)
+    call = text_as_call(context, run, answer.response)
     return () if call is None else (call,)
 
 
@@ -214,7 +214,15 @@ async def _go_on(context: RunContext, run: Run, rest: Rest, calls: tuple[ToolCal
     return tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
 
 
-def _context(context: RunContext, run: Run) -> ToolContext:
+def _turns(context: RunContext, calls: Sequence[ToolCall]) -> Callable[[], Awaitable[None] | None]:
+    """Return what gives each of the calls its turn in the room. A line and the gestures with it take one together."""
+    if sum(call.name in SPEECH for call in calls) > 1:
+        return context.room_turn
+    turns = iter([context.room_turn])
+    return lambda: turn() if (turn := next(turns, None)) is not None else None
+
+
+def _context(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> ToolContext:
     """Return the context for the calls of a step."""
     event = run.trigger.event if run.trigger else None
     return ToolContext(
@@ -228,7 +236,7 @@ def _context(context: RunContext, run: Run) -> ToolContext:
         askers=run.askers,
         answer_by=answer_by(event, context.rules.grant),
         granted=run.granted if run.making_granted else None,
-        room_turn=context.room_turn,
+        room_turn=_turns(context, calls),
         following=context.following,
         lore=lambda query: known_lore(context, (query,)),
         now=context.clock.seconds,
@@ -253,7 +261,7 @@ def _known(done: Executed) -> str:
     return f"{done.call.name} {done.call.arguments} {came_to}"
 
 
-def _text_as_call(context: RunContext, run: Run, response: LLMResponse) -> ToolCall | None:
+def text_as_call(context: RunContext, run: Run, response: LLMResponse) -> ToolCall | None:
     """Return the call that plain text stands for under the owner's setting, or None."""
     trigger = run.trigger
     return call_for_text(

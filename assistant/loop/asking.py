@@ -12,14 +12,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from assistant.events.events import format_event
+from assistant.events.events import ChannelSaid, Paged, Whispered, format_event
 from assistant.events.outcome import Limit, LimitReached
 from assistant.language.acts import asked_deeds
+from assistant.loop.acting import text_as_call
 from assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
 from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.prompt import trusted_scene
 from assistant.loop.recovery import Early
 from assistant.loop.run import Run, RunContext
+from assistant.loop.speech.gestures import act_out
 from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
 from assistant.loop.spending import A_MINUTE
 from assistant.loop.talk.answer import words_for_nothing
@@ -28,9 +30,10 @@ from assistant.loop.talk.calls import speech_call
 from assistant.loop.talk.question import question_of, trusted_level
 from llm import BudgetReached, LLMResponse, Message, ToolCall, user
 from llm import assistant as assistant_message
-from llm.messages import JSONObject
+from llm.messages import JSONObject, Text
 from llm.packing.packed import Joined, parts_of
 from resilience import Deadline
+from tools.policy.decide import base_permission
 from tools.text.lenient import plain
 
 #: Added to the prompt, not to the stream, after an answer with neither text nor a call.
@@ -66,11 +69,14 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
     asked = await ask_plainly(context, run)
     if asked is None:
         return None
-    response = asked[2]
+    prompt, tokens, response = asked
+    # What the owner wrote is said as it was written.
+    if response.provider:
+        response = _acted_out(context, run, response)
     # A model that was asked with tools before was shown it: it stands in the stream.
     if context.known.secret and _secret_calls(context, run, response):
         response = _saying(context, run, response, words_for_nothing(" ".join(run.texts), run.written))
-    return Completion(asked[0], asked[1], discreet(context, response))
+    return Completion(prompt, tokens, discreet(context, response))
 
 
 def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
@@ -116,6 +122,29 @@ def _secret_calls(context: RunContext, run: Run, response: LLMResponse) -> list[
     """Return the calls of an answer that read out what is known to the character alone."""
     texts = ((call, map(str, call.arguments.values())) for call in response.tool_calls)
     return [call for call, values in texts if any(context.known.gives_away(value, run.texts) for value in values)]
+
+
+def _acted_out(context: RunContext, run: Run, response: LLMResponse) -> LLMResponse:
+    """Return the answer with the gestures in its words as calls of their own; the same answer when there are none.
+
+    It is recorded like this, so a run that is taken up finds each call as it was made.
+    """
+    text = None if response.tool_calls else text_as_call(context, run, response)
+    calls = response.tool_calls if text is None else (text,)
+    spoken = run.dispatcher.session.spoken - (run.early.said is not None)  # what was begun early counts once
+
+    def may_emote() -> bool:
+        tool = context.registry.get("emote") if "emote" in context.rules.grant else None
+        event = run.trigger.event if run.trigger else None
+        is_here = run.hearers is None and not isinstance(event, ChannelSaid | Paged | Whispered)
+        return tool is not None and is_here and base_permission(tool, context.rules.required_permission) <= 0
+
+    acted = act_out(calls, context.me.name, context.settings.max_spoken - spoken, may_emote=may_emote)
+    if acted == calls:
+        return response
+    beside = (Text, ToolCall) if text is not None else ToolCall
+    blocks = (*(block for block in response.message.blocks if not isinstance(block, beside)), *acted)
+    return replace(response, message=Message(response.message.role, blocks))
 
 
 def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
@@ -195,7 +224,7 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
     )
     response = await (answer if listener is None else complete_with_speech(listener, answer))
     context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
-    response = discreet(context, response)
+    response = _acted_out(context, run, discreet(context, response))
     if least:
         response = replace(response, shown_from=least)
     return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, response)

@@ -114,6 +114,11 @@ class PolicySession:
         self.config.repetition.note(act)
 
     @property
+    def spoken(self) -> int:
+        """How often the run has spoken or acted visibly."""
+        return self._by_category[Category.TERMINAL]
+
+    @property
     def has_changed(self) -> bool:
         """Whether the run has changed the game, or may have."""
         return self._by_category[Category.DANGEROUS] > 0
@@ -171,7 +176,7 @@ class PolicySession:
         return SoFar(
             place=place,
             calls=self._calls,
-            spoken=self._by_category[Category.TERMINAL],
+            spoken=self.spoken,
             network=self._by_category[Category.ASYNC_REQUIRED],
             changes=self._by_category[Category.DANGEROUS],
             same=self._acts.get(act, 0),
