@@ -65,6 +65,23 @@ class Thing:
     id: str = field(default="", compare=False)
 
 
+def part_of_day(hour: float) -> str:
+    """Return which part of the day an hour from 0 to 24 belongs to."""
+    parts = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"))
+    return next((part for until, part in parts if hour < until), "night")
+
+
+def describe_moment(part: str, weather: str = "") -> str:
+    """Say which part of the day it is, and what weather, where they are known.
+
+    It is coarse, so that it seldom changes: every change of it is told to a model anew.
+    """
+    sky = weather.strip()
+    if sky and sky[-1] not in ".!?":
+        sky = f"The weather: {sky}."
+    return " ".join(filter(None, (f"It is {part}." if part else "", sky)))
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """The surroundings of a character: its room, the ways out, the people and the things in it (itself left out).
@@ -72,8 +89,8 @@ class Scene:
     `authority` is the level of the least trusted author of the room's name, its description or the name of an exit,
     None for the game itself. `id` is the identity of the room, and `exit_ids` are those of the exits, in their order.
     `carried` is what the character has with it. `behind` is the name of the room behind each exit, where the world
-    knows the room and the character may see it. `moment` tells hour and weather as in "It is evening, and it rains.",
-    empty where the world has none.
+    knows the room and the character may see it. `moment` tells part of the day and weather (`describe_moment`), empty
+    where the world has none; a change of it alone does not make another scene.
     """
 
     room: str

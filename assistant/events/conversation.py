@@ -6,6 +6,7 @@ for all assistants of a process: pauses between their lines, and one answer to a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from tools.trust import Audience, Kind, Principal, may_hear
 
 #: How many people, and how many lines to everybody, an assistant keeps track of; the oldest go first.
 MAX_KEPT = 200
+#: After how many seconds without an answer somebody's next line begins another talk.
+VISIT_SECONDS = 900.0
 #: The longest part of a turn that is kept, in characters.
 MAX_TURN_CHARS = 200
 #: The most words a farewell has: a longer line only mentions one.
@@ -70,6 +73,12 @@ class Conversations:
         #: By the id of a person: what they asked last and were answered, and who may be told of it.
         self._turns: dict[str, tuple[str, Audience]] = {}
         self._left_to_others: dict[str, None] = {}
+        #: By the id of a person: when they were answered last, in clock seconds.
+        self._answered: dict[str, float] = {}
+
+    def is_new(self, who: str) -> bool:
+        """Tell whether a talk with this person begins: they were not answered lately."""
+        return self._now() - self._answered.get(who, -math.inf) > VISIT_SECONDS
 
     def goes_on(self, event: Event) -> bool:
         """Tell whether the event is the next line of a conversation with the assistant."""
@@ -102,6 +111,11 @@ class Conversations:
         """Take note that a run for these people is over. It is tried again unless it `is_settled`."""
         ids = {who.id for who in askers} if is_settled else set()
         self.answered_last = next(iter(ids), self.answered_last)
+        for who in ids:
+            self._answered.pop(who, None)
+            self._answered[who] = self._now()
+            if len(self._answered) > MAX_KEPT:
+                del self._answered[next(iter(self._answered))]
         for (who, _), last in self._last.items():
             if who in ids:
                 last.waits, last.at = False, self._now()

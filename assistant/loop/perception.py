@@ -7,15 +7,16 @@ the window here, the oldest lines first. `trimming.py` makes room for the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from weakref import proxy
 
 from twisted.logger import Logger
 
 from assistant.events.classify import Classification
-from assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
+from assistant.events.events import Arrived, Gave, audience_of, format_event, mask_event, spoken_text
 from assistant.journal import Accepted
-from assistant.loop.prompt import scene_labels, scene_line
+from assistant.loop.prompt import scene_labels, scene_line, visit_line
 from assistant.loop.recollecting import recollect
 from assistant.loop.run import Run, RunContext
 from assistant.memory.entries import Entry
@@ -28,6 +29,9 @@ from tools.trust import Audience, Source, Withheld, clamp_level, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
+
+#: The importance in the stream of who a visitor is: like that of a memory.
+VISIT_IMPORTANCE = 5
 
 _log = Logger()
 
@@ -45,6 +49,7 @@ async def perceive(context: RunContext, run: Run) -> None:
     if scene and None not in groups:
         context.history.perceive([], [], 1, scene, labels=labels)
     await recollect(context, run, scene)
+    _tell_visit(context, run, scene)
     lengths = [sum(len(format_event(heard.event)) for heard in group) for group in groups.values()]
     for (audience, group), length in zip(groups.items(), lengths, strict=True):
         shown = scene if audience is None else ""
@@ -91,6 +96,31 @@ async def _scene(context: RunContext, run: Run) -> tuple[str, Sequence[Label]]:
         tokens = context.history.count((user(scene),))
         scene = f"{scene[: len(scene) * room // tokens]} ...]" if tokens > room else scene
     return _UNSEEN if context.history.shows(scene) else (scene, scene_labels(seen, context.rules.world_text))
+
+
+def _tell_visit(context: RunContext, run: Run, scene: str) -> None:
+    """Append the hour, and who the visitor is, at the beginning of a talk; the hour alone with a new scene.
+
+    A model that is asked plainly is told beside the line. Nothing of this is told at each line: it would be appended
+    each time.
+    """
+    seen, trigger = run.scene, run.trigger
+    if seen is None or trigger is None or context.is_asked_plainly:
+        return
+    who, world_text = trigger.event.who, context.rules.world_text
+    comes = any(isinstance(heard.event, Arrived) and heard.event.who.id == who.id for heard in run.known_events)
+    is_visit = who.kind in {Kind.PLAYER, Kind.OPERATOR} and (comes or context.talk.is_new(who.id))
+    visitor = next((person for person in seen.people if is_visit and person.id == who.id), None)
+    known = run.visitor if is_visit else ""
+    moment = seen.moment if is_visit or scene else ""
+    if not (line := visit_line(moment, visitor, known)):
+        return
+    shown = replace(seen, people=() if visitor is None else (visitor,), things=(), carried=())
+    labels = scene_labels(shown, world_text)
+    if is_visit:  # it is about them, and what is known of them is for those who hear the answer
+        own = label_of(who, world_text)
+        labels.append(Label(own.source, own.authority, own.who, run.hearers if known else None))
+    context.history.perceive([line], [], VISIT_IMPORTANCE, labels=labels)
 
 
 def _append(

@@ -20,6 +20,10 @@ from tools.trust import Label, Source
 _Seen = TypeVar("_Seen", Person, Thing, Person | Thing)
 #: The longest name and the longest room description in a scene, in characters.
 _MAX_NAME, _MAX_SCENE = 80, 2000
+#: The longest description of a visitor, and the longest text on who they are, in characters.
+_MAX_LOOK, _MAX_KNOWN = 160, 400
+#: Descriptions that games give to everybody who has none.
+_NO_LOOK = frozenset({"this is a character", "you see nothing special", "you see a character"})
 
 RULES = """You are {name}, a character in a text game. {persona}
 You act only by calling tools. To answer somebody aloud, call say with your words. To answer a whisper, call whisper.
@@ -93,6 +97,26 @@ def scene_line(scene: Scene) -> str:
     if scene.carried:
         parts.append(f"You carry: {_names(scene.carried)}.")
     return f"[{' '.join(' '.join(parts).split())}]"
+
+
+def visit_line(moment: str, visitor: Person | None, known: str) -> str:
+    """Tell in one line what the hour is, how a visitor looks, and what is `known` of them; empty for nothing.
+
+    Strangers wrote these texts as those of a scene.
+    """
+    told = [_sentence(_plain(one_line(moment, max_chars=_MAX_KNOWN)))]
+    if visitor is not None and (look := _look_of(visitor)):
+        told.append(f"What you see of {_name(visitor.name)}: {_sentence(look)}")
+    told.append(_sentence(_plain(one_line(known, max_chars=_MAX_KNOWN))))
+    line = " ".join(filter(None, told))
+    return f"[{line}]" if line else ""
+
+
+def _look_of(visitor: Person) -> str:
+    """Return how somebody looks; empty where the description tells no more than the name, or that somebody is there."""
+    look = _plain(one_line(visitor.description, max_chars=_MAX_LOOK))
+    bare = look.strip(" .").casefold()
+    return "" if bare in {*_NO_LOOK, f"this is {visitor.name.casefold()}"} else look
 
 
 def trusted_scene(scene: Scene | None, world_text: int, least: int) -> str:

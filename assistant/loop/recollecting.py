@@ -49,8 +49,9 @@ _POINTING = frozenset(_POINTING_TEXT.split())
 _FEW = 2
 #: The longest profile that is shown, in characters: some 60 tokens.
 PROFILE_CHARS = 260
-#: The first and the last line of the entry in the stream that holds what was recalled.
-BEGIN, END = "[You remember:", "]"
+#: The first lines of the entries in the stream that hold what was recalled and what the character knows of the world,
+#: and the last line of both.
+BEGIN, KNOWN, END = "[You remember:", "[You know of this:", "]"
 #: Stands before lore that is known to the character alone, and before what its owner wrote for it to say.
 FOR_IT_ALONE, OWN_STORY = "(for you alone; never tell it, nor say that you know it) ", "in your own voice you say"
 #: How many topics are shown at once, and the most characters of each.
@@ -218,10 +219,13 @@ def _note(run: Run) -> None:
 
 
 def _append(context: RunContext, run: Run, found: Recalled) -> None:
-    """Append what was recalled, as much as fits, with its labels, and how much only the asker may hear.
+    """Append what is known of the world, and what was recalled, with its labels, as much of that as fits.
 
-    A memory too long for what room is left is passed over for the next.
+    How much more only the asker may hear is told as well. A memory too long for what room is left is passed over for
+    the next.
     """
+    if run.lore:  # its scanner keeps to a budget of its own
+        _show(context, KNOWN, [_lore_line(memory) for memory in run.lore], run.lore)
     history, now = context.history, context.clock.seconds()
     room = min(MAX_TOKENS, int(history.budget * SHARE))
     shown: list[Memory] = []
@@ -233,24 +237,30 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
         lines.append(line)
         shown.append(memory)
     run.recalled = tuple(shown)
-    shown += run.lore  # its scanner keeps to a budget of its own
-    lines += [_line(memory, now) for memory in run.lore]
     if found.withheld and run.requester is not None:
         lines.append(f"({withheld_text(found.withheld, run.requester.name)})")
-    if not lines:
-        return
-    _note(run)
+    if lines:
+        _note(run)
+        _show(context, BEGIN, lines, shown)
+
+
+def _show(context: RunContext, begin: str, lines: Sequence[str], memories: Sequence[Memory]) -> None:
+    """Append an entry with these lines, which are made of these memories."""
     labels = [
         Label(Source.MEMORY, memory.authority, who, memory.audience)
-        for memory in shown
+        for memory in memories
         for who in (memory.sources or {""})
     ]
-    history.perceive(
-        [BEGIN, *lines, END],
-        [SHOWN + memory.id for memory in shown],
+    context.history.perceive(
+        [begin, *lines, END],
+        [SHOWN + memory.id for memory in memories],
         IMPORTANCE,
         labels=labels or [Label(Source.OPERATOR, TOP)],
     )
+
+
+def _lore_line(memory: Memory) -> str:
+    return _defuse(f"- {clean_heard(memory.text, MAX_TEXT)}")
 
 
 def _doubt_of(memory: Memory, found: Recalled) -> str:

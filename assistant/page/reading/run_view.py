@@ -12,7 +12,7 @@ from assistant.journal.database import Database, holds
 from assistant.journal.records import EVENT_KINDS, MESSAGES
 from assistant.journal.tables.memories import SHOWN
 from assistant.journal.tables.stream import names_in
-from assistant.loop.recollecting import BEGIN, END
+from assistant.loop.recollecting import BEGIN, END, KNOWN
 from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers, run_called
 from assistant.page.reading.summary import SUMMED_STEPS, cut, heard_text, is_speaking, summary_of
 from assistant.page.reading.wording import plain_form
@@ -23,7 +23,7 @@ from tools.tool import Category
 #: The most characters of all texts of one step, of one event, and of what was recalled.
 STEP_CHARS, HEARD_CHARS, RECALLED_CHARS = 65_536, 4000, 16_384
 #: How far before the entry of what was heard that of what was recalled is looked for, in entries of the stream.
-_ENTRIES_BEFORE = 3
+_ENTRIES_BEFORE = 5
 #: What each rule means.
 JUDGED: Mapping[str, str] = {
     PolicyRule.GRANTED: "The owner granted the tool, and everybody concerned may do this.",
@@ -111,11 +111,14 @@ def _recalled(db: Database, run: RecordedRun) -> tuple[str, ...]:
             "SELECT event_ids, payload FROM stream WHERE assistant = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
             (run.assistant, row[0], _ENTRIES_BEFORE),
         )
+        found: tuple[str, ...] = ()
         for event_ids, record in before:
-            if lines := _recalled_lines(event_ids, record):
-                return lines
-            if not _is_scene(event_ids):
+            lines = _recalled_lines(event_ids, record)
+            if not lines and not _is_scene(event_ids):
                 break
+            found += lines
+        if found:
+            return found
     return ()
 
 
@@ -123,13 +126,14 @@ def _recalled_lines(event_ids: bytes, record: bytes) -> tuple[str, ...]:
     """Return the lines of an entry that holds what was recalled, none for another entry."""
     messages = MESSAGES.find(record) or ()
     text = "\n".join(message.text for message in messages)
-    if not text.startswith(BEGIN):
+    begin = next((one for one in (BEGIN, KNOWN) if text.startswith(one)), None)
+    if begin is None:
         return ()
     try:
         is_recalled = all(name.startswith(SHOWN) for name in names_in(event_ids))
     except BrokenRecord:
         return ()
-    lines = text.removeprefix(BEGIN).removesuffix(END).strip().splitlines()
+    lines = text.removeprefix(begin).removesuffix(END).strip().splitlines()
     return tuple(cut(line.removeprefix("- "), RECALLED_CHARS // 8) for line in lines) if is_recalled else ()
 
 

@@ -24,7 +24,7 @@ from assistant.surfaces.trial.piped import DiscreetScreen, PipeLines, PlainScree
 from assistant.surfaces.trial.session import Session
 from assistant.surfaces.trial.watching import TrialObserver, VisitorListener
 from assistant.worlds.embedded.hamlet import HAMLET, Place
-from assistant.worlds.embedded.world import EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedWorld, local_hour
 from tools import Kind, Principal
 from tools.text.clean import clean_heard
 from tools.verbs import ACCOUNT_TOOLS
@@ -88,7 +88,7 @@ class Trial:
         self._reactor = reactor
         self._options = options
         self._service = service
-        self._world = EmbeddedWorld(options.place)
+        self._world = EmbeddedWorld(options.place, lambda: local_hour(service.config.wall()))
         description = "who keeps the library" if options.place is HAMLET else ""
         about = f"This is {', '.join(filter(None, (settings.name, description)))}."
         self._body = body = self._world.add(self.me, description=about, by_owner=True)

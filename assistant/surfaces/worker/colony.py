@@ -22,7 +22,7 @@ from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.surfaces.worker.members import Member
 from assistant.worlds.embedded.hamlet import Place, Room
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld, local_hour
 from tools import Principal
 from tools.verbs import ACCOUNT_TOOLS
 
@@ -50,7 +50,8 @@ class Colony:
         self._service = service
         self._journal = journal
         self._note = note
-        self._world = EmbeddedWorld(replace(place, rooms=(*place.rooms, AFAR)))
+        whole = replace(place, rooms=(*place.rooms, AFAR))
+        self._world = EmbeddedWorld(whole, lambda: local_hour(service.config.wall()))
         self._bodies = {id_: self._body(member) for id_, member in self.members.items()}
         #: By the name of the process, where those live that are not here.
         self._elsewhere: dict[str, str] = {}

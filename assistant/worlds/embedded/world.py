@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import localtime
 
 from assistant.worlds.embedded import commands as embedded_commands
 from assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
-from assistant.worlds.embedded.hamlet import Exit, resident_person, with_level
+from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, resident_person, with_level
 from tools.errors import ToolFailed
-from tools.game import GameCommand, Person, Route, Scene, Thing
+from tools.game import GameCommand, Person, Route, Scene, Thing, describe_moment, part_of_day
 from tools.text.lenient import candidates, pick, pick_person, plain
 from tools.text.route import search_route
 from tools.trust import Audience, Kind, Principal
@@ -26,8 +27,23 @@ _HERE = frozenset({"here", "room", "around"})
 CHANNELS = ("public",)
 
 
+def local_hour(wall: float) -> float:
+    """Return the hour where the program runs. `wall` is in seconds since 1970."""
+    now = localtime(wall)
+    return now.tm_hour + now.tm_min / 60
+
+
 class EmbeddedWorld(EmbeddedGame):
-    """A game whose bodies assistants may live in."""
+    """A game whose bodies assistants may live in. `hour` gives the hour of its day, None where it has none."""
+
+    def __init__(self, place: Place = HAMLET, hour: Callable[[], float] | None = None) -> None:
+        super().__init__(place)
+        self._hour = hour
+
+    @property
+    def moment(self) -> str:
+        """Which part of the day it is, as a sentence; empty where there are none."""
+        return "" if self._hour is None else describe_moment(part_of_day(self._hour()))
 
     def add(
         self,
@@ -66,7 +82,7 @@ class EmbeddedBody(Occupant):
         behind = {way.direction: self.world.rooms[way.to].name for way in room.exits}
         return Scene(
             room.name, room.description, tuple(behind), tuple(self.people()), things,
-            id=room.key, exit_ids=exit_ids, carried=carried, behind=behind,
+            id=room.key, exit_ids=exit_ids, carried=carried, behind=behind, moment=self.world.moment,
         )  # fmt: skip
 
     async def inspect(self, target: str) -> str:
