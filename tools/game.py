@@ -230,6 +230,15 @@ class World(Protocol):
         ...
 
 
+def tools_without_use(world: World) -> frozenset[str]:
+    """Return the names of the tools that can do nothing in this world, as it was when its assistant was built.
+
+    A world that knows of such tools has them in `without_use`. The others need not have it.
+    """
+    without: frozenset[str] = getattr(world, "without_use", frozenset())
+    return without
+
+
 #: What an assistant reads where its world cannot tell who would hear it.
 CANNOT_TELL = "This game cannot tell who would hear that, so nothing private can be said here."
 

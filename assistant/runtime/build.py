@@ -167,7 +167,7 @@ def _context(
     provider, model = models[0].provider, models[0].config
     history = History(provider.count_tokens, MIN_STREAM_TOKENS)
     client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
-    fronts = fronts_of(settings, models[0], around.registry, grant)
+    fronts = fronts_of(settings, models[0], around.registry, grant, around.world)
     window = _window(settings, models, fronts, client, history)
     now = around.clock.seconds
     approvals = Approvals(now) if around.approvals is None else around.approvals

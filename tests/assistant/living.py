@@ -144,6 +144,7 @@ async def living(
     worker: IndexWorker | None = None,
     place: Place = HAMLET,
     storage: Storage | None = None,
+    hour: Callable[[], float] | None = None,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
@@ -160,7 +161,7 @@ async def living(
             config,
         )
         told: list[tuple[str, str]] = []
-        witness, world = Witness(), EmbeddedWorld(place)
+        witness, world = Witness(), EmbeddedWorld(place, hour)
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
         storage = storage or in_memory(reactor.seconds, 500, remembering((SAGE.name,)))

@@ -23,6 +23,7 @@ _SHORT = {
 }  # fmt: skip
 _SELF = frozenset({"me", "myself", "self"})
 _HERE = frozenset({"here", "room", "around"})
+_WALKING, _HANDLING = frozenset({"move", "follow", "stay", "home"}), frozenset({"take", "drop", "give"})
 #: The channels that every character of the game listens to.
 CHANNELS = ("public",)
 
@@ -72,6 +73,14 @@ class EmbeddedBody(Occupant):
     """One character of the game: the `World` of the assistant that lives in it. `listener` may be set later."""
 
     world: EmbeddedWorld
+
+    @property
+    def without_use(self) -> frozenset[str]:
+        """The tools that can do nothing in this game: those that walk in a single room, and handle what nobody can."""
+        rooms, things = self.world.rooms.values(), self.world.things
+        is_bare = all(thing.name in room.fixed for room in rooms for thing in things[room.key])
+        handling = _HANDLING if is_bare and not any(self.world.carried.values()) else frozenset[str]()
+        return handling | (_WALKING if len(rooms) == 1 else frozenset())
 
     async def look(self) -> Scene:
         """Describe the room, without the body itself."""

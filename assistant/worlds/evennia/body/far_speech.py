@@ -31,6 +31,11 @@ class AccountChannel(Struct, frozen=True):
     #: Any: Evennia has no types.
     account: Any
 
+    @property
+    def listens(self) -> bool:
+        """Whether the account listens to any channel."""
+        return bool(channels_of(self.account))
+
     async def page(self, target: str, text: str, only: Audience = None) -> None:
         """Speak to one person anywhere in the game, of those in `only`. Raises ToolFailed."""
         with border(self.account.key):

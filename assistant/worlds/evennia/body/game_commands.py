@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from twisted.internet.defer import CancelledError, maybeDeferred
+from twisted.logger import Logger
 
 from assistant.worlds.evennia.body.border import escape
 from assistant.worlds.evennia.body.identity import TOP, Ladder, principal_of
@@ -20,13 +21,33 @@ from assistant.worlds.evennia.body.running import EvenniaCommand, find_targets
 from assistant.worlds.evennia.body.scenery import people
 from tools.errors import ToolFailed
 
+_log = Logger()
+
 MAX_LINE = 500
+#: The tools that type a command of the game, and the command.
+_COMMAND_OF = {"take": "get", "drop": "drop", "give": "give"}
 #: Stock commands evaluate these characters (inline functions, formatting) in any text that is typed.
 _EVALUATED = re.compile(r"[{}$]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 #: Speech has its own tools, which clean it, count it and keep it as a person's words.
 _SPEAKING = frozenset({"say", "whisper", "pose", "emote", "page", "tell", "channel"})
 USE_A_TOOL = "Use the tool say, whisper or emote to speak, not a command."
+
+
+def without_use(character: Any) -> frozenset[str]:
+    """Return the tools that do nothing in this game: the character has no home, or no command of that kind.
+
+    Empty when that cannot be told.
+    """
+    try:
+        known = {word for command in character.cmdset.current for word in (command.key, *command.aliases)}
+        without = {tool for tool, word in _COMMAND_OF.items() if word not in known}
+        return frozenset(without if character.home is not None else {*without, "home"})
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001 - the border to any game: then all of its tools are offered
+        _log.failure("{name} cannot tell which commands it has", name=character.key)
+        return frozenset()
 
 
 async def resolve(character: Any, line: str, ladder: Ladder) -> EvenniaCommand:
