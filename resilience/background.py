@@ -42,6 +42,8 @@ class Launcher:
 
         def done(result: object) -> None:
             self._running.pop(running, None)
+            if not self._running:
+                self._running = {}  # an emptied dict keeps the memory of its past
             if isinstance(result, Failure) and not result.check(CancelledError):
                 _log.failure("{what} failed", failure=result, what=what)
             if not over.called:

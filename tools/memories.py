@@ -39,10 +39,10 @@ class Memory(Struct, frozen=True):
     """One thing remembered. `at` is in seconds since 1970; `importance` is from 1 to 10.
 
     `who` is the id of the principal whose words or deed it is, or for whom it was noted; `name` is the name they had
-    then; both are empty for nobody. `how` tells how it was heard ("whispered to you"), or marks lore that nobody may be
-    told; else it is empty. `about` holds the ids of other principals that the words are about. `superseded_by` is the
-    id of the newer memory that holds in its place. `expires` is when it is of no use any more, None for never. `event`
-    is the id of the event that told it last.
+    then; both are empty for nobody. `how` tells how it was heard ("whispered to you"), empty for what was not spoken.
+    `about` holds the ids of other principals that the words are about. `superseded_by` is the id of the newer memory
+    that holds in its place. `expires` is when it is of no use any more, None for never. `event` is the id of the event
+    that told it last.
     """
 
     id: str

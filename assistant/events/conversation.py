@@ -45,6 +45,10 @@ MAX_WAIT = 6.0
 MAX_CLAIMS = 500
 
 
+#: What is known of the last turn of somebody who had none.
+_NO_TURN: tuple[str, Audience, float] = ("", None, -math.inf)
+
+
 @dataclass(slots=True)
 class _Exchange:
     """The last exchange with somebody: their name, its time in clock seconds, and whether an answer to them is due."""
@@ -70,15 +74,14 @@ class Conversations:
         self.held: dict[str, None] = {}
         #: The id of the person who was answered last: of several who wait, another comes next.
         self.answered_last = ""
-        #: By the id of a person: what they asked last and were answered, and who may be told of it.
-        self._turns: dict[str, tuple[str, Audience]] = {}
+        #: By the id of a person: what they asked last and were answered, who may be told of it, and when they were
+        #: answered last, in clock seconds.
+        self._turns: dict[str, tuple[str, Audience, float]] = {}
         self._left_to_others: dict[str, None] = {}
-        #: By the id of a person: when they were answered last, in clock seconds.
-        self._answered: dict[str, float] = {}
 
     def is_new(self, who: str) -> bool:
-        """Tell whether a talk with this person begins: they were not answered lately."""
-        return self._now() - self._answered.get(who, -math.inf) > VISIT_SECONDS
+        """Tell whether a talk with this person begins: they were not answered lately, or not since they came."""
+        return self._now() - self._turns.get(who, _NO_TURN)[2] > VISIT_SECONDS
 
     def goes_on(self, event: Event) -> bool:
         """Tell whether the event is the next line of a conversation with the assistant."""
@@ -92,6 +95,9 @@ class Conversations:
         """Take note of an event that was classified."""
         if isinstance(event, Left):
             self._last.pop((event.who.id, ""), None)
+            text, audience, _ = self._turns.get(event.who.id, _NO_TURN)
+            if text:
+                self._turns[event.who.id] = (text, audience, -math.inf)
         place = _place(event)
         if place is None or (is_unspoken(event) and attention.verdict is not Classification.TRIGGER):
             return
@@ -112,31 +118,31 @@ class Conversations:
         ids = {who.id for who in askers} if is_settled else set()
         self.answered_last = next(iter(ids), self.answered_last)
         for who in ids:
-            self._answered.pop(who, None)
-            self._answered[who] = self._now()
-            if len(self._answered) > MAX_KEPT:
-                del self._answered[next(iter(self._answered))]
+            text, audience, _ = self._turns.get(who, _NO_TURN)
+            self._turns[who] = (text, audience, self._now())
+            if len(self._turns) > MAX_KEPT:
+                del self._turns[next(iter(self._turns))]
         for (who, _), last in self._last.items():
             if who in ids:
                 last.waits, last.at = False, self._now()
 
     def turn_before(self, who: str, hearers: Audience) -> str:
         """Return what this person asked last, and was answered, if these hearers may be told of it; else nothing."""
-        text, audience = self._turns.get(who, ("", None))
+        text, audience, _ = self._turns.get(who, _NO_TURN)
         return text if may_hear(audience, hearers) else ""
 
     def begin_turn(self, who: str, asked: str, hearers: Audience) -> None:
         """Take note of what a person asks before these hearers, instead of their turn before."""
-        self._turns.pop(who, None)
-        self._turns[who] = (asked[:MAX_TURN_CHARS], hearers)
+        at = self._turns.pop(who, _NO_TURN)[2]
+        self._turns[who] = (asked[:MAX_TURN_CHARS], hearers, at)
         while len(self._turns) > MAX_KEPT:
             del self._turns[next(iter(self._turns))]
 
     def answer_turn(self, who: str, said: str, hearers: Audience) -> None:
         """Take note of what this person was answered before these hearers, if that is who heard the turn begin."""
-        asked, began_before = self._turns.get(who, ("", None))
+        asked, began_before, at = self._turns.get(who, _NO_TURN)
         if asked and began_before == hearers:
-            self._turns[who] = (f"{asked} {said}"[: 2 * MAX_TURN_CHARS], hearers)
+            self._turns[who] = (f"{asked} {said}"[: 2 * MAX_TURN_CHARS], hearers, at)
 
     def forget_turns(self) -> None:
         """Forget what everybody asked and was answered: an answer may repeat words of somebody who is forgotten."""

@@ -236,7 +236,7 @@ def _context(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> ToolCo
         askers=run.askers,
         answer_by=answer_by(event, context.rules.grant),
         granted=run.granted if run.making_granted else None,
-        room_turn=_turns(context, calls),
+        room_turn=context.room_turn if len(calls) == 1 else _turns(context, calls),
         following=context.following,
         lore=lambda query: known_lore(context, (query,)),
         now=context.clock.seconds,

@@ -21,7 +21,7 @@ from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.prompt import trusted_scene
 from assistant.loop.recovery import Early
 from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.gestures import act_out
+from assistant.loop.speech.gestures import MARKS, act_out
 from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
 from assistant.loop.spending import A_MINUTE
 from assistant.loop.talk.answer import words_for_nothing
@@ -70,8 +70,7 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
     if asked is None:
         return None
     prompt, tokens, response = asked
-    # What the owner wrote is said as it was written.
-    if response.provider:
+    if response.provider and not MARKS.isdisjoint(words_of_answer(response)):  # else the owner's words, or plain ones
         response = _acted_out(context, run, response)
     # A model that was asked with tools before was shown it: it stands in the stream.
     if context.known.secret and _secret_calls(context, run, response):
@@ -95,6 +94,9 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     if run.trust.min_level <= 0 or context.rules.required_permission:  # else it is enough for every call
         asked = await _trusted_answer(context, run, asked)
     said = words_of_answer(asked.response)
+    if not MARKS.isdisjoint(said):
+        asked = replace(asked, response=_acted_out(context, run, asked.response))
+        said = words_of_answer(asked.response)
     is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, asked.response))
     if not (said or is_secret):
         return asked
@@ -104,6 +106,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         least = asked.response.shown_from
         again = await _answer(context, run, AGAIN.format(what=repeat.value), least=least)
         response = replace(again.response, usage=asked.response.usage + again.response.usage)
+        response = _acted_out(context, run, response)
         said = words_of_answer(response)
         # What it said before may be right again. An echo is no answer, and what is for it alone is told to nobody.
         is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, response))
@@ -224,7 +227,7 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
     )
     response = await (answer if listener is None else complete_with_speech(listener, answer))
     context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
-    response = _acted_out(context, run, discreet(context, response))
+    response = discreet(context, response)
     if least:
         response = replace(response, shown_from=least)
     return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, response)

@@ -17,7 +17,6 @@ from assistant.events.events import ChannelSaid
 from assistant.loop.acting import carry_out
 from assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
 from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.gestures import split_gestures
 from assistant.loop.speech.manner import call_for_text
 from assistant.loop.speech.screening import Repeat
 from assistant.loop.speech.sentence import GrowingArgument, first_sentence
@@ -30,8 +29,8 @@ from tools.policy.decide import base_permission
 
 #: How words begin that must be seen as a whole: quoted, acted, formatted, or a call in some form.
 _WHOLE_FIRST = re.compile("[\"'\u201c\u201e\u201d\u2018\u00ab`*_#<>{(\\[|~-]")
-#: A mark of a source, code, or a star, whose gesture or stress only the whole shows.
-_MARKED = re.compile("[\\[`*\u3010]")
+#: A mark of a source, of code, or of a gesture, which only the whole tells from words.
+_MARKED = re.compile("[\\[`*(\u3010]")
 #: Text that may be a call or a label: `say: `, `Action: `, `say(`.
 _LABELLED = re.compile(r"[\w .-]{1,40}[:(=]")
 
@@ -218,8 +217,7 @@ def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
         return False
     own_name = re.match(rf"{re.escape(context.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
-    is_plain = not marked and split_gestures(sentence, context.me.name).words == sentence
-    return not own_name and is_plain and sentence.isprintable() and _holds_no_key(context, sentence)
+    return not own_name and not marked and sentence.isprintable() and _holds_no_key(context, sentence)
 
 
 def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:

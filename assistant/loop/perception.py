@@ -14,7 +14,7 @@ from weakref import proxy
 from twisted.logger import Logger
 
 from assistant.events.classify import Classification
-from assistant.events.events import Arrived, Gave, audience_of, format_event, mask_event, spoken_text
+from assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
 from assistant.journal import Accepted
 from assistant.loop.prompt import scene_labels, scene_line, visit_line
 from assistant.loop.recollecting import recollect
@@ -105,15 +105,16 @@ def _tell_visit(context: RunContext, run: Run, scene: str) -> None:
     each time.
     """
     seen, trigger = run.scene, run.trigger
-    if seen is None or trigger is None or context.is_asked_plainly:
+    if seen is None or trigger is None:
         return
     who, world_text = trigger.event.who, context.rules.world_text
-    comes = any(isinstance(heard.event, Arrived) and heard.event.who.id == who.id for heard in run.known_events)
-    is_visit = who.kind in {Kind.PLAYER, Kind.OPERATOR} and (comes or context.talk.is_new(who.id))
+    is_visit = who.kind in {Kind.PLAYER, Kind.OPERATOR} and context.talk.is_new(who.id)
+    if not is_visit and not (scene and seen.moment):
+        return
     visitor = next((person for person in seen.people if is_visit and person.id == who.id), None)
     known = run.visitor if is_visit else ""
-    moment = seen.moment if is_visit or scene else ""
-    if not (line := visit_line(moment, visitor, known)):
+    line = visit_line(seen.moment, visitor, known)
+    if not line or context.is_asked_plainly:
         return
     shown = replace(seen, people=() if visitor is None else (visitor,), things=(), carried=())
     labels = scene_labels(shown, world_text)

@@ -176,7 +176,7 @@ class PolicySession:
         return SoFar(
             place=place,
             calls=self._calls,
-            spoken=self.spoken,
+            spoken=self._by_category[Category.TERMINAL],
             network=self._by_category[Category.ASYNC_REQUIRED],
             changes=self._by_category[Category.DANGEROUS],
             same=self._acts.get(act, 0),

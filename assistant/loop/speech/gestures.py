@@ -15,6 +15,8 @@ from assistant.loop.speech.screening import SPEECH
 from llm import ToolCall
 from tools.text.lenient import strip_actor_name
 
+#: A text without these has no gesture.
+MARKS = frozenset("*(")
 #: Something in stars, or in round brackets. A star with a blank on its inner side is a sum or the mark of a list.
 _MARKED = re.compile(
     r"(?<![*\w])(?P<stars>\*{1,3})(?=[^\s*])(?P<acted>[^*\n]{1,300}?)(?<=\S)(?P=stars)(?!\*)"
@@ -65,7 +67,7 @@ def split_gestures(text: str, name: str) -> SpokenWords:
 
     Words before the first gesture stay as they are. A text without stars and brackets is its own words.
     """
-    if "*" not in text and "(" not in text:
+    if MARKS.isdisjoint(text):
         return SpokenWords(text)
     words, before, after = "", list[str](), list[str]()
     end, follows_gesture = 0, True
