@@ -94,6 +94,7 @@ async def shown() -> str:
     fronts = {json.dumps([body["messages"][0], body["tools"]]) for body in bodies.values()}
     assert len(fronts) == 1, "system text and tools are the same bytes in all requests of a character"
     parts: list[str] = []
+    tools: list[str] = []
     for title, body in bodies.items():
         if parts:  # the same bytes as in the first
             body["messages"][0]["content"] = "(as above)"

@@ -24,7 +24,8 @@ WALKS, HANDLES = {"move", "follow", "stay", "home"}, {"take", "drop", "give"}
 
 def offered(life: Life, at: int = 0) -> set[str]:
     """The tools of a request, as it came over the wire."""
-    return {tool["function"]["name"] for tool in life.fake.chats[at].body["tools"]}
+    body: Any = life.fake.chats[at].body
+    return {tool["function"]["name"] for tool in body["tools"]}
 
 
 @pytest.mark.parametrize(
