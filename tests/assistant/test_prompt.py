@@ -21,7 +21,9 @@ def test_nobody_is_told_to_call_a_tool_that_is_not_there() -> None:
     assert "noop" in system_message("Sage", "", ALL).text
     assert "noop" not in system_message("Sage", "", ALL - {"noop"}).text
     assert "page" not in system_message("Sage", "", ALL).text
-    assert "call page" in system_message("Sage", "", ALL | {"page", "channel"}).text
+    both = system_message("Sage", "", ALL | {"page", "channel"}).text
+    assert "call page. To answer what was said on a channel, call channel.\n" in both
+    assert "channel" not in system_message("Sage", "", ALL | {"page"}).text
     assert "emote" in system_message("Sage", "", ALL).text
     assert "emote" not in system_message("Sage", "", ALL - {"emote"}, hints=True).text
 
