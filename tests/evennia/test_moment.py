@@ -9,9 +9,10 @@ import pytest
 from evennia.utils import create, gametime
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.accounts import account_channel_of, open_account
+from assistant.worlds.evennia.accounts import open_account
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.far_speech import channels_of
+from assistant.worlds.evennia.body.far_speech import AccountChannel, channels_of
+from assistant.worlds.evennia.body.game_commands import without_use
 from tests.evennia.village import Village
 from tests.guards import FlushFailures
 from tools.testing import now
@@ -70,18 +71,17 @@ def test_a_room_that_has_times_of_its_own_tells_them_and_a_broken_one_is_still_a
     assert len(flush_failures(AttributeError)) == 1
 
 
-def test_tools_are_without_use_where_the_game_has_nothing_for_them(sage: Any, body: EvenniaBody) -> None:
-    assert body.without_use == frozenset()
+def test_tools_are_without_use_where_the_game_has_nothing_for_them(sage: Any) -> None:
+    assert without_use(sage) == frozenset()
     sage.home = None
     sage.cmdset.remove_default()
-    assert body.without_use == {"take", "drop", "give", "home"}
+    assert without_use(sage, listens=False) == {"take", "drop", "give", "home", "channel"}
 
 
-def test_a_channel_is_without_use_for_who_listens_to_none(sage: Any, clock: Clock) -> None:
+def test_an_account_tells_whether_it_listens_to_a_channel(sage: Any) -> None:
     account = open_account(sage)
     create.create_channel("Gossip").connect(account)
-    body = EvenniaBody(sage, clock, account_channel_of(sage))
-    assert body.without_use == frozenset()
+    assert AccountChannel(account).listens
     for channel in channels_of(account):
         channel.disconnect(account)
-    assert body.without_use == {"channel"}
+    assert not AccountChannel(account).listens

@@ -16,6 +16,7 @@ from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server
 from assistant.worlds.evennia.body.body import EvenniaBody
+from assistant.worlds.evennia.body.game_commands import without_use
 from assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
 from assistant.worlds.evennia.body.notices import ThinkingSign, tell
 from assistant.worlds.evennia.characters import AssistantCharacter
@@ -135,6 +136,7 @@ def _embody(character: Any, config: Config, entered: str) -> AssistantRunner:
     manner = config.assistant
     body = EvenniaBody(character, service.clock, channel, manner.pause_seconds, manner.speech_colour)
     tools = ACCOUNT_TOOLS if channel is not None else ()
+    body.without_use = without_use(character, listens=channel is None or channel.listens)
     place = Embodiment(me, body, tools, body.wait_for_listener, tell, body.where, silence=body.silence)
     runner = service.start(place, config, entered)
     sink = _ATTACHED.get(me.id)

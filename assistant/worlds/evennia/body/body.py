@@ -46,11 +46,6 @@ NO_ACCOUNT = "You have no account in this game, so you can neither page nor spea
 class FarSpeech(Protocol):
     """The account of an assistant. In Evennia only accounts can page and speak on channels."""
 
-    @property
-    def listens(self) -> bool:
-        """Whether it listens to any channel."""
-        ...
-
     def page(self, target: str, text: str, only: Audience) -> Awaitable[None]:
         """Speak to one person anywhere in the game, of those in `only`. Raises ToolFailed for nobody."""
         ...
@@ -82,13 +77,7 @@ class EvenniaBody:
         #: Called after every piece of speech in the room.
         self.spoke: Callable[[], None] = _nobody_cares
         self._ladder = Ladder.of_game()
-        self._is_silent = False
-
-    @property
-    def without_use(self) -> frozenset[str]:
-        """The tools that do nothing for this character."""
-        is_deaf = self._far is not None and not self._far.listens
-        return game_commands.without_use(self.character) | (frozenset({"channel"}) if is_deaf else frozenset())
+        self._is_silent, self.without_use = False, frozenset[str]()
 
     def silence(self) -> None:
         """Say nothing more, not even the rest of a long speech."""

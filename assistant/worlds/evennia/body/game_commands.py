@@ -34,15 +34,16 @@ _SPEAKING = frozenset({"say", "whisper", "pose", "emote", "page", "tell", "chann
 USE_A_TOOL = "Use the tool say, whisper or emote to speak, not a command."
 
 
-def without_use(character: Any) -> frozenset[str]:
-    """Return the tools that do nothing in this game: the character has no home, or no command of that kind.
+def without_use(character: Any, *, listens: bool = True) -> frozenset[str]:
+    """Return the tools that do nothing here: the character has no home, no command of that kind, or no channel.
 
     Empty when that cannot be told.
     """
     try:
         known = {word for command in character.cmdset.current for word in (command.key, *command.aliases)}
         without = {tool for tool, word in _COMMAND_OF.items() if word not in known}
-        return frozenset(without if character.home is not None else {*without, "home"})
+        without |= {"home"} if character.home is None else set()
+        return frozenset(without if listens else {*without, "channel"})
     except CancelledError:
         raise
     except Exception:  # noqa: BLE001 - the border to any game: then all of its tools are offered
