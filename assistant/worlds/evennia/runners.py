@@ -16,8 +16,8 @@ from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server
 from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.game_commands import without_use
 from assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
+from assistant.worlds.evennia.body.game_commands import without_use
 from assistant.worlds.evennia.body.notices import ThinkingSign, tell
 from assistant.worlds.evennia.characters import AssistantCharacter
 from assistant.worlds.evennia.stored import game_overrides, script_settings_of
