@@ -222,7 +222,6 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     if in_the_way := shadowed():
         return _refuse(AssistantError(in_the_way))
     from assistant.keys.reference import anchor
-    from assistant.surfaces.agreeing import require_agreement
     from assistant.surfaces.game.command import Options, game  # after the check
     from assistant.surfaces.game.making import GameOptions
     from assistant.surfaces.game.processes import Patience
@@ -230,13 +229,9 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
         model["key"] = anchor(options.key, Path.cwd())
-    try:
-        require_agreement(options.model or "", os.environ, agreed=options.yes)
-    except AssistantError as error:
-        return _refuse(error)
     wanted = GameOptions(model, options.name, options.port)
     patience = Patience(time.monotonic, time.sleep)  # noqa: TID251  (the composition root)
-    return game(Options(options.folder, wanted, options.fresh, options.stop), os.environ, patience)
+    return game(Options(options.folder, wanted, options.fresh, options.stop, options.yes), os.environ, patience)
 
 
 def _character(options: argparse.Namespace, secrets: Secrets) -> int:

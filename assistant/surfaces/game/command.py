@@ -14,8 +14,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.errors import GameError, complaint
+from assistant.errors import AssistantError, GameError, complaint
 from assistant.models import offer
+from assistant.surfaces.agreeing import require_agreement
 from assistant.surfaces.game.folder import LOOPBACK, GameFolder
 from assistant.surfaces.game.making import GameOptions, Maker, remove
 from assistant.surfaces.game.processes import Patience
@@ -37,6 +38,8 @@ class Options(Struct, frozen=True):
     wanted: GameOptions
     fresh: bool = False
     stop: bool = False
+    #: Whether a model of a hub may be fetched without asking.
+    agreed: bool = False
 
 
 def game(options: Options, environment: Mapping[str, str], patience: Patience) -> int:
@@ -53,12 +56,13 @@ def game(options: Options, environment: Mapping[str, str], patience: Patience) -
     try:
         try:
             if not options.stop:
+                require_agreement(options.wanted.model.get("model", ""), environment, agreed=options.agreed)
                 _begin(folder, options, maker, running)
                 _follow(running)
         except KeyboardInterrupt:
             _say("")
         _stop(running)
-    except GameError as error:
+    except AssistantError as error:
         _say(complaint(error))
         return 2
     return 0
