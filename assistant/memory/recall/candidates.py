@@ -202,6 +202,15 @@ class CandidateLists(ABC):
         )
         return [row for (row,) in found]
 
+    def from_time(self, scope: Scope, since: float, until: float) -> list[int]:
+        """Return the newest lines that are not older than one time, and older than another."""
+        found = self.tables.db.execute(
+            f"""SELECT row FROM {self.tables.lines} AS lines WHERE at >= ? AND at < ? AND {scope.condition}
+            ORDER BY at DESC, row DESC LIMIT ?""",
+            (since, until, DEPTH),
+        )
+        return [row for (row,) in found]
+
     def said_by(self, scope: Scope, named: Sequence[str]) -> list[int]:
         """Return lines of these people, those first that say most: whose words are rare among the last of them."""
         found = self.tables.db.execute(

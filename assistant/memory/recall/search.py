@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -21,25 +22,29 @@ from assistant.memory.recall.rank import (
 )
 from assistant.memory.recall.vectors import Vector
 from assistant.memory.recall.words import (
+    DATE_WORDS,
     ENGLISH,
     asks_for_past,
     collect_stems,
     find_capitalised,
-    find_time_span,
     join_neighbours,
+    says_something,
     select_terms,
     speaks_of_self,
     split_words,
     stem_word,
 )
+from assistant.memory.time_words import TimeRange, find_time_asked
 from tools.memories import RECALLED
 from tools.trust import Audience
 
 #: The lists that a search joins, and what a place in each is worth: the words of a line; the answers to the best of
 #: these; the words of a line and of those before it; what others say where one stranger says most; what is by or about
-#: whom the query names; the meaning of a line.
-ALONE, ANSWERS, BESIDE, OTHERS, PEOPLE, MEANING = LISTS = ("alone", "answers", "beside", "others", "people", "meaning")
-_WORTH = {ALONE: 2.0, ANSWERS: 2.0, BESIDE: 1.0, OTHERS: 2.0, PEOPLE: 3.0, MEANING: 1.5}
+#: whom the query names; the meaning of a line; the time that the query names.
+ALONE, ANSWERS, BESIDE, OTHERS, PEOPLE, MEANING, TIME = LISTS = (
+    *("alone", "answers", "beside", "others", "people", "meaning", "time"),
+)
+_WORTH = {ALONE: 2.0, ANSWERS: 2.0, BESIDE: 1.0, OTHERS: 2.0, PEOPLE: 3.0, MEANING: 1.5, TIME: 1.0}
 #: What puts the lines in order then: whom or when the query is about, what was said later of the best, no more than two
 #: of one stranger, the newer before the older.
 FAVOURS, LATER, SPREAD, NEWER = ORDERS = ("favours", "later", "spread", "newer")
@@ -48,6 +53,9 @@ FAVOURS, LATER, SPREAD, NEWER = ORDERS = ("favours", "later", "spread", "newer")
 _OF_WORDS = 3
 #: The answers to so many of the best lines count as much as the questions they answer.
 _ASKED = 20
+_OF_US = re.compile(r"\b(?:we|us|our)\b", re.IGNORECASE)
+#: So many lines of other times that share a word with a query stand before those that are only from its time.
+_BEST_OF_OTHERS = 1
 #: A line that shares no word with the query is given from this cosine on.
 LEAST_ALIKE = 0.35
 #: The share of a whole list from which on one stranger floods it.
@@ -63,7 +71,7 @@ class RecallQuery(Struct, frozen=True):
     `asker` is the principal who asks, for whom the withheld ones are counted. `names` are further names, in lower
     case, with the ids of their principals; those of everybody who said something are known. `vector` is the meaning of
     `text`, where there is a model for it. `without` are those of `LISTS` and `ORDERS` that are left out, to measure
-    what each is good for.
+    what each is good for. `utc_offset` is the owner's time minus UTC, in seconds.
     """
 
     text: str
@@ -74,6 +82,7 @@ class RecallQuery(Struct, frozen=True):
     names: Mapping[str, str] = field(default_factory=dict)
     vector: Vector | None = None
     without: frozenset[str] = frozenset()
+    utc_offset: float = 0.0
 
 
 class RecallHits(Struct, frozen=True):
@@ -124,12 +133,18 @@ def _count_withheld(lists: CandidateLists, query: RecallQuery, scope: Scope) -> 
 def _rank(lists: CandidateLists, query: RecallQuery, scope: Scope) -> _Ranking:
     names = _find_names(lists, query)
     named = frozenset(who for ids in names.values() for who in ids)
-    terms = select_terms(query.text, lists.language, frozenset(names))
+    past = None if TIME in query.without else find_time_asked(query.text, query.now, query.utc_offset)
+    text = query.text if past is None else _without_time(query.text, past)
+    terms = select_terms(text, lists.language, frozenset(names))
     if not terms:
         newest = lists.read(scope, lists.newest(scope), {})
         scores = fuse_ranks([(1, [line.row for line in newest])])
         return _Ranking(tuple(order_lines(newest, scores)))
     ranks, sure = _find_candidates(lists, query, scope, terms, names)
+    matching = frozenset(sure) if says_something(terms, lists.language) else frozenset[int]()
+    if past is not None:
+        ranks.append((TIME, lists.from_time(scope, past.since, past.until)))
+        sure.update(ranks[-1][1])
     favours = [] if FAVOURS in query.without else _list_favours(query, named)
     lines = _order(lists, scope, ranks, names, favours)
     asked = frozenset(stem_word(term) if lists.language == ENGLISH else term for term in terms)
@@ -143,11 +158,36 @@ def _rank(lists: CandidateLists, query: RecallQuery, scope: Scope) -> _Ranking:
     if NEWER not in query.without:
         compared, pairs = put_newer_first(compared, asked, later)
     ordered = [*compared, *lines[2 * COMPARED :]]
+    if past is not None:
+        ordered = _put_time_first(ordered, query, past, matching)
     return _Ranking(
         tuple(ordered),
         tuple(pairs),
         frozenset(line.id for line in ordered if line.row not in sure),
     )
+
+
+def _without_time(text: str, past: TimeRange) -> str:
+    """Return a query without the words of a time, but for the names of days and months, which lines may hold."""
+    words = [word for word in past.words.split() if word not in DATE_WORDS and not word[0].isdigit()]
+    pattern = "|".join(map(re.escape, words))
+    return re.sub(rf"\b(?:{pattern})\b", " ", text, flags=re.IGNORECASE) if words else text
+
+
+def _put_time_first(
+    lines: Sequence[RankedLine], query: RecallQuery, past: TimeRange, matching: frozenset[int]
+) -> list[RankedLine]:
+    """Put what is from the time that the query names first, and among that what shares a word with it.
+
+    The best of all other times that do follow before the rest of that time: a day may also be what lines are about.
+    """
+    then = [line for line in lines if past.since <= line.at < past.until]
+    if speaks_of_self(query.text) or _OF_US.search(query.text):
+        then.sort(key=lambda line: line.who != query.asker)
+    first = [line for line in then if line.row in matching]
+    best = [line for line in lines if line.row in matching and line not in first][:_BEST_OF_OTHERS]
+    ordered = [*first, *best, *then, *lines]
+    return list({line.row: line for line in ordered}.values())
 
 
 def _insert_later(
@@ -163,7 +203,7 @@ def _insert_later(
 
 
 def _list_favours(query: RecallQuery, named: frozenset[str]) -> list[Callable[[RankedLine], bool]]:
-    """Return what makes a line count more: whom the query is about, and the time it asks for.
+    """Return what makes a line count more: whom the query is about.
 
     Who says "I" means themselves. Where it is not known who that is, it is whoever said "I" before.
     """
@@ -176,10 +216,6 @@ def _list_favours(query: RecallQuery, named: frozenset[str]) -> list[Callable[[R
             favours.append(lambda line: speaks_of_self(line.text))
     if close:
         favours.append(lambda line: line.who in close or not close.isdisjoint(line.about))
-    span = find_time_span(query.text)
-    if span is not None:
-        since = query.now - span
-        favours.append(lambda line: line.at >= since)
     return favours
 
 

@@ -44,9 +44,12 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _CAPITALISED = re.compile(r"(?<=[^.!?:\s]\s)[^\W\d_a-z][\w'\u2019-]+")
-_DAY = 86_400.0
-#: What a word says about the time it asks for, in seconds before now.
-_SPANS = {"today": _DAY, "tonight": _DAY, "yesterday": 2 * _DAY, "lately": 7 * _DAY, "newest": 7 * _DAY}
+_DATE_TEXT = """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december
+"""
+#: The names of days and months.
+DATE_WORDS = frozenset(_DATE_TEXT.split())
 #: Endings that are taken off to compare two words, the longest first. It is cruder than what FTS5 does.
 _ENDINGS = ("ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s", "e", "y")
 _SHORTEST_STEM = 3
@@ -133,9 +136,9 @@ def speaks_of_change(text: str) -> bool:
     return _CHANGE.search(text) is not None
 
 
-def find_time_span(text: str) -> float | None:
-    """Return how far back a query looks, in seconds, when it says so ("yesterday"); None otherwise."""
-    return min((_SPANS[word] for word in split_words(text) if word in _SPANS), default=None)
+def says_something(terms: Iterable[str], language: str = ENGLISH) -> bool:
+    """Tell whether any of the terms is more than a stop word."""
+    return language != ENGLISH or not _STOP_WORDS.issuperset(terms)
 
 
 def _cut_for_trigrams(term: str) -> list[str]:
