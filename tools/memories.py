@@ -35,6 +35,36 @@ class MemoryKind(StrEnum):
     LORE = "lore"  # what the owner wrote about the world
 
 
+class FactPart(StrEnum):
+    """What kind of thing somebody told of themselves."""
+
+    HOME = "home"  # where they are from, and where they live
+    WORK = "work"  # what they do
+    KIN = "kin"  # their people and animals
+    OPEN = "open"  # what lies before them
+    LOST = "lost"  # what they miss
+    PROMISE = "promise"  # what was promised to them
+    FEAR = "fear"
+    LIKING = "liking"  # what they like, and what they do not
+    OWN = "own"  # what they have
+    SELF = "self"  # anything else
+    ANSWER = "answer"  # how what they were asked about went
+
+
+class Fact(Struct, frozen=True):
+    """Something a person told of themselves. `text` is the sentence, word for word.
+
+    Of two facts with one `key` the newer holds. `due` is the time from which a matter is over, in seconds since 1970, 0
+    for none; one that `is_over` is not asked about any more.
+    """
+
+    part: FactPart
+    key: str
+    text: str
+    due: float = 0.0
+    is_over: bool = False
+
+
 class Memory(Struct, frozen=True):
     """One thing remembered. `at` is in seconds since 1970; `importance` is from 1 to 10.
 
@@ -42,7 +72,7 @@ class Memory(Struct, frozen=True):
     then; both are empty for nobody. `how` tells how it was heard ("whispered to you"), empty for what was not spoken.
     `about` holds the ids of other principals that the words are about. `superseded_by` is the id of the newer memory
     that holds in its place. `expires` is when it is of no use any more, None for never. `event` is the id of the event
-    that told it last.
+    that told it last. `facts` are what the words tell of the person; they are kept apart, and empty when read again.
     """
 
     id: str
@@ -62,6 +92,7 @@ class Memory(Struct, frozen=True):
     superseded_by: str = ""
     expires: float | None = None
     event: str = ""
+    facts: tuple[Fact, ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -139,9 +170,14 @@ class Memories(Protocol):
         ...
 
 
+def audience_text(audience: Audience) -> str:
+    """Return the audience as a text of its own, empty for everybody."""
+    return "" if audience is None else " ".join(sorted(audience)) or "-"
+
+
 def memory_id(kind: MemoryKind, who: str, text: str, audience: Audience = None) -> str:
     """Return the id of a memory: the same words of the same person for the same audience have the same one."""
-    told = "" if audience is None else " ".join(sorted(audience)) or "-"
+    told = audience_text(audience)
     same = "\0".join((kind, who, " ".join(text.casefold().split()), told))
     return f"{kind}:{blake2b(same.encode(errors='replace'), digest_size=10).hexdigest()}"
 

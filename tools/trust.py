@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from typing import assert_never
 
 from msgspec import Struct
@@ -20,6 +21,8 @@ from msgspec import Struct
 TOP = 5
 #: The beginning of the id of every assistant, in every world.
 ASSISTANT_ID = "assistant:"
+#: The longest name of an audience, in characters.
+_LONGEST_KEY = 64
 #: The names of the steps of the ladder.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: The ids of the principals and private channels that may be told of a text; None is everybody, no id is nobody.
@@ -186,3 +189,11 @@ class ContextTrust:
         """Name who or what the lowest level comes from; empty when that is not known."""
         before = self.look_up(self.level) if self.look_up is not None else ""
         return "; ".join(filter(None, (before, self._why.get(self.level, str)())))
+
+
+def audience_key(audience: Audience) -> str:
+    """Return a short name of an audience: the same for the same ids, in any order."""
+    if audience is None:
+        return "everybody"
+    named = ",".join(sorted(audience))
+    return named if len(named) <= _LONGEST_KEY else sha256(named.encode(errors="replace")).hexdigest()[:16]

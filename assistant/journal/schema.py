@@ -163,6 +163,46 @@ _VERSION_4 = (
     "DROP TABLE notes",
 )
 
+#: Adds whom the assistant has met, with those whose words it remembers, and what they told of themselves: that is read
+#: from their memories when it is first asked for (`tables/acquaintances.py`).
+_VERSION_5 = (
+    """CREATE TABLE acquaintances (
+        assistant TEXT NOT NULL,
+        who TEXT NOT NULL,
+        called TEXT NOT NULL,
+        name TEXT NOT NULL,
+        first_at REAL NOT NULL,
+        last_at REAL NOT NULL,
+        before_at REAL NOT NULL,
+        visits INTEGER NOT NULL,
+        greeted_at REAL NOT NULL,
+        PRIMARY KEY (assistant, who, called))""",
+    "CREATE INDEX acquaintances_called ON acquaintances (assistant, called)",
+    """CREATE TABLE acquaintance_facts (
+        assistant TEXT NOT NULL,
+        who TEXT NOT NULL,
+        part TEXT NOT NULL,
+        key TEXT NOT NULL,
+        told TEXT NOT NULL,
+        name TEXT NOT NULL,
+        how TEXT NOT NULL,
+        text TEXT NOT NULL,
+        event TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        at REAL NOT NULL,
+        authority INTEGER NOT NULL,
+        due REAL NOT NULL,
+        asked REAL NOT NULL,
+        origin BLOB NOT NULL,
+        PRIMARY KEY (assistant, who, part, key, told))""",
+    "CREATE INDEX acquaintance_facts_from ON acquaintance_facts (assistant, memory)",
+    """INSERT INTO acquaintances
+       SELECT assistant, who, lower(name), max(name), min(at), max(at), 0.0,
+              count(DISTINCT CAST(at / 86400 AS INTEGER)), -1.0
+       FROM memories WHERE kind IN ('heard', 'seen') AND who != '' AND name != '' AND substr(who, 1, 10) <> 'assistant:'
+       GROUP BY assistant, who, lower(name)""",
+)
+
 
 class Schema(Struct, frozen=True):
     """The steps from an empty file to a version, one step for each version."""
@@ -207,7 +247,7 @@ class Schema(Struct, frozen=True):
             return sorted({name for name, _ in _objects(template) - _objects(db)})
 
 
-SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4))
+SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5))
 
 
 def version_of(db: sqlite3.Connection) -> int:

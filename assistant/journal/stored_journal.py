@@ -28,6 +28,7 @@ from assistant.journal.protocol import (
 from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from assistant.journal.store import JournalStore
 from assistant.journal.tables import inbox, removal, runs, stream
+from assistant.journal.tables.acquaintances import meet
 from assistant.journal.tables.inbox import Taken
 from assistant.journal.tables.lease import Lease
 from assistant.journal.tables.noting import note
@@ -97,8 +98,10 @@ class StoredJournal:
         def work(db: Database) -> Taken:
             record = EVENT.encode(event)
             taken = inbox.take(db, self.assistant, accepted, record, limit=self._inbox_limit, now=now)
-            if taken is not Taken.BEFORE and (memory := self._remember(accepted)) is not None:
-                note(db, self.assistant, memory)
+            if taken is not Taken.BEFORE:
+                meet(db, self.assistant, event)
+                if (memory := self._remember(accepted)) is not None:
+                    note(db, self.assistant, memory)
             return taken
 
         taken = await self.waiting.during(self.lease.write(work))

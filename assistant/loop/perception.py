@@ -44,7 +44,9 @@ async def perceive(context: RunContext, run: Run) -> None:
     for heard in fresh:
         context.voices.heard(heard.event.who, context.rules.world_text)
         if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
-            context.seen.add_text(spoken_text(heard.event))
+            text = spoken_text(heard.event)
+            if "." in text:  # an address has one
+                context.seen.add_text(text)
     groups = _groups(run, fresh)
     if scene and None not in groups:
         context.history.perceive([], [], 1, scene, labels=labels)
@@ -210,7 +212,7 @@ def _look(context: RunContext, run: Run) -> None:
 
     def withheld(text: str) -> Withheld:
         seen_now = [entry for entry in history.entries() if may_hear(entry.audience, shown.hearers)]
-        view = View(shown.asked_texts, shown.lines_to_answer, seen_now, shown.recalled)
+        view = View(shown.asked_texts, shown.lines_to_answer, seen_now, (*shown.recalled, *shown.told))
         return find_withheld(text, view, is_of_web)
 
     def is_of_web(name: str) -> bool:

@@ -20,6 +20,7 @@ from assistant.journal.tables.memories import SHOWN
 from assistant.language.telling import only_asks
 from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
+from assistant.loop.visitors import defuse, meet, note_told, own_words
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.remembering import spoken_part
 from assistant.memory.topics.next_saying import key_of
@@ -69,27 +70,33 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     trigger = run.trigger
     if trigger is None or run.by_rule is not None or run.granted is not None:
         return
-    asker = trigger.event.who
-    found = await _recall(context, run, asker.id)
-    context.talk.begin_turn(asker.id, " ".join(run.asked_texts), run.hearers)
+    asker, line, is_plain = trigger.event.who, " ".join(run.asked_texts), context.is_asked_plainly
+    found = await _recall(context, run, asker.id, line)
+    told = await meet(context, run, asker, line, is_plain=is_plain)
+    context.talk.begin_turn(asker.id, line, run.hearers)
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
     usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
-    lore = known_lore(context, run.texts, scene)
+    most, lore = context.shown_memories, known_lore(context, run.texts, scene)
     if context.known.has_topics:
         lore += await _own_stories(context, run)
-    is_plain = context.is_asked_plainly  # the model is shown it beside the line, not in the stream
-    known = frozenset[str]() if is_plain else _find_shown(context, run, (*usable, *lore))
-    run.recalled = tuple(memory for memory in usable if memory.id not in known)[: context.shown_memories]
-    run.lore = tuple(memory for memory in lore if memory.id not in known)
-    if is_plain:
+    if is_plain:  # the model is shown it beside the line, not in the stream
+        run.recalled, run.lore = tuple(usable[:most]), tuple(lore)
+        note_told(context, run, told, line, usable)
         _note(run)
-    else:
-        _append(context, run, found)
+        return
+    if told.wanted:
+        most += len(told.wanted)
+        usable = list({memory.id: memory for memory in (*told.wanted, *usable)}.values())
+    known = _find_shown(context, run, (*usable, *lore))
+    run.recalled = tuple(memory for memory in usable if memory.id not in known)[:most]
+    run.lore = tuple(memory for memory in lore if memory.id not in known)
+    run.visitor, run.beside, run.told = told.visitor if told.is_known else "", told.met, told.memories
+    _append(context, run, found)
 
 
-async def _recall(context: RunContext, run: Run, asker: str) -> Recalled:
+async def _recall(context: RunContext, run: Run, asker: str, line: str) -> Recalled:
     """Return what the character remembers of the words that woke the run, nothing where there were none."""
-    query = _query(context, run, asker)
+    query = _query(context, run, asker, line)
     if not query:
         return Recalled()
     most = context.shown_memories + len(run.events)  # what is answered now is found as well, and left out
@@ -112,13 +119,12 @@ def _best_known(known: Sequence[Memory], run: Run, most: int) -> Recalled:
     return Recalled(tuple(best), withheld=len(valid) - len(told))
 
 
-def _query(context: RunContext, run: Run, asker: str) -> str:
+def _query(context: RunContext, run: Run, asker: str, asked: str) -> str:
     """Return the words that woke the run, without the character's own names: most lines have those.
 
     What only goes on from the turn before, as "What is her name?" does, is searched for with the words of that turn.
     """
-    own = {word for name in (context.me.name, *context.settings.aliases) for word in words_of(name)}
-    asked = " ".join(run.asked_texts)
+    own = own_words(context)
     if _goes_on(asked, own):
         asked = f"{asked} {context.talk.turn_before(asker, run.hearers)}"
     parts = asked.split()
@@ -139,6 +145,8 @@ def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> li
 
     What is known to the character alone is marked as such. A small model would read it out: it is not shown it.
     """
+    if context.known.told is None:  # it has no character of its own
+        return []
     spoken = _own_lines(context) if context.known.lore.waits_for_lines else MAX_AFTER
     found = context.known.lore.activate(lines, scene=scene, spoken=spoken)
     return [
@@ -202,18 +210,20 @@ def _find_shown(context: RunContext, run: Run, memories: Sequence[Memory]) -> fr
     long talk loses its first lines, and what only others heard is masked.
     """
     lines: dict[str, str] = {}
+    if not memories:
+        return frozenset()
     for memory in memories:
         text = clean_heard(memory.text, MAX_TEXT)
         gift = memory.kind is MemoryKind.SEEN
         lines[memory.event] = text.replace(" gave you the ", " gives you the ", 1) if gift else spoken_part(text)
-        lines[SHOWN + memory.id] = _defuse(text)
+        lines[SHOWN + memory.id] = defuse(text)
     lost = context.history.find_lost(lines, run.hearers)
     return frozenset(memory.id for memory in memories if not lost.issuperset((memory.event, SHOWN + memory.id)))
 
 
 def _note(run: Run) -> None:
     """Lower the trust of the run to that of what it recalled, whose authors its words may repeat from now on."""
-    for memory in run.recalled:
+    for memory in (*run.recalled, *run.told):
         run.trust.read(Label(Source.MEMORY, memory.authority, memory.who, memory.audience))
         run.people |= memory.sources
 
@@ -237,10 +247,11 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
         lines.append(line)
         shown.append(memory)
     run.recalled = tuple(shown)
+    lines += [defuse(f"- {sentence}") for sentence in run.beside]
     if found.withheld and run.requester is not None:
         lines.append(f"({withheld_text(found.withheld, run.requester.name)})")
+    _note(run)
     if lines:
-        _note(run)
         _show(context, BEGIN, lines, shown)
 
 
@@ -260,7 +271,7 @@ def _show(context: RunContext, begin: str, lines: Sequence[str], memories: Seque
 
 
 def _lore_line(memory: Memory) -> str:
-    return _defuse(f"- {clean_heard(memory.text, MAX_TEXT)}")
+    return defuse(f"- {clean_heard(memory.text, MAX_TEXT)}")
 
 
 def _doubt_of(memory: Memory, found: Recalled) -> str:
@@ -271,9 +282,4 @@ def _doubt_of(memory: Memory, found: Recalled) -> str:
 
 
 def _line(memory: Memory, now: float, doubt: str = "") -> str:
-    return _defuse(f"- {doubt}{describe_memory(memory, now)}")
-
-
-def _defuse(text: str) -> str:
-    """Return a text without the brackets that would end the list."""
-    return text.replace("[", "(").replace("]", ")")
+    return defuse(f"- {doubt}{describe_memory(memory, now)}")

@@ -18,7 +18,6 @@ from assistant.events.scheduler import Scheduler
 from assistant.events.trace import Observer
 from assistant.events.watching import Watchers
 from assistant.journal import Accepted, Journal
-from assistant.journal.tables.greeted import StoredGreetings
 from assistant.keys.disguises import KeyPieces
 from assistant.loop.choosing import approved_call, triggers_in
 from assistant.loop.recovery import EarlySpeech
@@ -26,6 +25,7 @@ from assistant.loop.speech.fallback_line import FallbackLine, Waking
 from assistant.loop.speech.screening import Repeats
 from assistant.loop.spending import Billing, Meter
 from assistant.loop.writing import Writes
+from assistant.memory.acquaintance.known_people import KnownPeople
 from assistant.memory.history import History
 from assistant.memory.origins import Voices
 from assistant.memory.questions import Questions
@@ -105,8 +105,8 @@ class RunContext(msgspec.Struct, frozen=True):
     notify: Callable[[Principal, str], None]
     #: The player it follows.
     following: Following
-    #: Whom it has greeted.
-    greetings: StoredGreetings
+    #: Whom it has met.
+    people: KnownPeople
     #: What its character knows of the world, and what its owner wrote for it to say.
     known: Knowledge
     #: Those whose words and names it met, to tell whose words lower what it may do.
@@ -173,8 +173,13 @@ class Run:
     recalled: tuple[Memory, ...] = ()
     #: What the character knows of the world that the lines bring up.
     lore: tuple[Memory, ...] = ()
-    #: Who the asker is to the character, in a sentence or three: what it knows of them; empty for nothing.
+    #: Who the asker is to the character, in a sentence or three: since when it knows them, and what they told before
+    #: this visit. It stays the same while they stay. Empty for nothing.
     visitor: str = ""
+    #: What is known of the people and times that the line asks for, as sentences: what stands beside the line.
+    beside: tuple[str, ...] = ()
+    #: The memories that both repeat.
+    told: tuple[Memory, ...] = ()
     #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
     written: int = 0
     #: What the assistant saw round it when the run began, None when it could not see.
@@ -226,9 +231,10 @@ class Run:
         """
         if self.trigger is None:
             return None
-        if (by_rule := self.by_rule) is not None:
-            return by_rule.requester
-        return self.trigger.event.who if self.granted is None else self.granted.requester
+        event = self.trigger.event
+        if event.by_rule is not None:
+            return event.by_rule.requester
+        return event.who if self.granted is None else self.granted.requester
 
     @property
     def by_rule(self) -> ByRule | None:

@@ -14,9 +14,11 @@ from typing import TypeVar
 from twisted.internet.defer import DeferredLock
 from twisted.python.failure import Failure
 
+from assistant.events.events import Event
 from assistant.journal.database import Database, owe
 from assistant.journal.schema import SCHEMA
 from assistant.journal.tables import memories as rows
+from assistant.journal.tables.acquaintances import meet
 from assistant.journal.tables.lease import MemoryRows
 from assistant.journal.tables.memories import SHOWN
 from assistant.journal.tables.removal import forget_entries
@@ -24,7 +26,7 @@ from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.recall.protocol import MemoryIndex
 from assistant.memory.recall.search import RecallHits, RecallQuery
 from assistant.memory.recall_file import IndexWorker
-from assistant.memory.sleep.plan import profile_id
+from assistant.memory.remembering import profile_id
 from assistant.memory.sleep.stored import note_lost
 from resilience.background import Relay, run_relay
 from tools.errors import ToolFailed
@@ -77,6 +79,10 @@ class RowsInMemory:
         """Return True: there is no file."""
         return True
 
+    def meet(self, event: Event) -> None:
+        """Write down at once that the person who caused an event was seen."""
+        meet(self._db, self.assistant, event)
+
     def keep(self, memory: Memory) -> KeptMemory:
         """Write a memory down at once."""
         return rows.keep(self._db, self.assistant, memory)
@@ -85,7 +91,17 @@ class RowsInMemory:
 class IndexedMemories:
     """The memories of one assistant. `now` gives seconds since 1970. Writes raise Fenced and JournalUnwritable."""
 
-    __slots__ = ("_begun", "_erasing", "_index", "_is_checked", "_known", "_now", "_one_at_a_time", "_rows")
+    __slots__ = (
+        "_begun",
+        "_erasing",
+        "_index",
+        "_is_checked",
+        "_known",
+        "_now",
+        "_one_at_a_time",
+        "_rows",
+        "utc_offset",
+    )
 
     def __init__(self, stored: MemoryRows, index: IndexWorker, now: Callable[[], float]) -> None:
         self._rows = stored
@@ -98,6 +114,8 @@ class IndexedMemories:
         self._begun = 0
         #: How many removals are under way that must leave no byte.
         self._erasing = 0
+        #: The owner's time minus UTC, in seconds, by which "yesterday" is a day.
+        self.utc_offset = 0.0
         #: Held while the index is brought up to date: rows that were read before a removal must not follow it. Made at
         #: the first search: a waiting assistant is small.
         self._one_at_a_time: DeferredLock | None = None
@@ -112,7 +130,8 @@ class IndexedMemories:
     async def recall(self, query: str, *, hearers: Audience, asker: str = "", limit: int = RECALLED) -> Recalled:
         """Return what fits `query` and may be told to the hearers, best first; the newest for an empty query.
 
-        Raises JournalUnreadable, and RecallIndexError when no index can be made.
+        What is from a time that the query names comes before the rest. Raises JournalUnreadable, and RecallIndexError
+        when no index can be made.
         """
         whose = self._rows.assistant
         if not query.strip():
@@ -120,7 +139,7 @@ class IndexedMemories:
             return Recalled(tuple(memory for memory in newest if may_hear(memory.audience, hearers))[:limit])
         meaning = self._index.meaning
         vector = await meaning.of_query(query) if meaning is not None else None
-        asked = RecallQuery(query, hearers, asker, limit, self._now(), vector=vector)
+        asked = RecallQuery(query, hearers, asker, limit, self._now(), vector=vector, utc_offset=self.utc_offset)
         profiles = (profile_id(asker, frozenset({asker})), profile_id(asker, None)) if asker else ()
 
         def read(hits: RecallHits, db: Database) -> _Found:

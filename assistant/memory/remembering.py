@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
+from assistant.events.classify import Asked
 from assistant.events.events import (
     ChannelSaid,
     Emoted,
@@ -22,11 +23,14 @@ from assistant.events.events import (
     quoted_in,
 )
 from assistant.journal import Accepted
+from assistant.journal.tables.acquaintances import MET
 from assistant.language.telling import only_asks
 from assistant.language.words import content_words, is_open_question, words_of
-from tools.memories import MAX_NAME, MAX_TEXT, Memory, MemoryKind, memory_id
+from assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
+from assistant.memory.acquaintance.told_matters import read_answer
+from tools.memories import MAX_NAME, MAX_TEXT, Fact, Memory, MemoryKind, memory_id
 from tools.text.clean import clean_heard, one_line
-from tools.trust import clamp_level, label_of
+from tools.trust import Audience, audience_key, clamp_level, label_of
 
 #: How important things are, from 1 to 10: told in private or with the character's name; a gift, a promise, a number or
 #: a name; told to it; overheard; seen; noticed. `events/classify.py` gives a line with the name an attention of 10.
@@ -56,6 +60,8 @@ _OFFER = re.compile(
     r"anything else)",
     re.IGNORECASE,
 )
+#: A question without a word of content whose answer is remembered with it.
+_HOW_IT_WENT = re.compile(r"\bhow did (?:it|that) go\b", re.IGNORECASE)
 #: Stands between a short answer and its question.
 ASKED = ' (asked: "'
 _PROMISE = re.compile(r"\b(?:promise|swear|vow|owe|secret|remember|don't tell|do not tell|never tell)\b", re.IGNORECASE)
@@ -68,9 +74,13 @@ _COMING = re.compile(r"\b(?:has|have) (?:entered|left|joined|connected|disconnec
 Remember = Callable[[Accepted], Memory | None]
 
 
-def remembering(names: Collection[str], world_text: int = 1) -> Remember:
-    """Return the rule of a character with these names; `world_text` is the level of the game's own texts."""
+def remembering(names: Collection[str], world_text: int = 1, utc_offset: float = 0.0) -> Remember:
+    """Return the rule of a character with these names; `world_text` is the level of the game's own texts.
+
+    `utc_offset` is the owner's time minus UTC, in seconds: "tomorrow" is a day of theirs.
+    """
     own = frozenset(word for name in names for word in words_of(name))
+    called = re.compile(rf"^\W*(?:{'|'.join(map(re.escape, names)) or '(?!)'})\s*[,:!.-]+\s*", re.IGNORECASE)
 
     def remember(accepted: Accepted) -> Memory | None:
         event, attention = accepted.event, accepted.attention
@@ -85,12 +95,14 @@ def remembering(names: Collection[str], world_text: int = 1) -> Remember:
         if asked is None and not _is_worth_it(words, own, is_gift=isinstance(event, Gave)):
             return None
         who, audience = event.who, audience_of(event)
+        facts = _facts(event, called.sub("", words), attention.asked, utc_offset) if kind is MemoryKind.HEARD else ()
         authority = label_of(who, world_text).authority
         if isinstance(event, Gave) and event.authority is not None:
             authority = min(authority, clamp_level(event.authority))
         sources = frozenset({who.id})
         if asked is not None:
             words, sources = f'{words}{ASKED}{asked.text}")', sources | asked.sources
+            facts += read_short_answer(words, asked.text) if facts else ()
             authority = min(authority, asked.authority)
         return Memory(
             memory_id(kind, who.id, words, audience),
@@ -105,9 +117,18 @@ def remembering(names: Collection[str], world_text: int = 1) -> Remember:
             sources=sources,
             audience=audience,
             event=event.id,
+            facts=facts,
         )
 
     return remember
+
+
+def _facts(event: Event, words: str, asked: Asked | None, utc_offset: float) -> tuple[Fact, ...]:
+    """Return what the words tell of the person who spoke them, and whether they answer how something went."""
+    if event.who.kind not in MET:
+        return ()
+    facts = read_facts(words, event.at, utc_offset, one_line(event.who.name, max_chars=MAX_NAME))
+    return facts if asked is None else (read_answer(words, event.at, utc_offset), *facts)
 
 
 def _what(event: Event) -> tuple[MemoryKind, str, str] | None:
@@ -147,7 +168,7 @@ def _needs_question(text: str, asked: str, own: frozenset[str]) -> bool:
     """Tell whether a line answers a question, and says too little without it."""
     if only_asks(text, own) or _NO_ANSWER.search(text) or _OFFER.search(asked):
         return False
-    if not content_words(asked) - _GREETINGS - own:
+    if not content_words(asked) - _GREETINGS - own and not _HOW_IT_WENT.search(asked):
         return False
     answer = content_words(text) - _GREETINGS - own
     if not answer:  # yes or no, to what was asked of them
@@ -176,3 +197,8 @@ def _importance(event: Event, text: str, *, is_named: bool, told: bool) -> int:
 
 def _has_proper(text: str, own: frozenset[str]) -> bool:
     return any(found.group().casefold().strip("'-") not in own for found in _PROPER.finditer(text))
+
+
+def profile_id(principal_id: str, audience: Audience) -> str:
+    """Return the id of the profile of a person, as far as this audience may know it."""
+    return f"profile:{principal_id}:{audience_key(audience)}"

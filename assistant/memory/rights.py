@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from assistant.journal import Cleared, Forgotten, Muted
 from assistant.journal.tables.memories import SHOWN
+from assistant.memory.acquaintance.known_people import Acquaintance, FoundPeople, KnownPeople
 from assistant.memory.history import History
 from tools import Memories, Memory, Principal
 from tools.trust import may_hear
@@ -18,11 +19,12 @@ from tools.trust import may_hear
 class Remembered(Struct, frozen=True):
     """An assistant's memory of a player: what came from them or is about them, newest first.
 
-    `entries` is how many entries of its stream name them.
+    `entries` is how many entries of its stream name them, `met` what it knows of their visits, None for nothing.
     """
 
     memories: tuple[Memory, ...]
     entries: int
+    met: Acquaintance | None = None
 
 
 #: Shared by all assistants: most of them have muted no player.
@@ -89,8 +91,11 @@ class Past(Protocol):
 class Rights:
     """The rights of players towards one assistant. The composition root calls these for a player's own command."""
 
-    def __init__(self, history: History, memories: Memories, mutes: Mutes, past: Past) -> None:
+    def __init__(
+        self, history: History, memories: Memories, mutes: Mutes, past: Past, people: KnownPeople | None = None
+    ) -> None:
         self._history = history
+        self._people = people
         self._memories = memories
         self._mutes = mutes
         self._past = past
@@ -109,8 +114,11 @@ class Rights:
         """Return what is remembered of a player, without what others told in private."""
         told = frozenset({who.id})
         known = await self._memories.about(who.id)
+        found = await self._people.find(who.id) if self._people is not None else FoundPeople()
         return Remembered(
-            tuple(memory for memory in known if may_hear(memory.audience, told)), self._history.naming(who.id)
+            tuple(memory for memory in known if may_hear(memory.audience, told)),
+            self._history.naming(who.id),
+            found.asker,
         )
 
     async def knows(self, who: Principal) -> bool:

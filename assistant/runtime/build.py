@@ -28,6 +28,7 @@ from assistant.loop.spending import Billing, MinuteCounts
 from assistant.memory.compaction import Compactor, summary_tokens
 from assistant.memory.history import History
 from assistant.memory.questions import Questions
+from assistant.memory.remembered import IndexedMemories
 from assistant.memory.rights import Rights
 from assistant.memory.topics.knowledge import CharacterIndex, Knowledge, index_character
 from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
@@ -53,8 +54,6 @@ SUMMARY_SECONDS = 60.0
 PROMPTS_A_RUN, MIN_WINDOW = 3, 4096
 #: An empty set, shared by all assistants that are denied no command.
 _NOTHING: frozenset[str] = frozenset()
-_log = Logger()
-
 _log = Logger()
 
 
@@ -121,8 +120,10 @@ def build_assistant(
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
     grant = around.registry.same(granted_tools(settings, around.registry) - withheld)
     context = _context(settings, models, around, grant)
-    rights = Rights(context.history, context.memories, around.storage.mutes, context.journal)
-    utc_offset = around.budget.utc_offset_hours * 3600.0
+    rights = Rights(context.history, context.memories, around.storage.mutes, context.journal, context.people)
+    utc_offset = context.people.utc_offset = around.budget.utc_offset_hours * 3600.0
+    if isinstance(context.memories, IndexedMemories):
+        context.memories.utc_offset = utc_offset
     sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
     return Assistant(
         context, manners_of(settings, around.me), rights, _compactor(context), sleep, on_failure=on_failure
@@ -198,7 +199,7 @@ def _context(
         questions=Questions(now),
         floor=around.floor,
         where=around.where,
-        greetings=around.storage.greetings,
+        people=around.storage.people,
         known=_knowledge(around, model.context_tokens),
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,
@@ -212,7 +213,7 @@ def _knowledge(around: Dependencies, window: int) -> Knowledge:
     if around.character is None:
         return _knows_nothing()
     lore = LoreScanner(around.character.lore, window=window, random=around.pipeline.random)
-    return Knowledge(around.character, lore, around.storage.greetings.told)
+    return Knowledge(around.character, lore, around.storage.people.told)
 
 
 @cache

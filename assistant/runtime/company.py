@@ -10,7 +10,10 @@ from assistant.characters.macros import address
 from assistant.events.classify import Attention, Classification, Manners, is_for_everybody
 from assistant.events.events import Arrived, Event, Said
 from assistant.journal import JournalError
+from assistant.journal.tables.acquaintances import KnownFact
+from assistant.language.languages import is_foreign
 from assistant.loop.run import RunContext
+from assistant.memory.acquaintance.visitor_words import matter_due, question_of_matter
 from assistant.memory.questions import room
 from resilience import Launcher
 from tools import Kind, Principal, ToolFailed
@@ -20,6 +23,8 @@ from tools.text.clean import one_line
 LONGEST_DELAY = 1.0
 #: For how many seconds a line to everybody belongs to the first assistant that claims it; no other answers those words.
 CLAIM_SECONDS = 30.0
+#: Said to a player it has met before, where the owner wrote a greeting for strangers only.
+WELCOME_BACK = "Welcome back, {{user}}."
 #: How long a player goes unanswered before they are told how to talk with the assistant, in seconds.
 HINT_AFTER = 12.0
 #: For how long after that no other assistant tells them the same, in seconds.
@@ -96,14 +101,17 @@ class Company:
             return
         self._greeting.add(who.id)
         try:
-            last = await context.greetings.last(who.id)
-            if last is not None and context.clock.seconds() < last + context.settings.greet_hours * _HOUR:
+            now, last = context.clock.seconds(), await context.people.last_greeted(who.id)
+            if last and now < last + context.settings.greet_hours * _HOUR:
                 return
-            greeting = await self._greeting_for(who, is_known=last is not None)
+            known = (await context.people.find(who.id)).asker
+            is_known = known is not None and bool(last or known.left_before(now) or known.facts)
+            matter = matter_due(known, None, now) if known is not None and is_known else None
+            greeting = self._greeting_for(who, matter, is_known=is_known)
             if (turn := context.room_turn()) is not None:
                 await turn
             if context.world.hears(who):
-                await context.greetings.add(who.id, context.clock.seconds())
+                await context.people.greeted(who, context.clock.seconds(), matter)
                 context.questions.ask(room(), greeting, context.me.id, of=frozenset({who.id}))
                 await context.world.say(greeting)
         except (ToolFailed, JournalError) as failed:
@@ -111,14 +119,19 @@ class Company:
         finally:
             self._greeting.discard(who.id)
 
-    async def _greeting_for(self, who: Principal, *, is_known: bool) -> str:
-        """Return the greeting for a player: the first for one it has never met, the others in turn for any other."""
+    def _greeting_for(self, who: Principal, matter: KnownFact | None, *, is_known: bool) -> str:
+        """Return the greeting for a player: the first for one it has never met, the others in turn for any other.
+
+        One who left something open is asked how it went, in English as it was told.
+        """
         settings = self._context.settings
-        is_known = is_known or any(memory.who == who.id for memory in await self._context.memories.about(who.id))
-        greetings = (is_known and settings.more_greetings) or (settings.greeting,)
-        greeting = greetings[self._greetings % len(greetings)]
-        self._greetings += is_known
-        return address(greeting, char=settings.name, user=one_line(who.name))
+        greeting = settings.greeting
+        if is_known:
+            others = settings.more_greetings or (greeting if is_foreign(greeting) else WELCOME_BACK,)
+            greeting = others[self._greetings % len(others)]
+            self._greetings += 1
+        greeted = address(greeting, char=settings.name, user=one_line(who.name))
+        return greeted if matter is None or is_foreign(greeting) else f"{greeted} {question_of_matter(matter)}"
 
     async def _hint(self, event: Said, line: int) -> None:
         """Tell the speaker how to talk with the assistant, unless somebody has answered them."""

@@ -13,9 +13,9 @@ from assistant.journal import (
     MemoryJournal,
 )
 from assistant.journal.place import JournalPlace
-from assistant.journal.tables.greeted import StoredGreetings
 from assistant.keys.binding import KeyBinding
 from assistant.keys.reference import KeySources
+from assistant.memory.acquaintance.known_people import KnownPeople
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import IndexWorker, RecallInMemory
 from assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
@@ -42,12 +42,13 @@ def in_memory(
     rule = remember or remembering(())
 
     def note(accepted: Accepted) -> None:
+        kept.meet(accepted.event)
         if (memory := rule(accepted)) is not None:
             kept.keep(memory)
 
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
-    mutes, sleep, greetings = MemoryMutes(now), StoredSleep(kept), StoredGreetings(kept)
-    return Storage(MemoryJournal(inbox_limit, note), memories, mutes, sleep, greetings)
+    mutes, sleep, people = MemoryMutes(now), StoredSleep(kept), KnownPeople(kept)
+    return Storage(MemoryJournal(inbox_limit, note), memories, mutes, sleep, people)
 
 
 class NothingStored:

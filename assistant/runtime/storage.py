@@ -31,10 +31,10 @@ from assistant.journal.database import is_owed
 from assistant.journal.files import beside
 from assistant.journal.place import JournalPlace
 from assistant.journal.store import JournalStore
-from assistant.journal.tables.greeted import StoredGreetings
 from assistant.journal.tables.inbox import count_pending
 from assistant.journal.tables.removal import erase
 from assistant.keys.reference import KeySources
+from assistant.memory.acquaintance.known_people import KnownPeople
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.recall.protocol import MemoryIndex
 from assistant.memory.recall.words import ENGLISH
@@ -57,7 +57,7 @@ class Storage(Struct, frozen=True):
     memories: Memories
     mutes: Mutes
     sleep: StoredSleep
-    greetings: StoredGreetings
+    people: KnownPeople
     #: The stream as the last process left it.
     stream: tuple[StreamEntry, ...] = ()
     #: Grows with every start of this assistant. It is part of the ids of its events.
@@ -145,8 +145,8 @@ class KeptJournal:
         if self._next is None:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
         memories = IndexedMemories(journal.lease, self.recall, self._wall)
-        sleep, greetings = StoredSleep(journal.lease), StoredGreetings(journal.lease)
-        return Storage(journal, memories, StoredMutes(journal.lease), sleep, greetings, loaded.entries, life)
+        sleep, people = StoredSleep(journal.lease), KnownPeople(journal.lease)
+        return Storage(journal, memories, StoredMutes(journal.lease), sleep, people, loaded.entries, life)
 
     def begins_to_hear(self, assistant: str) -> None:
         """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""

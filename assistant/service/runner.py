@@ -237,7 +237,8 @@ class AssistantRunner:
         parts, settings = self._parts, self.config.assistant
         if self._storage is None:
             me = self.embodiment.me
-            remember = remembering((settings.name, *settings.aliases), settings.world_text_permission)
+            names, hours = (settings.name, *settings.aliases), self.config.budget.utc_offset_hours
+            remember = remembering(names, settings.world_text_permission, hours * 3600.0)
             storage = await parts.storage_of(me.id, settings.inbox_limit, me.name, remember)
             self.embodiment.enter()
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())

@@ -19,8 +19,7 @@ from assistant.journal import Accepted, MemoryJournal
 from assistant.memory.entries import to_store
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallInMemory
-from assistant.memory.remembering import remembering
-from assistant.memory.sleep.plan import profile_id
+from assistant.memory.remembering import profile_id, remembering
 from assistant.runtime.in_memory import in_memory
 from llm.testing import Reply
 from tests.assistant.living import ANN, SAGE, living, reactor

@@ -197,7 +197,7 @@ class Town:
                 storage.memories,
                 storage.mutes,
                 storage.sleep,
-                storage.greetings,
+                storage.people,
                 storage.stream,
                 storage.life,
             ),

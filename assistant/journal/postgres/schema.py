@@ -146,8 +146,46 @@ _VERSION_1 = (
         removed bigint NOT NULL,
         sleep bytea NOT NULL)""",
 )
+
+_VERSION_2 = (
+    """CREATE TABLE acquaintances (
+        assistant text NOT NULL,
+        who text NOT NULL,
+        called text NOT NULL,
+        name text NOT NULL,
+        first_at double precision NOT NULL,
+        last_at double precision NOT NULL,
+        before_at double precision NOT NULL,
+        visits bigint NOT NULL,
+        greeted_at double precision NOT NULL,
+        PRIMARY KEY (assistant, who, called))""",
+    "CREATE INDEX acquaintances_called ON acquaintances (assistant, called)",
+    """CREATE TABLE acquaintance_facts (
+        assistant text NOT NULL,
+        who text NOT NULL,
+        part text NOT NULL,
+        key text NOT NULL,
+        told text NOT NULL,
+        name text NOT NULL,
+        how text NOT NULL,
+        text text NOT NULL,
+        event text NOT NULL,
+        memory text NOT NULL,
+        at double precision NOT NULL,
+        authority bigint NOT NULL,
+        due double precision NOT NULL,
+        asked double precision NOT NULL,
+        origin bytea NOT NULL,
+        PRIMARY KEY (assistant, who, part, key, told))""",
+    "CREATE INDEX acquaintance_facts_from ON acquaintance_facts (assistant, memory)",
+    """INSERT INTO acquaintances
+       SELECT assistant, who, lower(name), max(name), min(at), max(at), 0.0,
+              count(DISTINCT floor(at / 86400)), -1.0
+       FROM memories WHERE kind IN ('heard', 'seen') AND who <> '' AND name <> '' AND substr(who, 1, 10) <> 'assistant:'
+       GROUP BY assistant, who, lower(name)""",
+)
 #: The steps from nothing to this version.
-STEPS = (_VERSION_1,)
+STEPS = (_VERSION_1, _VERSION_2)
 _VERSION = "schema version"
 #: "MudA", the key of the lock that one migration at a time holds.
 LOCK = 0x4D756441
@@ -167,6 +205,8 @@ TABLES = (
     "key_bindings",
     "memories",
     "memory_state",
+    "acquaintances",
+    "acquaintance_facts",
 )
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assistant.journal.codec import exact_json
 from assistant.journal.database import Database, holds, insert, is_sqlite
-from assistant.journal.tables.greeted import forget_greeted
+from assistant.journal.tables import acquaintances
 from assistant.journal.tables.memory_row import (
     MARKS,
     NEW,
@@ -58,6 +58,8 @@ def keep(db: Database, assistant: str, memory: Memory) -> KeptMemory:
             sources=old.sources | memory.sources,
         )
     number = _insert(db, assistant, memory, row[15:] if row is not None else UNUSED)
+    if memory.facts:
+        acquaintances.learn(db, assistant, memory)
     return KeptMemory(memory, row is None, tuple(_make_room(db, assistant, memory, number)))
 
 
@@ -103,23 +105,24 @@ def told_by(db: Database, assistant: str, who: str, audience: Audience, limit: i
 
 
 def about(db: Database, assistant: str, principal_id: str) -> list[Memory]:
-    """Return what came from a principal or is about them, newest first."""
+    """Return what came from a principal or is about them, newest first; at the end what only facts are left of."""
     rows = db.execute(
         f"{SELECT} AND (who = ? OR {holds(db, 'origin')} OR substr(origin, 1, 1) = ?) ORDER BY at DESC, seq DESC",
         (assistant, principal_id, exact_json(principal_id), b" "),
     )  # a record with a space before it writes ids in another way
-    return [each for each in map(memory_of_row, rows) if each.is_from(principal_id) or principal_id in each.about]
+    found = [each for each in map(memory_of_row, rows) if each.is_from(principal_id) or principal_id in each.about]
+    return [*found, *acquaintances.left_of(db, assistant, principal_id, {each.id for each in found})]
 
 
 def forget(db: Database, assistant: str, principal_id: str) -> list[Memory]:
     """Remove what came, or may have come, from the principal, and what was concluded about them. Return it.
 
-    That they were greeted, and what they were told of topics, is removed as well.
+    That they were met, what they told of themselves, and what they were told of topics, is removed as well.
     """
     everything = ((memory_of_row(row), is_readable(row[13])) for row in db.execute(SELECT, (assistant,)))
     gone = [memory for memory, is_known in everything if not is_known or _is_theirs(memory, principal_id)]
     remove(db, assistant, [memory.id for memory in gone])
-    forget_greeted(db, assistant, principal_id)
+    acquaintances.forget_acquaintance(db, assistant, principal_id)
     forget_told(db, assistant, principal_id)
     return gone
 
@@ -132,14 +135,16 @@ def drop(db: Database, assistant: str, memory_id: str) -> list[Memory]:
         gone |= more
     removed = [each for each in everything if each.id in gone]
     remove(db, assistant, [each.id for each in removed])
-    return removed
+    left = acquaintances.drop_facts(db, assistant, gone)
+    return removed + [each for each in left if each.id not in {one.id for one in removed}]
 
 
 def clear(db: Database, assistant: str) -> frozenset[str]:
-    """Remove all memories, and how far the assistant's sleep came. Return their ids."""
+    """Remove all memories, all acquaintances, and how far the assistant's sleep came. Return their ids."""
     gone = all_ids(db, assistant)
     remove(db, assistant, gone)
     save_sleep(db, assistant, {})
+    acquaintances.clear_acquaintances(db, assistant)
     return gone
 
 

@@ -34,14 +34,15 @@ def memory_of_row(row: Row) -> Memory:
     it came from.
     """
     id_, kind, text, who, name, how, place, at, importance, authority, superseded_by, expires, event, origin = row[:14]
-    sources, audience, made_of, about_ = _read(origin, who)
+    sources, audience, made_of, about_ = read_origin(origin, who)
     return Memory(
         id_, text, MemoryKind(kind), at, who, name, how, place, importance, authority,
         sources, audience, made_of, about_, superseded_by, expires, event,
     )  # fmt: skip
 
 
-def _read(origin: bytes, who: str) -> tuple[frozenset[str], Audience, tuple[str, ...], tuple[str, ...]]:
+def read_origin(origin: bytes, who: str) -> tuple[frozenset[str], Audience, tuple[str, ...], tuple[str, ...]]:
+    """Return whose words are in a memory of `who`, who may be told, and what it is made of and about."""
     theirs = frozenset({who} if who else ())
     if not origin:
         return theirs, theirs or None, (), ()

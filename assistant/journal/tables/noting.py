@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assistant.journal.database import Database, PipelinedDatabase
 from assistant.journal.tables import memories
+from assistant.journal.tables.acquaintances import learn
 from assistant.journal.tables.memory_row import MARKS, NEW, values_of
 from tools.memories import Memory
 
@@ -30,5 +31,7 @@ def note(db: Database, assistant: str, memory: Memory) -> None:
     number, room = db.next_number("memories"), (memory.size_bytes, assistant, memory.who)
     values = (number, *values_of(assistant, memory), *memories.UNUSED, *room)
     db.expect(db.execute(_NOTE, values), some=True)
+    if memory.facts:
+        learn(db, assistant, memory)
     if number % memories.COUNTED_EVERY == 0:
         db.expect(db.execute(_TOTAL, (assistant,)), some=True)

@@ -17,6 +17,7 @@ from assistant.journal.errors import BrokenRecord, NewerRecord
 from assistant.journal.protocol import Cleared, Forgotten
 from assistant.journal.records import EVENT, MESSAGES
 from assistant.journal.tables import memories
+from assistant.journal.tables.acquaintances import spare_people
 from assistant.journal.tables.lease import NAME_OF, Lease
 from assistant.journal.tables.repeats import has_any, own_words
 from assistant.journal.tables.stream import names_in
@@ -27,7 +28,7 @@ _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
                   WHERE event = events.seq AND closed_at IS NULL)"""
 #: The tables that hold an assistant's life; steps, calls and results are deleted with their runs. The lease stays, so
 #: that a process that still runs the assistant elsewhere stays shut out.
-_ITS_OWN = ("events", "runs", "stream", "memories", "memory_state", "muted")
+_ITS_OWN = ("events", "runs", "stream", "memories", "memory_state", "muted", "acquaintances", "acquaintance_facts")
 #: Stands in the record of what the character did. Players' words cannot hold it: a mark in them is escaped.
 _ANSWER = b'"role":"assistant"'
 #: How many rows of a kind one write removes.
@@ -132,6 +133,7 @@ async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
         if done == Pruned():
             break
         total += done
+    await lease.write(lambda db: spare_people(db, lease.assistant))
     return total
 
 

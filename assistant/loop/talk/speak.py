@@ -89,8 +89,8 @@ def _line(run: Run, asked: Question, *, is_strict: bool) -> tuple[Line, Sequence
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
     notes = notes_on(text, who, view, earlier, lore_texts(run.lore)) if text else ToldNotes()
-    remembered = remembered_facts(run.recalled, text)
-    facts = dict.fromkeys((*notes.facts, *remembered, *outcomes_of(run.executed), *filter(None, [asked.deed])))
+    told = (*notes.facts, *run.beside, *remembered_facts(run.recalled, text))
+    facts = dict.fromkeys((*told, *outcomes_of(run.executed), *filter(None, [asked.deed])))
     notes = replace(notes, facts=tuple(facts))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)
     line = Line(who, text, view, notes, earlier, _heard(asked), did, is_strict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assistant.memory.remembering import profile_id
 from assistant.memory.sleep.plan import (
     JUDGED_PEOPLE,
     MAX_PAIRS,
@@ -18,7 +19,6 @@ from assistant.memory.sleep.plan import (
     group_by_audience,
     list_speakers,
     list_wishes,
-    profile_id,
     usable_lines,
 )
 from assistant.memory.sleep.reading import MAX_PARTS

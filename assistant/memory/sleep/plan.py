@@ -14,13 +14,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from hashlib import sha256
 from typing import TypeVar
 
 from msgspec import Struct
 
 from tools.memories import Memory, MemoryKind
-from tools.trust import Audience
+from tools.trust import Audience, audience_key
 
 #: The most lines that are shown to the model at once: a small model loses track of more.
 MAX_SHOWN = 60
@@ -35,7 +34,6 @@ _DAY, _HOUR = 86_400.0, 3600.0
 #: What a line costs in a prompt: bytes of UTF-8 for a token at the least, and tokens for its number and quotes.
 _TOKEN_BYTES, _LINE_TOKENS = 3, 8
 _RULES_TOKENS = 500
-_LONGEST_KEY = 64
 _WORD = re.compile(r"\w{2,}")
 _COMMON = frozenset(
     _WORD.findall(
@@ -162,19 +160,6 @@ def is_due(plan: SleepPlan, signs: QuietSigns, heard: HeardSince, last_night: fl
 def _day(plan: SleepPlan, signs: QuietSigns, at: float) -> int:
     """Return the number of the day of a time."""
     return math.floor((at + signs.utc_offset - (plan.sleep_hour or 0.0) * _HOUR) / _DAY)
-
-
-def audience_key(audience: Audience) -> str:
-    """Return a short name of an audience: the same for the same ids, in any order."""
-    if audience is None:
-        return "everybody"
-    named = ",".join(sorted(audience))
-    return named if len(named) <= _LONGEST_KEY else sha256(named.encode(errors="replace")).hexdigest()[:16]
-
-
-def profile_id(principal_id: str, audience: Audience) -> str:
-    """Return the id of the profile of a person, as far as this audience may know it."""
-    return f"profile:{principal_id}:{audience_key(audience)}"
 
 
 def usable_lines(lines: Iterable[Memory]) -> list[Memory]:

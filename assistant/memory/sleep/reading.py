@@ -15,6 +15,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from assistant.memory.remembering import profile_id
 from assistant.memory.sleep.asking import (
     MAX_INSIGHTS,
     MAX_NOTES,
@@ -24,7 +25,7 @@ from assistant.memory.sleep.asking import (
     split_sentences,
 )
 from assistant.memory.sleep.judging import find_stems, is_about_me, is_copy, is_first_person, is_grounded, says_of_me
-from assistant.memory.sleep.plan import SleepTask, TaskKind, profile_id, sources_of
+from assistant.memory.sleep.plan import SleepTask, TaskKind, sources_of
 from llm.loose_json.repair import UnreadableJSON, parse_value
 from llm.messages import JSON
 from tools.memories import Memory, MemoryKind

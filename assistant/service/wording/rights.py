@@ -24,6 +24,9 @@ _MOST_LISTED = 60
 def remembered_text(name: str, remembered: Remembered, now: float, command: str = "") -> str:
     """Say what the assistant remembers of a player, by number. `command` deletes one of them, empty for none."""
     entries = f"{name} has {remembered.entries} of its latest experiences with you in mind"
+    if (met := remembered.met) is not None:
+        times = "once" if met.visits == 1 else f"{met.visits} times"
+        entries = f"{name} has met you {times}, first {describe_age(now - met.first_at)}. {entries}"
     if not remembered.memories:
         return f"{entries}, and remembers nothing of you besides"
     numbered = list(enumerate(remembered.memories, 1))

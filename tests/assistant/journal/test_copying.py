@@ -65,6 +65,8 @@ ROWS: dict[str, Sequence[tuple[Any, ...]]] = {
         (2, "a", "m2", "fact", "", "7", "", "", "", 0.1, 9, 1, 10, 5, 1.5, "m6", 2.5, "e", b"\x00"),
     ],
     "memory_state": [("a", 12, b"\x00sleep")],
+    "acquaintances": [("a", "7", ODD, ODD, 0.1, 0.2, 0.0, 3, -1.0)],
+    "acquaintance_facts": [("a", "7", "kin", ODD, "", ODD, "", ODD, "e", "m6", 0.1, 1, 2.5, 0.0, b"\x00")],
 }
 #: The highest number that a row of a table ever had, where it is above those that are there.
 LAST = {"events": 2**53 + 7, "runs": 500, "stream": 8, "memories": 6}

@@ -256,7 +256,8 @@ async def _seen(typed: TypedCommand, assistant: Assistant) -> Remembered:
     """Return what the assistant remembers of all the people that the player is."""
     seen = [await assistant.rights.see(who) for who in people_of(typed)]
     memories = {memory.id: memory for one in seen for memory in one.memories}
-    return Remembered(tuple(memories.values()), sum(one.entries for one in seen))
+    met = next((one.met for one in seen if one.met is not None), None)
+    return Remembered(tuple(memories.values()), sum(one.entries for one in seen), met)
 
 
 async def _forgotten_one(typed: TypedCommand, one: tuple[str, Assistant], wanted: str) -> str:

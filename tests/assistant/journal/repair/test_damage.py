@@ -63,6 +63,9 @@ def remember(db: sqlite3.Connection, number: int) -> None:
     save_sleep(db, f"sage {number}", {"night": number})
     db.execute("INSERT INTO muted VALUES (?, ?, ?, ?)", ("sage", str(number), "Ben", NOON))
     db.execute("INSERT INTO key_bindings VALUES (?, ?, ?)", ("KEY", f"https://{number}.example", NOON))
+    known = (str(number), "kin", "dog=", "", "Ben", "said", text(number)[:40], "e", "m", NOON, 1, 0.0, 0.0, b"\x00")
+    db.execute(f"INSERT INTO acquaintance_facts VALUES ('sage', {', '.join('?' * 14)})", known)  # noqa: S608
+    db.execute("INSERT INTO acquaintances VALUES ('sage', ?, 'ben', 'Ben', 1.5, 2.5, 0.0, 3, 0.0)", (str(number),))
     db.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?)", (number, "all", 1, 2, 0.5))
 
 
@@ -324,6 +327,8 @@ ALL = (
     "stream",
     "memories",
     "memory_state",
+    "acquaintances",
+    "acquaintance_facts",
     "muted",
     "key_bindings",
     "usage",

@@ -14,7 +14,6 @@ from assistant.journal.postgres.connection import connect
 from assistant.journal.postgres.schema import migrate
 from assistant.journal.schema import SCHEMA
 from assistant.journal.tables import memories
-from assistant.journal.tables.greeted import StoredGreetings
 from assistant.journal.tables.sleep_state import load_sleep, save_sleep
 from assistant.journal.tables.told_topics import MAX_PEOPLE, MAX_TOPICS, StoredTold, Told
 
@@ -54,8 +53,7 @@ def told_in(db: Database) -> StoredTold:
 
 
 async def test_it_is_known_after_a_restart_by_the_persons_id_and_forgotten_with_them(db: Database) -> None:
-    rows: Any = Rows(db)
-    await StoredGreetings(rows).add("7", 1.0)
+    save_sleep(db, "sage", {"greeted": {"7": 1.0}})  # as an older version kept whom it greeted
     await told_in(db).add("7", "mill", Told((0, 2), 5.0), private=False)
     await told_in(db).add("8", "mill", Told((1,), 6.0, closed=True), private=False)
     assert await told_in(db).of("7", private=False) == {"mill": Told((0, 2), 5.0)}

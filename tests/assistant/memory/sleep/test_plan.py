@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
+from assistant.memory.remembering import profile_id
 from assistant.memory.sleep.asking import build_prompt
 from assistant.memory.sleep.gathering import TaskSource
 from assistant.memory.sleep.plan import (
@@ -24,7 +25,6 @@ from assistant.memory.sleep.plan import (
     is_due,
     list_parts_left,
     list_wishes,
-    profile_id,
     usable_lines,
 )
 from assistant.memory.sleep.state import MemorySleepState, SleepRecord

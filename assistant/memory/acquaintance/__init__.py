@@ -1,0 +1,1 @@
+"""Whom a character has met, what they told of themselves, and what is told of them before an answer."""
