@@ -23,6 +23,7 @@ from assistant.worlds.embedded.world import EmbeddedBody
 from benchmarks.talk_staging import Stage, Staging
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Status
+from tools.game import Thing
 
 # Any: JSON.
 Turn = dict[str, Any]
@@ -47,7 +48,7 @@ def read_items(path: Path, sample: int = 0) -> list[Item]:
     """Read the items of a file, or `sample` of them spread over it. Raises PlaceFileError, OSError and ValueError."""
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     written = {one["place"]: one for one in records if one.get("kind") == "place"}
-    places = {key: place_of(_as_place(one), f"{path}: place {key}") for key, one in written.items()}
+    places = {key: place_of(as_place(one), f"{path}: place {key}") for key, one in written.items()}
     told = [one for one in records if one.get("kind") == "item"]
     if 0 < sample < len(told):
         told = [told[at * len(told) // sample] for at in range(sample)]
@@ -66,9 +67,9 @@ def read_items(path: Path, sample: int = 0) -> list[Item]:
     ]
 
 
-def _as_place(written: dict[str, Any]) -> dict[str, Any]:
-    """Return the place without the voice of its character, which a place file does not have."""
-    return {key: value for key, value in written.items() if key != "voice"}
+def as_place(written: dict[str, Any]) -> dict[str, Any]:
+    """Return the place without what a place file does not have: its character's voice, and what that carries."""
+    return {key: value for key, value in written.items() if key not in {"voice", "carried"}}
 
 
 class Player:
@@ -118,6 +119,7 @@ class Player:
                 )
                 for number, name in enumerate(item.people)
             }
+            stage.home.carried.extend(Thing(*one) for one in item.written.get("carried", {}).items())
             if self._models[0].may_be_warmed:
                 await warm(stage.assistant, self._reactor)
             await stage.assistant.settled()
@@ -134,7 +136,8 @@ class Player:
         """Let everybody say their lines at once, and wait until all that follows from them is over."""
         watched.begin()
         for line in turn["heard"]:
-            await _deliver(bodies[line["who"]], line["how"], line["text"], stage.home.principal.name)
+            to = stage.home.principal.name
+            await _deliver(bodies[line["who"]], line["how"], line["text"], to, aloud=to if line.get("to") else "")
         await stage.assistant.settled()
         return {
             **watched.end(),
@@ -144,11 +147,14 @@ class Player:
         }
 
 
-async def _deliver(body: EmbeddedBody, how: str, text: str, to: str) -> None:
-    """Say, whisper or page a line to the character, or make a pose or a step. Raises ValueError for anything else."""
+async def _deliver(body: EmbeddedBody, how: str, text: str, to: str, *, aloud: str = "") -> None:
+    """Say, whisper or page a line to the character, or make a pose or a step. Raises ValueError for anything else.
+
+    `aloud` is whom a spoken line is plainly to, empty for everybody.
+    """
     match how:
         case "say":
-            await body.say(text)
+            await body.say(text, aloud)
         case "whisper":
             await body.whisper(to, text)
         case "page":

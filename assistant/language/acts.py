@@ -37,13 +37,20 @@ def _verbs(*words: str) -> re.Pattern[str]:
     return re.compile(rf"^(?:{'|'.join(words)})\b", re.IGNORECASE)
 
 
-_SHORT = {"n": "north", "e": "east", "s": "south", "w": "west", "u": "up", "d": "down"}
-_SHORT |= {"upstairs": "up", "downstairs": "down", "upward": "up", "downward": "down", "inside": "in", "outside": "out"}
+SHORT_WAYS = {"n": "north", "e": "east", "s": "south", "w": "west", "u": "up", "d": "down"}
+SHORT_WAYS |= {
+    "upstairs": "up",
+    "downstairs": "down",
+    "upward": "up",
+    "downward": "down",
+    "inside": "in",
+    "outside": "out",
+}
 _POLITE = (
     "please kindly now then hey well oh ok okay and so just also quickly do let's lets",
     "could you|can you|would you mind|would you|will you|won't you|let us|why don't you|try to|go and|come and|come on",
-    "i (?:want|need|beg|ask|order|command) you to|i(?:'d| would) like you to|you (?:should|may|must|can|have to)",
-    "be so kind and|be so kind as to|i think you should",
+    "i (?:want|need|beg|ask|order|command) you to|i(?:'d| would) like you to|you (?:may|must|can|have to)",
+    "be so kind and|be so kind as to",
 )
 _ANY_POLITE = "|".join(("|".join(_POLITE[0].split()), *_POLITE[1:]))
 #: "Would you mind stepping out?" is "step out"; the list of verbs settles a doubled letter and a lost e.
@@ -75,7 +82,7 @@ _TO_ME = re.compile(r"\b(?:me|us)\b", re.IGNORECASE)
 _IT = re.compile(r"\b(?:it|them|that|this one)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\b(?:tell|say|answer|explain|describe|what|which|who|where|why|how|when)\b", re.IGNORECASE)
 #: What each gesture looks like. {whom} is the person named, or the speaker; {what} is the thing or person named.
-_GESTURES = {
+GESTURES = {
     "wave": "waves at {whom}.", "nod": "nods to {whom}.", "bow": "bows to {whom}.", "smile": "smiles at {whom}.",
     "wink": "winks at {whom}.", "laugh": "laughs.", "grin": "grins at {whom}.", "dance": "dances a few steps.",
     "clap": "claps.", "jump": "jumps up and down.", "kneel": "kneels down.", "sit": "sits down.", "stand": "stands up.",
@@ -86,9 +93,12 @@ _GESTURES = {
     "cheer": "cheers.", "shake my hand": "shakes hands with {whom}.", "shake hands": "shakes hands with {whom}.",
     "shake your head": "shakes their head.", "stamp": "stamps a foot.", "hop": "hops on one foot.",
     "spin": "spins round.", "greet": "greets {whom}.", "blow": "blows a kiss to {whom}.", "touch": "touches {what}.",
-    "pat": "pats {what}.", "beckon": "beckons to {whom}.",
+    "pat": "pats {what}.", "beckon": "beckons to {whom}.", "kiss": "kisses {whom} on the cheek.",
+    "pet": "strokes {what}.", "stroke": "strokes {what}.", "scratch": "scratches {what}.", "hush": "falls silent.",
+    "shut up": "falls silent.", "be quiet": "falls silent.", "high five": "gives {whom} a high five.",
+    "your hand": "shakes hands with {whom}.", "get up": "stands up.", "come here": "comes closer to {whom}.",
 }  # fmt: skip
-_LONGEST_FIRST = sorted(_GESTURES, key=len, reverse=True)
+_LONGEST_FIRST = sorted(GESTURES, key=len, reverse=True)
 
 
 def asked_deeds(line: str, who: str, view: View, it: str = "") -> list[Deed]:
@@ -106,8 +116,11 @@ def asked_deeds(line: str, who: str, view: View, it: str = "") -> list[Deed]:
 
 
 def wants_words(line: str) -> bool:
-    """Tell whether a line that asks for a deed asks for words as well: a question, or "tell me"."""
-    return _ASKS.search(line) is not None
+    """Tell whether a line that asks for a deed asks for words as well: a question, or "tell me".
+
+    What is read aloud are words already.
+    """
+    return _ASKS.search(line) is not None and re.search(r"\bread\b", line, re.IGNORECASE) is None
 
 
 def _orders(sentence: str, name: str) -> list[str]:
@@ -161,7 +174,7 @@ def _giving(clause: _Clause) -> list[Deed]:
 
 def _going(clause: _Clause) -> list[Deed]:
     directions = [direction for direction, _ in clause.view.ways]
-    words = [_SHORT.get(word, word) for word in words_of(clause.text)]
+    words = [SHORT_WAYS.get(word, word) for word in words_of(clause.text)]
     if len(words) == 1 and words[0] in directions:
         return [Deed("move", {"direction": words[0]})]
     if not clause.begins(_MOVE):
@@ -188,15 +201,30 @@ def _handling(clause: _Clause) -> list[Deed]:
 
 
 def _gesturing(clause: _Clause) -> list[Deed]:
-    people = names_in(clause.text, clause.view.people)
-    what = f"the {clause.thing}" if clause.thing else next(iter(people), "")
     for verb in _LONGEST_FIRST:
         if re.match(rf"(?:(?:take|make|do|give (?:me|us|\w+)) an? (?:\w+ )?)?{verb}\b", clause.text, re.IGNORECASE):
-            shown = _GESTURES[verb]
-            if "{what}" in shown and not what:
-                return []
-            return [Deed("emote", {"text": shown.format(whom=people[0] if people else clause.who, what=what)})]
+            shown = show_gesture(verb, clause.text, clause.who, clause.view)
+            return [shown] if shown else []
     return []
+
+
+def show_gesture(gesture: str, line: str, who: str, view: View) -> Deed | None:
+    """Return the deed of a gesture, at whom or what the line names, else at `who`; None for one at nothing."""
+    people = names_in(line, view.people)
+    things = [f"the {thing}" for thing in names_in(line, (*view.things, *view.carried))]
+    shown = GESTURES[gesture]
+    if "{what}" in shown and not (things or people):
+        return None
+    what = next(iter([*things, *people]), "")
+    return Deed("emote", {"text": shown.format(whom=people[0] if people else who, what=what)})
+
+
+def gesture_in(line: str) -> str:
+    """Return the first gesture that a line names, empty for none."""
+    found = [
+        (at.start(), -len(verb), verb) for verb in GESTURES if (at := re.search(rf"\b{verb}\b", line, re.IGNORECASE))
+    ]
+    return min(found)[2] if found else ""
 
 
 def _holds(words: list[str], wanted: Collection[str]) -> bool:
@@ -210,4 +238,10 @@ _VERB_TEXT = """
     study check open search follow stay wait remain wave nod bow smile wink laugh dance clap kneel sit stand sing
 """
 _ALL_VERBS = frozenset(_VERB_TEXT.split())
+_PLAIN_TEXT = """
+    the a an this that it them me us my your you i to at of into in on up down out back over here there with and then
+    now please could can would will let's let so well hey ok okay after from right quick quickly home along floor ground
+"""
+#: The words of plain orders, beside the names of things.
+ORDER_WORDS = _ALL_VERBS | frozenset(_PLAIN_TEXT.split()) | SHORT_WAYS.keys()
 _READINGS: tuple[Callable[[_Clause], list[Deed]], ...] = (_staying, _giving, _going, _handling, _gesturing)

@@ -39,13 +39,6 @@ _SHARED_TEXT = """
     in an so was war die hat no me as on to do by my he we is am at or put over all see need a i des den nu
 """
 _SHARED = frozenset(_SHARED_TEXT.split())
-#: Words with which questions begin.
-_ASKING_TEXT = """
-    wo was wer wen wem wie wann warum wieso woher wohin welche welcher welches où quoi qui que quel quelle comment quand
-    pourquoi combien dónde donde qué quién cómo cuándo cuál dove chi cosa come quando perché quale waar wat wie wanneer
-    waarom hoe gdzie kto kiedy dlaczego jak onde quem quando var vad vem när varför hur
-"""
-_ASKING = frozenset(_ASKING_TEXT.split())
 #: What a character says that knows little of a language.
 SPEAKS_A_LITTLE = {
     "French": "Je parle un peu français, mais pas bien.",
@@ -57,13 +50,6 @@ SPEAKS_A_LITTLE = {
     "Portuguese": "Eu falo só um pouco de português.",
     "Swedish": "Jag talar bara lite svenska.",
 }
-#: How a language says that something is so, or that somebody likes or has something.
-_TELLING_TEXT = """
-    ist sind war waren bin bist mag habe hat gefällt est sont était suis aime ai es está son están era soy gusta
-    tengo tiene è sono era piace ho ha is zijn was ben vind jest są był jestem lubię mam é são foi sou gosto tenho
-    är var gillar har
-"""
-_TELLING = frozenset(_TELLING_TEXT.split())
 _MIN_WORDS, _MIN_COMMON = 3, 2
 
 
@@ -83,15 +69,6 @@ def is_foreign(line: str) -> bool:
         return True
     words = words_of(line)
     return len(words) > 1 and not set(words) & ((_ENGLISH | _ENGLISH_VERBS) - _SHARED)
-
-
-def tells_how_it_is(line: str) -> bool:
-    """Tell whether a line in another language tells or asks how something is: "La linterna está rota".
-
-    Such a line asks for no deed.
-    """
-    words = set(words_of(line))
-    return bool(words & _TELLING) or ("?" in line and bool(words & _ASKING))
 
 
 def common_words(text: str, language: str) -> int:

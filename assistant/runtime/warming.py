@@ -10,6 +10,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from assistant.loop.run import RunContext
+from assistant.loop.talk.choose import kinds_front
 from assistant.loop.talk.question import front_of
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel
 from assistant.runtime.character import Assistant
@@ -37,18 +38,21 @@ class Warmer:
 
         Nothing is recorded, and no account pays for it. Cancelling closes the connection.
         """
-        beginning, tools = await beginning_of(context)
-        front = chosen.provider.build_request(beginning, tools, None, CallOptions())
-        key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()
-        if chosen.may_be_warmed and key not in self._read and await read_ahead(context, beginning, tools):
-            self._read.add(key)
+        for beginning, tools in await beginnings_of(context):
+            front = chosen.provider.build_request(beginning, tools, None, CallOptions())
+            key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()
+            if chosen.may_be_warmed and key not in self._read and await read_ahead(context, beginning, tools):
+                self._read.add(key)
 
 
-async def beginning_of(context: RunContext) -> tuple[Sequence[Message], Sequence[ToolSpec]]:
-    """Return the messages that begin every prompt of this assistant, and the tools that are offered with them."""
+async def beginnings_of(context: RunContext) -> list[tuple[Sequence[Message], Sequence[ToolSpec]]]:
+    """Return the messages that begin the prompts of this assistant, each with the tools that are offered with them.
+
+    The last one begins the prompts for words.
+    """
     if context.is_asked_plainly:
-        return await front_of(context), ()
-    return context.front, context.registry.specs(context.window.front.tools)
+        return [(kinds_front(), ()), (await front_of(context), ())]
+    return [(context.front, context.registry.specs(context.window.front.tools))]
 
 
 async def read_ahead(context: RunContext, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
@@ -75,4 +79,5 @@ async def warm(assistant: Assistant, _: IReactorTime) -> None:
 
     A failure costs only speed, so none is raised. Cancelling ends the reading.
     """
-    await read_ahead(assistant.context, *await beginning_of(assistant.context))
+    for beginning, tools in await beginnings_of(assistant.context):
+        await read_ahead(assistant.context, beginning, tools)

@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from assistant.language.attend import ToldNotes, Turn, View, is_order
 from assistant.language.check import Heard, fault_of
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
+from assistant.language.orders import claims_deed
 from assistant.language.persons import asks_of_self, tells_of_self
 from assistant.language.things import DENIES, known_words, things_said_to_be_here
 from assistant.language.words import (
     content_words,
     is_open_question,
     is_question,
-    names_in,
     sentences_of,
     singular,
     words_of,
@@ -29,12 +29,6 @@ from assistant.language.words import (
 
 #: The most sentences of one answer.
 MAX_SENTENCES = 5
-_CLAIM = re.compile(
-    r"\bI(?: will|['\u2019]ll|['\u2019]ve| have| just| now)* "
-    r"(?:take|took|taken|give|gave|given|drop(?:ped)?|pick(?:ed)? up"
-    r"|hand(?:ed)?|put|bring|brought|fetch(?:ed)?)\b|\bhere (?:is|are) (?:the|your)\b",
-    re.IGNORECASE,
-)
 _IGNORANT = re.compile(
     r"\b(?:do not|don't|cannot|can't) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b|\bany information\b",
     re.IGNORECASE,
@@ -152,7 +146,7 @@ def _of_the_scene(sentence: str, line: Line, heard: Heard) -> str:
     known = line.view.words() | known_words(*heard.now, *heard.earlier, *heard.facts)
     if things_said_to_be_here(sentence, known):
         return "tells of a thing that is not there"
-    if _claims_deed(sentence, line):
+    if not line.did and claims_deed(sentence, line.text):
         return "claims what it did not do"
     return ""
 
@@ -178,14 +172,6 @@ def _takes_new_part(sentence: str, line: Line) -> bool:
     if claimed is None or DENIES.search(sentence) or not _NEW_PART.search(line.text):
         return False
     return bool(content_words(claimed[1]) & content_words(line.text) - line.view.words())
-
-
-def _claims_deed(sentence: str, line: Line) -> bool:
-    """Tell whether a sentence claims a deed that was asked for though nothing was done: "I take the book"."""
-    handled = (
-        not line.did and is_order(line.text) and _CLAIM.search(sentence) is not None and not DENIES.search(sentence)
-    )
-    return handled and bool(names_in(sentence, (*line.view.things, *line.view.carried)))
 
 
 def _is_theirs(sentence: str, line: Line) -> bool:

@@ -1,94 +1,143 @@
-"""Asks a small model which deed a line in another language asks for. A JSON schema limits it to a few.
+"""Asks a small model what a line asks for: one word, out of the kinds of deed that are possible here, or talk.
 
-The rules of `acts.py` are English. A deed is offered only when the line names its object or its direction. A line that
-only tells how something is asks for no deed.
+The beginning of the question is the same for every line, room and character, so a server keeps it read. A line that
+names its thing in another language has a second question: which of the things here is meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from twisted.logger import Logger
 
-from assistant.language.acts import Deed
-from assistant.language.languages import is_foreign, tells_how_it_is
-from assistant.language.words import names_in
+from assistant.language.acts import GESTURES, Deed, show_gesture
+from assistant.language.languages import is_foreign
+from assistant.language.orders import ANY_GESTURE, OF_THINGS, deeds_with, possible_deeds
 from assistant.loop.overheard import request_hook
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.question import Question
-from llm import LLMError, Message, Usage, system, user
+from llm import LLMError, LLMResponse, Message, Usage, system, user
 from llm.messages import Role, Text
 
-#: Tokens of the answer: a deed and a name.
-MAX_TOKENS = 24
 TALK = "talk"
-_RULES = (
-    "Somebody says a line to you. Choose what the line asks you to do. "
-    "Choose talk when it only tells or asks something."
-)
-#: Lines with what may be chosen and what is right, in several languages. Hardly any room has their things.
-_EXAMPLES = (
-    ("Nimm den Krug und gib ihn mir.", ("take Krug", "give Krug to Ann", "look at Krug"), "give Krug to Ann"),
-    ("Wie komme ich nach Norden?", ("go Norden",), TALK),
-    ("Va al nord, per favore.", ("go nord",), "go nord"),
-    ("Ramasse la pelle.", ("take pelle", "give pelle to Ann", "look at pelle"), "take pelle"),
-    ("Me gusta tu pala.", ("take pala", "give pala to Ann", "look at pala"), TALK),
-    ("Mira la pala, por favor.", ("take pala", "give pala to Ann", "look at pala"), "look at pala"),
+#: Tokens of an answer: one word, and a name with its quotation marks.
+_WORD_TOKENS, _NAME_TOKENS = 1, 24
+#: What is added to the logit of talk: for a line in which the verb rules found a deed, and for any other. Measured by
+#: `benchmarks.orders`.
+_TALK_BIAS = {True: -1.0, False: -0.5}
+#: A word that may not be chosen.
+_BANNED = -100.0
+_KINDS = """Somebody in a game says a line to you. Answer with one word: what the line wants you to do now.
+go: walk somewhere. follow: come with them. stay: do not move. home: go home.
+give: let somebody have a thing. take: pick a thing up. drop: put a thing down. look: look at a thing.
+read, open, close, light, pour, put: do that with a thing. act: a gesture or pose, like sit, smile, hug, dance.
+talk: nothing of these. The line tells, asks, jokes or is a saying, or it is about another time or somebody else."""
+#: Lines and the kinds that are right, each as LINE=KIND. Orders and sayings with the same verbs stand beside another.
+_EXAMPLES_TEXT = """
+    Rope, please.=give|Take your time with the rope.=talk|Into the barn with you!=go|Mind if I borrow the torch?=give
+    Hold your tongue about the bucket.=talk|Would you get the bucket off the floor?=take|Give me a wave.=act
+    I'll give you a slap.=talk|Come.=follow|You should see the barn.=talk|Don't go anywhere.=stay|Hug me!=act
+    Gib mir das Seil.=give|Leave it to me.=talk|Nimm den Eimer.=take|Das geht zu weit.=talk|Ve al granero.=go
+    Drop the torch.=drop|Me das pena.=talk|Let me get the bucket.=talk|Have a close look at that rope.=look
+    Light the torch.=light|Go on, tell me.=talk|Open the gate, quick.=open|Pick one, the rope or the torch?=talk
+    Read the sign to me.=read|Stay well!=talk|Suis-moi.=follow|Tu as vu la corde ?=talk|Pose la torche.=drop
+    Put the rope in the bucket.=put|Follow your nose.=talk|Ann wants the torch.=give|Have a seat.=act
+    Keep your hands off the rope.=talk|Shall we go to the barn?=go|Coge el cubo.=take
+    Fill the bucket with water.=pour|Get lost!=talk|Siéntate.=act
+"""
+_EXAMPLES = [pair.strip().split("=") for row in _EXAMPLES_TEXT.strip().split("\n") for pair in row.split("|")]
+_NAMES = "Choose which of the names a line in any language means. Choose nothing when it means none of them."
+_NAME_EXAMPLES = (
+    ("Nimm den Eimer.", ("rope", "bucket", "torch"), "bucket"),
+    ("Dame eso.", ("rope", "bucket", "torch"), "nothing"),
+    ("Viens dans la grange.", ("east (The Barn)", "up (The Mill)"), "east (The Barn)"),
+    ("Zieh den Hut vor ihr.", ("sit", "bow", "smile"), "bow"),
 )
 
 _log = Logger()
 
 
-async def choose_deed(context: RunContext, run: Run, asked: Question) -> tuple[Deed | None, Usage]:
-    """Return the deed that the line asks for, None for none, and the usage of asking.
+def kinds_front() -> list[Message]:
+    """Return the messages with which the question for a kind begins."""
+    messages = [system(_KINDS)]
+    for heard, kind in _EXAMPLES:
+        messages += [user(heard), Message(Role.ASSISTANT, (Text(kind),))]
+    return messages
 
-    No model is asked about an English line. A model that cannot be asked in this way chooses nothing. Raises LLMError
-    when the request may succeed later. Cancelling closes the connection.
+
+async def choose_deed(
+    context: RunContext, run: Run, asked: Question, ruled: Sequence[Deed]
+) -> tuple[Sequence[Deed], Usage]:
+    """Return the deeds that the line asks for, and the usage of asking. No model is asked about plain talk.
+
+    `ruled` are the deeds that the verb rules found: they stand where the model finds their kind, and with a model that
+    cannot be asked in this way. Raises LLMError when the request may succeed later. Cancelling closes the connection.
     """
-    deeds = possible_deeds(asked)
+    deeds = possible_deeds(asked.text, asked.who, asked.view, asked.it)
     if not deeds:
-        return None, Usage()
-    options = [TALK, *deeds]
+        return (), Usage()
+    is_open = is_foreign(asked.text) and not OF_THINGS & deeds.keys()
+    kinds = deeds.keys() | OF_THINGS if is_open else deeds.keys()
+    banned = {kind for _, kind in _EXAMPLES} - kinds - {TALK}
+    bias = {TALK: _TALK_BIAS[bool(ruled)]} | dict.fromkeys(sorted(banned), _BANNED)
+    response = await _ask(context, run, [*kinds_front(), user(asked.text)], bias)
+    if response is None:
+        return ruled, Usage()
+    kind, usage = response.content.strip().casefold(), response.usage
+    deed = deeds.get(kind)
+    if kind in kinds and (deed is None or deed is ANY_GESTURE):
+        deed, more = await _named(context, run, asked, kind)
+        usage += more
+    is_ruled = deed is not None and deed.tool in {one.tool for one in ruled}
+    return ruled if is_ruled else [deed] if deed is not None else [], usage
+
+
+async def _named(context: RunContext, run: Run, asked: Question, kind: str) -> tuple[Deed | None, Usage]:
+    """Return the deed of this kind whose thing, way or gesture the line names in other words than ours."""
+    view, who = asked.view, asked.who
+    options: dict[str, Deed | None] = {}
+    if kind == "act":
+        options = {gesture: show_gesture(gesture, asked.text, who, view) for gesture in GESTURES}
+    elif kind == "go":
+        options = {f"{way} ({room})" if room else way: Deed("move", {"direction": way}) for way, room in view.ways}
+    else:
+        things = (*view.things, *view.carried)
+        options = {thing: deeds_with(thing, asked.text, who, view).get(kind) for thing in things}
+    names = [name for name, deed in options.items() if deed]
+    messages = [system(_NAMES)]
+    for heard, choices, right in _NAME_EXAMPLES:
+        messages += [user(_question(heard, choices)), Message(Role.ASSISTANT, (Text(f'"{right}"'),))]
+    schema = {"type": "string", "enum": [*names, "nothing"]}
+    response = await _ask(context, run, [*messages, user(_question(asked.text, names))], {}, schema)
+    return (options.get(str(response.structured)), response.usage) if response else (None, Usage())
+
+
+async def _ask(
+    context: RunContext,
+    run: Run,
+    messages: Sequence[Message],
+    bias: Mapping[str, float],
+    schema: dict[str, object] | None = None,
+) -> LLMResponse | None:
+    """Return the answer, None from a model that cannot be asked in this way. Only llama.cpp is given a bias."""
+    is_ours = context.client.provider.name == "local"
     try:
-        response = await context.client.chat_completion(
-            _prompt(asked.text, options),
+        return await context.client.chat_completion(
+            messages,
             deadline=run.meter.deadline,
             caller=context.billing.caller(context.me, run.requester),
             on_request=request_hook(context, run),
-            max_tokens=MAX_TOKENS,
+            max_tokens=_NAME_TOKENS if schema else _WORD_TOKENS,
             temperature=0.0,
             think=bool(context.model.think),
-            schema={"type": "string", "enum": options},
+            schema=schema,
+            extra_params={"logit_bias": [list(pair) for pair in bias.items()]} if bias and is_ours else {},
         )
     except LLMError as error:
         if error.retryable:
             raise
         _log.info("{name} could not be asked for a deed: {why}", name=context.me.name, why=context.scrub(str(error)))
-        return None, Usage()
-    return deeds.get(str(response.structured)), response.usage
-
-
-def possible_deeds(asked: Question) -> dict[str, Deed]:
-    """Return the deeds that a line in another language may ask for, by what the model calls them."""
-    view, line = asked.view, asked.text
-    if not is_foreign(line) or tells_how_it_is(line):
-        return {}
-    deeds = {f"go {way}": Deed("move", {"direction": way}) for way, _ in view.ways if names_in(line, [way])}
-    for thing in names_in(line, (*view.things, *view.carried)):
-        if thing in view.carried:
-            deeds[f"drop {thing}"] = Deed("drop", {"thing": thing})
-        else:
-            deeds[f"take {thing}"] = Deed("take", {"thing": thing})
-        deeds[f"give {thing} to {asked.who}"] = Deed("give", {"thing": thing, "person": asked.who})
-        deeds[f"look at {thing}"] = Deed("inspect", {"target": thing})
-    return deeds
-
-
-def _prompt(line: str, options: Sequence[str]) -> list[Message]:
-    messages = [system(_RULES)]
-    for heard, choices, right in _EXAMPLES:
-        messages += [user(_question(heard, (TALK, *choices))), Message(Role.ASSISTANT, (Text(f'"{right}"'),))]
-    return [*messages, user(_question(line, options))]
+        return None
 
 
 def _question(line: str, options: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -9,14 +10,18 @@ from msgspec.structs import replace
 from assistant.events.events import Left
 from assistant.language.acts import Deed, asked_deeds
 from assistant.language.languages import is_foreign
+from assistant.language.orders import is_bare_order, reads_aloud, written_in
 from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.calls import response_of
+from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.choose import choose_deed
 from assistant.loop.talk.question import Question, trusted_level
-from llm import LLMResponse, ToolCall
-from tools import Category, Executed, Status
+from llm import LLMResponse, ToolCall, Usage
+from tools import Category, Executed, Status, ToolFailed
 from tools.text.clean import one_line
 
+COMMAND = "execute_command"
+#: The permission of every player, beyond which a command is no deed of a character.
+PLAYERS = 1
 #: Tools whose success shows by itself, so nothing need be said of it.
 _SHOWS = frozenset({"move", "emote", "home"})
 #: What is said of a deed that does not show by itself, without asking the model: one of each in turn.
@@ -26,6 +31,7 @@ _DID = {
     "give": ("Here you are.", "There you go.", "Take good care of it."),
     "follow": ("Lead on.", "I am right behind you.", "After you."),
     "stay": ("I stay here.", "I will wait here."),
+    COMMAND: ("There, it is done.", "Done.", "As you wish."),
 }
 #: What is said of a deed that did not work, without asking the model.
 _CANNOT = {
@@ -35,7 +41,10 @@ _CANNOT = {
     "give": "I cannot give the {thing} away.",
     "follow": "I cannot follow you.",
     "home": "I cannot go home now.",
+    COMMAND: "I cannot {verb} the {thing}.",
 }
+_A_REASON = re.compile(r"[A-Z][^\n.!?]{3,160}[.!]")
+_TO_PLAYERS = re.compile(r"\b(?:you|your|yours|command|commands|usage)\b", re.IGNORECASE)
 
 
 async def do_what_is_asked(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
@@ -44,13 +53,29 @@ async def do_what_is_asked(context: RunContext, run: Run, asked: Question) -> LL
     A deed follows from the line of who asks and from the names in the scene, and from nothing that others said. Raises
     LLMError. Cancelling closes the connection.
     """
-    level = trusted_level(context, run)
-    if calls := _deeds(context, run, asked, asked_deeds(asked.text, asked.who, asked.view, asked.it)):
-        return replace(response_of(calls), shown_from=level)
-    deed, usage = await choose_deed(context, run, asked)
-    if deed is not None and (calls := _deeds(context, run, asked, [deed])):
-        return replace(response_of(calls, usage), shown_from=level)
-    return None
+    deeds: Sequence[Deed] = asked_deeds(asked.text, asked.who, asked.view, asked.it)
+    usage = Usage()
+    if not deeds or not is_bare_order(asked.text, asked.view):
+        deeds, usage = await choose_deed(context, run, asked, deeds)
+    calls = _deeds(context, run, asked, deeds)
+    if lacking := [call for call in calls if not await _has_command(context, call)]:
+        words = speech_call(context, run, _cannot_do(lacking[0]))
+        calls = [words] if words else []
+    return replace(response_of(calls, usage), shown_from=trusted_level(context, run)) if calls else None
+
+
+async def _has_command(context: RunContext, call: ToolCall) -> bool:
+    """Tell whether a call is no command of the game, or one that the game has for players.
+
+    `open` is a builder's command in Evennia: it makes an exit.
+    """
+    if call.name != COMMAND:
+        return True
+    try:
+        command = await context.world.resolve(str(call.arguments["command"]))
+    except ToolFailed:
+        return False
+    return command.permission <= PLAYERS
 
 
 def shows_by_itself(executed: Sequence[Executed]) -> bool:
@@ -60,7 +85,11 @@ def shows_by_itself(executed: Sequence[Executed]) -> bool:
 
 def words_for_deeds(executed: Sequence[Executed], asked: Question) -> str:
     """Return what is said of these calls without asking the model, empty for nothing."""
-    return _cannot(executed) or ("" if is_foreign(asked.text) else _did(executed, len(asked.earlier)))
+    done = [one for one in executed if one.status is Status.DONE]
+    told = next((_by_game(one) for one in done if one.call.name == COMMAND), "")
+    if reads_aloud(asked.text):
+        told = next((written_in(one.result.text) for one in done if one.call.name == "inspect"), "")
+    return _cannot(executed) or told or ("" if is_foreign(asked.text) else _did(executed, len(asked.earlier)))
 
 
 def _shows(done: Executed) -> bool:
@@ -69,8 +98,23 @@ def _shows(done: Executed) -> bool:
 
 def _cannot(executed: Sequence[Executed]) -> str:
     """Return what is said of the first deed that did not work, empty when each did."""
-    failed = [done.call for done in executed if done.status is not Status.DONE and done.call.name in _CANNOT]
-    return _CANNOT[failed[0].name].format(**_arguments(failed[0])) if failed else ""
+    failed = [done for done in executed if done.status is not Status.DONE and done.call.name in _CANNOT]
+    return _by_game(failed[0]) or _cannot_do(failed[0].call) if failed else ""
+
+
+def _cannot_do(call: ToolCall) -> str:
+    """Return what is said of a call that did not work, when the game gives no reason."""
+    arguments = _arguments(call)
+    if call.name == COMMAND:
+        verb, _, rest = re.sub(r" (in|on) ", r" \1 the ", arguments["command"]).partition(" ")
+        arguments = {"verb": verb, "thing": rest}
+    return _CANNOT[call.name].format(**arguments)
+
+
+def _by_game(done: Executed) -> str:
+    """Return the game's own reason, where a character may say it: one sentence, not to "you" and not of commands."""
+    told = done.result.text if done.status in {Status.DONE, Status.FAILED} else ""
+    return told if _A_REASON.fullmatch(told) and not _TO_PLAYERS.search(told) else ""
 
 
 def _did(executed: Sequence[Executed], number: int) -> str:

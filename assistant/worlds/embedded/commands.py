@@ -6,6 +6,7 @@ here, and the tests rely on the policy being the only check.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -97,6 +98,42 @@ def _give(body: Occupant, text: str, _: frozenset[str]) -> str:
     return f"You give the {thing.name} to {receiver.name}."
 
 
+def _put(body: Occupant, text: str, switches: frozenset[str]) -> str:
+    found = _PUT.fullmatch(text)
+    if found is None:
+        return _drop(body, text, switches)
+    here = body.world.things[body.room.key]
+    place = here[pick(found["where"], [thing.name for thing in here], what="You see")]
+    if found["how"] in _INSIDE and _is_locked(place):
+        raise ToolFailed(f"The {place.name} is locked.")
+    thing = _take(body.carried, found["what"], "You carry")
+    here.append(thing)
+    body.show(f"puts the {thing.name} {found['how']} the {place.name}.")
+    return f"You put the {thing.name} {found['how']} the {place.name}."
+
+
+def _handle(verb: str, does: str, nouns: str, cannot: str) -> Callable[[Occupant, str, frozenset[str]], str]:
+    """Make a command that everybody sees and that changes nothing: only for things called by one of these nouns."""
+
+    def run_it(body: Occupant, text: str, _: frozenset[str]) -> str:
+        there = [*body.world.things[body.room.key], *body.carried]
+        whole = candidates(text, [thing.name for thing in there])
+        name = text if whole else re.split(r" (?:in|into|on|with) ", text)[0]
+        thing = there[pick(name, [thing.name for thing in there], what="You see")]
+        if not set(thing.name.casefold().split()) & set(nouns.split()):
+            raise ToolFailed(f"The {thing.name} {cannot}.")
+        if verb == "open" and _is_locked(thing):
+            raise ToolFailed(f"The {thing.name} is locked.")
+        body.show(f"{does} the {thing.name}.")
+        return f"You {verb} the {thing.name}."
+
+    return run_it
+
+
+def _is_locked(thing: Thing) -> bool:
+    return re.search(r"\blocked\b", f"{thing.name} {thing.description}", re.IGNORECASE) is not None
+
+
 def _shout(body: Occupant, text: str, _: frozenset[str]) -> str:
     if not text:
         raise ToolFailed("Use: shout TEXT")
@@ -153,6 +190,15 @@ def _things_carried(body: Occupant, text: str) -> list[Target]:
     return [body.world.identities.target(body.carried[at], body.principal.id) for at in fitting]
 
 
+def _find_put(body: Occupant, text: str) -> list[Target]:
+    found = _PUT.fullmatch(text)
+    return _things_carried(body, text) if found is None else _things_carried(body, found["what"])
+
+
+def _find_handled(body: Occupant, text: str) -> list[Target]:
+    return [*_things_here(body, text), *_things_carried(body, text)]
+
+
 def _find_given(body: Occupant, text: str) -> list[Target]:
     what, _, whom = text.rpartition(" to ")
     bodies, residents = body.world.bodies_with(body), body.world.residents_in(body.room)
@@ -188,13 +234,24 @@ def _two(text: str, use: str) -> tuple[str, str]:
     return first, second
 
 
+#: Nouns of things that can be opened and closed, lit, and poured from.
+_OPENED = "box book cabinet casket chest cupboard door drawer gate hatch shutter shutters strongbox trunk window"
+_LIT = "candle fire fireplace hearth lamp lantern oven pipe stove torch"
+_POURED = "bottle bucket cask flask jug kettle pitcher pot samovar teapot"
+_INSIDE = frozenset({"in", "into"})
+_PUT = re.compile(r"(?P<what>.+) (?P<how>in|into|on|onto) (?P<where>.+)")
 #: All commands, by name.
 COMMANDS = {
     command.name: command
     for command in (
         Command("get", 1, _get, ("take", "grab"), finds=_things_here),
-        Command("drop", 1, _drop, ("put",), finds=_things_carried),
+        Command("drop", 1, _drop, finds=_things_carried),
         Command("give", 1, _give, ("hand",), finds=_find_given),
+        Command("put", 1, _put, ("place",), finds=_find_put),
+        Command("open", 1, _handle("open", "opens", _OPENED, "cannot be opened"), finds=_find_handled),
+        Command("close", 1, _handle("close", "closes", _OPENED, "cannot be closed"), ("shut",), finds=_find_handled),
+        Command("light", 1, _handle("light", "lights", _LIT, "cannot be lit"), finds=_find_handled),
+        Command("pour", 1, _handle("pour from", "pours from", _POURED, "holds nothing to pour"), finds=_find_handled),
         Command("shout", 1, _shout, ("yell",)),
         Command("create", 3, _create, ("make",)),
         Command("destroy", 3, _destroy, ("delete", "del"), finds=_things_here),

@@ -1,8 +1,8 @@
-"""Which lines are in another language, and which of them ask for a deed."""
+"""Which lines are in another language."""
 
 import pytest
 
-from assistant.language.languages import is_foreign, language_of, tells_how_it_is
+from assistant.language.languages import is_foreign, language_of
 
 
 @pytest.mark.parametrize(
@@ -12,20 +12,6 @@ from assistant.language.languages import is_foreign, language_of, tells_how_it_i
 )  # fmt: skip
 def test_an_order_in_another_language_is_one(line: str) -> None:
     assert is_foreign(line)
-    assert not tells_how_it_is(line)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Das Seil ist sehr alt.",
-        "Wo hast du das Seil gekauft?",
-        "La linterna está rota.",
-        "J'aime la corde. Elle est noire.",
-    ],
-)
-def test_a_line_that_tells_or_asks_wants_no_deed(line: str) -> None:
-    assert tells_how_it_is(line)
 
 
 @pytest.mark.parametrize(
