@@ -8,35 +8,40 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.acts import ORDER_WORDS, SHORT_WAYS, Deed, gesture_in, show_gesture
+from assistant.language.acts import COMMANDS, ORDER_WORDS, Deed, deeds_in
 from assistant.language.attend import View
 from assistant.language.things import known_words
 from assistant.language.words import names_in, sentences_of, words_of
 
-#: Kinds that are commands of the game.
-COMMANDS = ("open", "close", "light", "pour")
 #: Kinds that need the name of a thing or a way, which a line in another language has in other words.
 OF_THINGS = frozenset({"go", "give", "take", "drop", "look", "read", *COMMANDS})
-#: A gesture that the line does not name in a word known here.
-ANY_GESTURE = Deed("emote")
 #: A line of more words than this that names nothing here is talk: an order without a name is short.
 _SHORT_LINE = 9
 _DOING = r"(?:take|give|hand|pass|open|close|shut|read|light|pour|fill|put|place|drop|pick up|fetch|bring|unlock)"
-#: How a sentence begins or what it holds that plainly asks for no deed.
+#: How a sentence begins that plainly asks for no deed: a question, what somebody is or did, a greeting, a set phrase.
 _TALK = re.compile(
     r"^\W*(?:(?:who|whose|where|when|which|how(?! about))\b|what\b(?!\s+about)|why (?!don't|not)\w+"
-    r"|(?:did|does|are|is|was|were|has|have|had|do(?! (?:me|us|please|come|sit|take|give|have|be)\b)(?! you mind)) \w+"
-    r"|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|here)(?:'s|'re)?\b(?!,)"
-    r"|(?:if|when|whenever|unless)\b"
-    r"|that(?:'s| is| was)\b|hello|hi\b|good (?:morning|day|evening|night)|thank|thanks|welcome|yes\b|no\b(?!t)"
-    r"|(?:I|we)(?:'ll|'ve|'m)?\b(?! (?:could do with|(?:would |'d )?(?:want|need|like|love|beg|ask|order)))"
-    r"|I should|let me (?!see|have|hold|borrow|look|lead))"
-    r"|\byou (?:should|ought to) (?:see|hear|know|try)\b"
-    r"|\b(?:yesterday|last (?:night|week|year)|years? ago|one day|lately)\b"
-    r"|\b(?:I|he|she|they) (?:said|told)\b|\band (?:I|you|we|he|she|it|they)(?:'d|'ll| would| will)\b"
-    r"|^\W*(?!please\b)\w+ (?:took|gave|went|came|said|told|dropped|left|brought|saw|made|was|were|\w{3,}[^e]ed)\b"
-    r"|^\W*(?:ich|wir|er|sie|es|mein\w*|wer|was|wo(?:hin|her)?|wie(?:so|viel)?|wann|warum|welche\w*|je|j'|il|elle|mon|ma|mes|où|qui|que|quoi"
-    r"|quand|comment|pourquoi|yo|él|ella|mis?|ayer|qué|quién|dónde|de dónde|cómo|cuándo|cuánto)\b",
+    r"|(?:did|does|are|is|was|were|has|have(?! an?\b)|had|do(?! (?:me|us|please|come|sit|take|give|have|be|not)\b)"
+    r"(?! you mind)) \w+|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
+    r"|(?:if|when|whenever|unless|nobody|somebody|everybody)\b|that(?:'s| is| was)\b"
+    r"|hello|hi\b|good (?:morning|day|evening|night)|thank|thanks|welcome|bless|yes\b|no\b(?!t)"
+    r"|(?:I|we)\b(?!(?:'d| would| could)? (?:do with|like|love|need|want|beg|ask|order|prefer))"
+    r"|let me (?!see|have|hold|borrow|look|lead)|you (?:never|always|took|gave|went|said|are|were|have(?! to))\b"
+    r"|the (?:\w+ )+?(?:is|was|has|tells?|says?|looks?)\b|(?!please\b)\w+ (?:took|gave|went|came|said|told|dropped|left"
+    r"|brought|saw|made|was|were|\w{3,}[^e]ed)\b|(?:look|wait)(?: here)?,|(?:wait|hold on)(?: till| until|,)"
+    r"|(?:come (?:on|off|again|to think|what)|go (?:on|figure|ahead|easy)|give or take|get (?:well|lost|over|to the)"
+    r"|(?:stay|keep) (?:well|safe|calm|cool|out of|away|it up)|give it|take (?:it|heart|care)|keep an eye)\b"
+    r"|(?:ich|wir|er|sie|es|mein\w*|wer|was|wo(?:hin|her)?|wie(?:so|viel)?|wann|warum|welche\w*|je|j'|il|elle|mon|ma|mes"
+    r"|où|qui|que|quoi|quand|comment|pourquoi|yo|él|ella|mis?|ayer|qué|quién|dónde|de dónde|cómo|cuándo|cuánto)\b)"
+    r"|\byou (?:should|ought to) (?:see|hear|know|try)\b|\b(?:yesterday|last (?:night|week|year)|years? ago|one day"
+    r"|lately|used to)\b|\b(?:I|he|she|they) (?:say|said|told)\b|\bnow (?:there|that)(?:'s| is)\b"
+    r"|\band (?:I|you|we|he|she|it|they|nobody)(?:'d|'ll| would| will)\b",
+    re.IGNORECASE,
+)
+#: "Hold your tongue", "take my word": asked of something that is no thing here.
+_FIGURE = re.compile(
+    r"^\W*(?:hold|follow|keep|mind|watch|take|trust|save|stand by|read|open|change|use|give) (?:your|my) "
+    r"(?!hand|seat)(\w+)",
     re.IGNORECASE,
 )
 #: An order not to do something is obeyed by doing nothing, unless it is about walking.
@@ -44,8 +49,6 @@ _LEFT_ALONE = re.compile(
     r"^\W*(?:please )?(?:don't|do not|never)\b(?! (?:you )?(?:move|go|come|follow|leave|stir|walk|budge|run)\b)[^,;]*$",
     re.IGNORECASE,
 )
-_HOME = re.compile(r"\b(?:home|hause|heim|chez toi|maison|casa)\b", re.IGNORECASE)
-_FOR_ME = re.compile(r"\b(?:me|us|I|my)\b", re.IGNORECASE)
 _CLAIMS = re.compile(
     rf"\bI(?: now| just)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b"
     r"|\bI(?:'ve| have|'m| am)(?: now| just| already)* (?:taken|given|read|put|shut|lit|fetched|brought|(?:tak|giv|putt"
@@ -53,9 +56,7 @@ _CLAIMS = re.compile(
     r"|\bhere(?:'s| is| are) (?:the|your)\b|\b(?:here|there) you (?:are|go)\b",
     re.IGNORECASE,
 )
-_READ = re.compile(r"\b(?:read|recite|vorlesen|lies|lis(?:ez)?|l[ée]e(?:me|nos)?)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"(?:^|[\s:(])['\"\u2018\u201c](.+)['\"\u2019\u201d](?!\w)", re.DOTALL)
-_POUR = re.compile(r"\b(?:pour|fill|gie(?:ß|ss)\w*|schenk\w*|verse[rz]?|sirve\w*|echa\w*)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:no|not|none|nothing|never|nobody|without|cannot)\b|n't", re.IGNORECASE)
 _ORDERS = re.compile(
     rf"(?:^|[,.!?;]\s*|\b(?:please|you|and|to|let me|may I|can I)\s+){_DOING}\b|\bplease\b"
@@ -64,52 +65,27 @@ _ORDERS = re.compile(
 )
 
 
-def is_talk(line: str) -> bool:
+def is_talk(line: str, view: View) -> bool:
     """Tell whether every sentence of a line plainly tells or asks something, so that no model need be asked."""
-    straight = line.replace("\u2019", "'")
-    return all(_TALK.search(one) or _LEFT_ALONE.search(one) for one in sentences_of(straight))
+    return all(_tells(sentence, view) for sentence in sentences_of(line.replace("\u2019", "'")))
+
+
+def _tells(sentence: str, view: View) -> bool:
+    if _TALK.search(sentence) or _LEFT_ALONE.search(sentence):
+        return True
+    figure = _FIGURE.search(sentence)
+    return figure is not None and not names_in(figure[1], (*view.things, *view.carried))
 
 
 def possible_deeds(line: str, who: str, view: View, it: str = "") -> dict[str, Deed]:
     """Return the deeds that a line may ask for, by kind; none for plain talk. `it` is what was spoken of before."""
-    if is_talk(line):
+    if is_talk(line, view):
         return {}
     things = names_in(line, (*view.things, *view.carried))
     if not things and it and re.search(r"\b(?:it|them|that one|this one)\b", line, re.IGNORECASE):
         things = [it]
-    way = _way_in(line, view)
-    if not things and not way and len(words_of(line)) > _SHORT_LINE:
-        return {}
-    deeds = {"follow": Deed("follow", {"person": who}), "stay": Deed("stay"), "act": ANY_GESTURE}
-    if (gesture := gesture_in(line)) and (shown := show_gesture(gesture, line, who, view)):
-        deeds["act"] = shown
-    if way:
-        deeds["go"] = Deed("move", {"direction": way})
-    if _HOME.search(line):
-        deeds["home"] = Deed("home")
-    for thing in reversed(things):
-        deeds |= deeds_with(thing, line, who, view)
-    if len(things) > 1:
-        where = "on" if re.search(r"\b(?:on|onto|atop)\b", line, re.IGNORECASE) else "in"
-        deeds["put"] = command("put", things[0], where, things[1])
-    if not things and (people := names_in(line, view.people)):
-        deeds["look"] = Deed("inspect", {"target": people[0]})
-    return deeds
-
-
-def deeds_with(thing: str, line: str, who: str, view: View) -> dict[str, Deed]:
-    """Return the deeds that can be tried with a thing, by kind."""
-    named = [] if _FOR_ME.search(line) else names_in(line, view.people)
-    deeds = {
-        "give": Deed("give", {"thing": thing, "person": next(iter(named), who)}),
-        "look": Deed("inspect", {"target": thing}),
-    }
-    if thing in view.carried:
-        deeds["drop"] = Deed("drop", {"thing": thing})
-    else:
-        deeds["take"] = Deed("take", {"thing": thing})
-    deeds |= {verb: command(verb, thing) for verb in COMMANDS if verb != "pour" or _POUR.search(line)}
-    return deeds | {"read": Deed("inspect", {"target": thing})} if reads_aloud(line) else deeds
+    deeds = deeds_in(line, who, view, things)
+    return {} if len(words_of(line)) > _SHORT_LINE and not (things or "go" in deeds) else deeds
 
 
 def is_bare_order(line: str, view: View) -> bool:
@@ -126,26 +102,7 @@ def claims_deed(sentence: str, line: str) -> bool:
     return bool(_ORDERS.search(line) and _CLAIMS.search(straight) and not _DENIES.search(straight))
 
 
-def reads_aloud(line: str) -> bool:
-    """Tell whether a line wants something read out."""
-    return _READ.search(line) is not None
-
-
 def written_in(description: str) -> str:
     """Return what is written on a thing: what its description quotes, else the description."""
     found = _QUOTED.search(description)
     return found[1] if found else description
-
-
-def command(verb: str, *rest: str) -> Deed:
-    """Return the deed of typing a command of the game."""
-    return Deed("execute_command", {"command": " ".join((verb, *rest))})
-
-
-def _way_in(line: str, view: View) -> str:
-    """Return the way that a line names, by its direction or by the room behind it; empty for none."""
-    said = (word for word in words_of(line) if len(word) > 1 and word not in {"in", "out"})
-    words = {SHORT_WAYS.get(word, word) for word in said}
-    rooms = {room: way for way, room in view.ways if room}
-    ways = [way for way, _ in view.ways if set(words_of(way)) <= words]
-    return next((rooms[room] for room in names_in(line, rooms)), "") or next(iter(ways), "")

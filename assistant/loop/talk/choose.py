@@ -10,21 +10,21 @@ from collections.abc import Mapping, Sequence
 
 from twisted.logger import Logger
 
-from assistant.language.acts import GESTURES, Deed, show_gesture
+from assistant.language.acts import ANY_GESTURE, GESTURES, Deed, deeds_in, show_gesture
 from assistant.language.languages import is_foreign
-from assistant.language.orders import ANY_GESTURE, OF_THINGS, deeds_with, possible_deeds
+from assistant.language.orders import OF_THINGS, possible_deeds
 from assistant.loop.overheard import request_hook
 from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.question import Question
+from assistant.loop.talk.question import Question, without_name
 from llm import LLMError, LLMResponse, Message, Usage, system, user
 from llm.messages import Role, Text
 
 TALK = "talk"
-#: Tokens of an answer: one word, and a name with its quotation marks.
-_WORD_TOKENS, _NAME_TOKENS = 1, 24
+#: Tokens of an answer: one word with its end, and a name with its quotation marks.
+_WORD_TOKENS, _NAME_TOKENS = 2, 24
 #: What is added to the logit of talk: for a line in which the verb rules found a deed, and for any other. Measured by
 #: `benchmarks.orders`.
-_TALK_BIAS = {True: -1.0, False: -0.5}
+_TALK_BIAS = {True: -2.0, False: -0.5}
 #: A word that may not be chosen.
 _BANNED = -100.0
 _KINDS = """Somebody in a game says a line to you. Answer with one word: what the line wants you to do now.
@@ -73,14 +73,15 @@ async def choose_deed(
     `ruled` are the deeds that the verb rules found: they stand where the model finds their kind, and with a model that
     cannot be asked in this way. Raises LLMError when the request may succeed later. Cancelling closes the connection.
     """
-    deeds = possible_deeds(asked.text, asked.who, asked.view, asked.it)
+    line = without_name(asked.text, asked.view.name)
+    deeds = possible_deeds(line, asked.who, asked.view, asked.it)
     if not deeds:
         return (), Usage()
-    is_open = is_foreign(asked.text) and not OF_THINGS & deeds.keys()
+    is_open = is_foreign(line) and not {"take", "drop"} & deeds.keys()
     kinds = deeds.keys() | OF_THINGS if is_open else deeds.keys()
     banned = {kind for _, kind in _EXAMPLES} - kinds - {TALK}
     bias = {TALK: _TALK_BIAS[bool(ruled)]} | dict.fromkeys(sorted(banned), _BANNED)
-    response = await _ask(context, run, [*kinds_front(), user(asked.text)], bias)
+    response = await _ask(context, run, [*kinds_front(), user(line)], bias)
     if response is None:
         return ruled, Usage()
     kind, usage = response.content.strip().casefold(), response.usage
@@ -100,9 +101,10 @@ async def _named(context: RunContext, run: Run, asked: Question, kind: str) -> t
         options = {gesture: show_gesture(gesture, asked.text, who, view) for gesture in GESTURES}
     elif kind == "go":
         options = {f"{way} ({room})" if room else way: Deed("move", {"direction": way}) for way, room in view.ways}
+        options["with me"] = Deed("follow", {"person": who})
     else:
         things = (*view.things, *view.carried)
-        options = {thing: deeds_with(thing, asked.text, who, view).get(kind) for thing in things}
+        options = {thing: deeds_in(asked.text, who, view, [thing]).get(kind) for thing in things}
     names = [name for name, deed in options.items() if deed]
     messages = [system(_NAMES)]
     for heard, choices, right in _NAME_EXAMPLES:

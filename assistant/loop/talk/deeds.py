@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from assistant.events.events import Left
-from assistant.language.acts import Deed, asked_deeds
+from assistant.language.acts import Deed, asked_deeds, reads_aloud
 from assistant.language.languages import is_foreign
-from assistant.language.orders import is_bare_order, reads_aloud, written_in
+from assistant.language.orders import is_bare_order, written_in
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.choose import choose_deed
