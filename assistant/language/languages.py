@@ -27,13 +27,15 @@ _ENGLISH_TEXT = """
     have can will with for on at hello good
 """
 _ENGLISH = frozenset(_ENGLISH_TEXT.split())
-_ENGLISH_VERBS_TEXT = """
-    take get grab pick up give hand pass bring fetch drop put down lay look see read show go walk come run head climb
-    leave enter follow stay wait open close use turn push pull hold keep make let tell say ask know think like love want
-    need nice good bad old new big small some any all no yes here there now then out back over off by from as so if or
-    but he she we they his her our their its was were be been had has would could should there's it's i'm don't
+_MORE_ENGLISH_TEXT = """
+    lend take get grab pick up give hand pass bring fetch drop put down lay look see read show go walk come run head
+    climb leave enter follow stay wait open close use turn shut light pour push along floor ground quickly please
+    climb hurry step pull hold keep make let tell say ask know think like love want need nice good bad old new big
+    small some any all no yes here there now then out back over off by from as so if or but he she we they his her
+    our their its was were be been had has would could should there's it's i'm don't
 """
-_ENGLISH_VERBS = frozenset(_ENGLISH_VERBS_TEXT.split())
+#: The commonest English words, those of plain orders among them.
+COMMON_ENGLISH = _ENGLISH | frozenset(_MORE_ENGLISH_TEXT.split())
 #: English words that are words of other languages as well.
 _SHARED_TEXT = """
     in an so was war die hat no me as on to do by my he we is am at or put over all see need a i des den nu
@@ -68,7 +70,7 @@ def is_foreign(line: str) -> bool:
     if language_of(line):
         return True
     words = words_of(line)
-    return len(words) > 1 and not set(words) & ((_ENGLISH | _ENGLISH_VERBS) - _SHARED)
+    return len(words) > 1 and not set(words) & (COMMON_ENGLISH - _SHARED)
 
 
 def common_words(text: str, language: str) -> int:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.acts import COMMANDS, ORDER_WORDS, Deed, deeds_in
+from assistant.language.acts import COMMANDS, Deed, deeds_in
 from assistant.language.attend import View
-from assistant.language.things import known_words
+from assistant.language.languages import COMMON_ENGLISH
+from assistant.language.things import DENIES, known_words
 from assistant.language.words import names_in, sentences_of, words_of
 
 #: Kinds that need the name of a thing or a way, which a line in another language has in other words.
@@ -21,16 +22,19 @@ _DOING = r"(?:take|give|hand|pass|open|close|shut|read|light|pour|fill|put|place
 #: How a sentence begins that plainly asks for no deed: a question, what somebody is or did, a greeting, a set phrase.
 _TALK = re.compile(
     r"^\W*(?:(?:who|whose|where|when|which|how(?! about))\b|what\b(?!\s+about)|why (?!don't|not)\w+"
-    r"|(?:did|does|are|is|was|were|has|have(?! an?\b)|had|do(?! (?:me|us|please|come|sit|take|give|have|be|not)\b)"
-    r"(?! you mind)) \w+|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
+    r"|(?:did|does|are|is|was|were|has|have(?! an?\b)|had) \w+"
+    r"|do (?:you(?! mind)|they|we|I|your|the|people|any\w*)\b|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
     r"|(?:if|when|whenever|unless|nobody|somebody|everybody)\b|that(?:'s| is| was)\b"
     r"|hello|hi\b|good (?:morning|day|evening|night)|thank|thanks|welcome|bless|yes\b|no\b(?!t)"
-    r"|(?:I|we)\b(?!(?:'d| would| could)? (?:do with|like|love|need|want|beg|ask|order|prefer))"
+    r"|(?:I|we)\b(?!(?:'d| would) (?:like|love|prefer)| could do| (?:need|want|beg|ask|order))"
+    r"|(?:shall|should|must) I\b|may (?:the|you|your)\b"
+    r"|(?:could|can|may|might) (?:I|we) (?!please|have|borrow|get|take|hold|see|look|trouble|ask)"
     r"|let me (?!see|have|hold|borrow|look|lead)|you (?:never|always|took|gave|went|said|are|were|have(?! to))\b"
     r"|the (?:\w+ )+?(?:is|was|has|tells?|says?|looks?)\b|(?!please\b)\w+ (?:took|gave|went|came|said|told|dropped|left"
-    r"|brought|saw|made|was|were|\w{3,}[^e]ed)\b|(?:look|wait)(?: here)?,|(?:wait|hold on)(?: till| until|,)"
-    r"|(?:come (?:on|off|again|to think|what)|go (?:on|figure|ahead|easy)|give or take|get (?:well|lost|over|to the)"
-    r"|(?:stay|keep) (?:well|safe|calm|cool|out of|away|it up)|give it|take (?:it|heart|care)|keep an eye)\b"
+    r"|brought|saw|made|was|were|\w{3,}[^e]ed)\b|look(?: here)?,|(?:wait|hold on)(?: till| until|,)"
+    r"|(?:come (?:off|again|to think|what)|go (?:on|figure|ahead|easy)|give or take|get (?:well|lost|over|to the)"
+    r"|(?:stay|keep) (?:well|safe|calm|cool|out of|away|it up)|give it (?:time|up|a)"
+    r"|take (?:it (?:from|easy)|heart|care)|keep an eye)\b"
     r"|(?:ich|wir|er|sie|es|mein\w*|wer|was|wo(?:hin|her)?|wie(?:so|viel)?|wann|warum|welche\w*|je|j'|il|elle|mon|ma|mes"
     r"|où|qui|que|quoi|quand|comment|pourquoi|yo|él|ella|mis?|ayer|qué|quién|dónde|de dónde|cómo|cuándo|cuánto)\b)"
     r"|\byou (?:should|ought to) (?:see|hear|know|try)\b|\b(?:yesterday|last (?:night|week|year)|years? ago|one day"
@@ -57,7 +61,6 @@ _CLAIMS = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"(?:^|[\s:(])['\"\u2018\u201c](.+)['\"\u2019\u201d](?!\w)", re.DOTALL)
-_DENIES = re.compile(r"\b(?:no|not|none|nothing|never|nobody|without|cannot)\b|n't", re.IGNORECASE)
 _ORDERS = re.compile(
     rf"(?:^|[,.!?;]\s*|\b(?:please|you|and|to|let me|may I|can I)\s+){_DOING}\b|\bplease\b"
     r"|\bI(?:'d| would) (?:like|love)\b|\bI(?:'ll| will)? (?:have|take|want|need)\b",
@@ -93,13 +96,13 @@ def is_bare_order(line: str, view: View) -> bool:
     rooms = [room for _, room in view.ways]
     ways = [way for way, _ in view.ways]
     known = known_words(view.name, *view.things, *view.carried, *view.people, *rooms, *ways)
-    return known_words(line) <= known | ORDER_WORDS
+    return known_words(line) <= known | COMMON_ENGLISH and not is_talk(line, view)
 
 
 def claims_deed(sentence: str, line: str) -> bool:
     """Tell whether a sentence claims a deed that `line` asks for: "I open the chest.", "Here is your beer."."""
     straight = sentence.replace("\u2019", "'")
-    return bool(_ORDERS.search(line) and _CLAIMS.search(straight) and not _DENIES.search(straight))
+    return bool(_ORDERS.search(line) and _CLAIMS.search(straight) and not DENIES.search(straight))
 
 
 def written_in(description: str) -> str:

@@ -48,10 +48,10 @@ class Warmer:
 async def beginnings_of(context: RunContext) -> list[tuple[Sequence[Message], Sequence[ToolSpec]]]:
     """Return the messages that begin the prompts of this assistant, each with the tools that are offered with them.
 
-    The last one begins the prompts for words.
+    The first one begins the prompts for words.
     """
     if context.is_asked_plainly:
-        return [(kinds_front(), ()), (await front_of(context), ())]
+        return [(await front_of(context), ()), (kinds_front(), ())]
     return [(context.front, context.registry.specs(context.window.front.tools))]
 
 

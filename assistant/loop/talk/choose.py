@@ -95,22 +95,22 @@ async def choose_deed(
 
 async def _named(context: RunContext, run: Run, asked: Question, kind: str) -> tuple[Deed | None, Usage]:
     """Return the deed of this kind whose thing, way or gesture the line names in other words than ours."""
-    view, who = asked.view, asked.who
+    view, who, line = asked.view, asked.who, without_name(asked.text, asked.view.name)
     options: dict[str, Deed | None] = {}
     if kind == "act":
-        options = {gesture: show_gesture(gesture, asked.text, who, view) for gesture in GESTURES}
+        options = {gesture: show_gesture(gesture, line, who, view) for gesture in GESTURES}
     elif kind == "go":
         options = {f"{way} ({room})" if room else way: Deed("move", {"direction": way}) for way, room in view.ways}
         options["with me"] = Deed("follow", {"person": who})
     else:
         things = (*view.things, *view.carried)
-        options = {thing: deeds_in(asked.text, who, view, [thing]).get(kind) for thing in things}
+        options = {thing: deeds_in(line, who, view, [thing]).get(kind) for thing in things}
     names = [name for name, deed in options.items() if deed]
     messages = [system(_NAMES)]
     for heard, choices, right in _NAME_EXAMPLES:
         messages += [user(_question(heard, choices)), Message(Role.ASSISTANT, (Text(f'"{right}"'),))]
     schema = {"type": "string", "enum": [*names, "nothing"]}
-    response = await _ask(context, run, [*messages, user(_question(asked.text, names))], {}, schema)
+    response = await _ask(context, run, [*messages, user(_question(line, names))], {}, schema)
     return (options.get(str(response.structured)), response.usage) if response else (None, Usage())
 
 
@@ -143,4 +143,4 @@ async def _ask(
 
 
 def _question(line: str, options: Sequence[str]) -> str:
-    return f"{line}\n({'; '.join(options)})"
+    return f"({'; '.join(options)})\n{line}"
