@@ -23,7 +23,8 @@ _DOING = r"(?:take|give|hand|pass|open|close|shut|read|light|pour|fill|put|place
 _TALK = re.compile(
     r"^\W*(?:(?:who|whose|where|when|which|how(?! about))\b|what\b(?!\s+about)|why (?!don't|not)\w+"
     r"|(?:did|does|are|is|was|were|has|have(?! an?\b)|had) \w+"
-    r"|do (?:you(?! mind)|they|we|I|your|the|people|any\w*)\b|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
+    r"|do (?:you(?! mind)|they|we|I|your|the|people|any\w*)\b"
+    r"|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
     r"|(?:if|when|whenever|unless|nobody|somebody|everybody)\b|that(?:'s| is| was)\b"
     r"|hello|hi\b|good (?:morning|day|evening|night)|thank|thanks|welcome|bless|yes\b|no\b(?!t)"
     r"|(?:I|we)\b(?!(?:'d| would) (?:like|love|prefer)| could do| (?:need|want|beg|ask|order))"

@@ -24,9 +24,9 @@ TALK = "talk"
 _WORD_TOKENS, _NAME_TOKENS = 2, 24
 #: What is added to the logit of talk: for a line in which the verb rules found a deed, and for any other. Measured by
 #: `benchmarks.orders`.
-_TALK_BIAS = {True: -2.0, False: -0.5}
-#: A word that may not be chosen.
-_BANNED = -100.0
+_TALK_BIAS = {True: -1.0, False: 0.3}
+#: The same for a kind that is not possible here. It is not ruled out: a line that plainly wants it wants nothing else.
+_IMPOSSIBLE_BIAS = -4.0
 _KINDS = """Somebody in a game says a line to you. Answer with one word: what the line wants you to do now.
 go: walk somewhere. follow: come with them. stay: do not move. home: go home.
 give: let somebody have a thing. take: pick a thing up. drop: put a thing down. look: look at a thing.
@@ -79,8 +79,8 @@ async def choose_deed(
         return (), Usage()
     is_open = is_foreign(line) and not {"take", "drop"} & deeds.keys()
     kinds = deeds.keys() | OF_THINGS if is_open else deeds.keys()
-    banned = {kind for _, kind in _EXAMPLES} - kinds - {TALK}
-    bias = {TALK: _TALK_BIAS[bool(ruled)]} | dict.fromkeys(sorted(banned), _BANNED)
+    lacking = {kind for _, kind in _EXAMPLES} - kinds - {TALK}
+    bias = {TALK: _TALK_BIAS[bool(ruled)]} | dict.fromkeys(sorted(lacking), _IMPOSSIBLE_BIAS)
     response = await _ask(context, run, [*kinds_front(), user(line)], bias)
     if response is None:
         return ruled, Usage()

@@ -14,7 +14,7 @@ from assistant.language.orders import is_bare_order, written_in
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.choose import choose_deed
-from assistant.loop.talk.question import Question, trusted_level
+from assistant.loop.talk.question import Question, trusted_level, without_name
 from llm import LLMResponse, ToolCall, Usage
 from tools import Category, Executed, Status, ToolFailed
 from tools.text.clean import one_line
@@ -55,7 +55,7 @@ async def do_what_is_asked(context: RunContext, run: Run, asked: Question) -> LL
     """
     deeds: Sequence[Deed] = asked_deeds(asked.text, asked.who, asked.view, asked.it)
     usage = Usage()
-    if not deeds or not is_bare_order(asked.text, asked.view):
+    if not deeds or not is_bare_order(without_name(asked.text, asked.view.name), asked.view):
         deeds, usage = await choose_deed(context, run, asked, deeds)
     calls = _deeds(context, run, asked, deeds)
     if lacking := [call for call in calls if not await _has_command(context, call)]:
