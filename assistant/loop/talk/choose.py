@@ -24,7 +24,7 @@ TALK = "talk"
 _WORD_TOKENS, _NAME_TOKENS = 2, 24
 #: What is added to the logit of talk: for a line in which the verb rules found a deed, and for any other. Measured by
 #: `benchmarks.orders`.
-_TALK_BIAS = {True: -1.0, False: 0.3}
+_TALK_BIAS = {True: -2.0, False: 0.3}
 #: The same for a kind that is not possible here. It is not ruled out: a line that plainly wants it wants nothing else.
 _IMPOSSIBLE_BIAS = -4.0
 _KINDS = """Somebody in a game says a line to you. Answer with one word: what the line wants you to do now.
