@@ -59,7 +59,7 @@ _AND = re.compile(r"(?:[,;]|\band\b|\bthen\b)+", re.IGNORECASE)
 _FOR_ME = re.compile(r"\b(?:me|us|I|my)\b", re.IGNORECASE)
 _IT = re.compile(r"\b(?:it|them|that|this one)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\b(?:tell|say|answer|explain|describe|what|which|who|where|why|how|when)\b", re.IGNORECASE)
-_READ = re.compile(r"\b(?:read|recite|vorlesen|lies|lis(?:ez)?|l[ée]e(?:me|nos)?)\b", re.IGNORECASE)
+_READ = re.compile(r"\b(?:read|recite|vorlesen)\b|(?:^|, ?)(?:lies|lis(?:ez)?|l[ée]e(?:me|nos)?)\b", re.IGNORECASE)
 _POUR = re.compile(r"\b(?:pour|fill|gie(?:ß|ss)\w*|schenk\w*|verse[rz]?|sirve\w*|echa\w*)\b", re.IGNORECASE)
 _HOME = re.compile(r"\b(?:home|hause|heim|chez toi|maison|casa)\b", re.IGNORECASE)
 #: What each gesture looks like. {whom} is the person named, or the speaker; {what} is the thing or person named.
