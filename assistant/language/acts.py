@@ -78,6 +78,7 @@ GESTURES = {
     "pet": "strokes {what}.", "stroke": "strokes {what}.", "scratch": "scratches {what}.", "hush": "falls silent.",
     "shut up": "falls silent.", "be quiet": "falls silent.", "high five": "gives {whom} a high five.",
     "your hand": "shakes hands with {whom}.", "get up": "stands up.", "come here": "comes closer to {whom}.",
+    "your feet": "stands up.",
 }  # fmt: skip
 _LONGEST_FIRST = sorted(GESTURES, key=len, reverse=True)
 #: A gesture that the line does not name in a word known here.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.acts import COMMANDS, Deed, deeds_in
+from assistant.language.acts import ANY_GESTURE, COMMANDS, Deed, deeds_in
 from assistant.language.attend import View
-from assistant.language.languages import COMMON_ENGLISH
+from assistant.language.languages import COMMON_ENGLISH, is_foreign
 from assistant.language.things import DENIES, known_words
 from assistant.language.words import names_in, sentences_of, words_of
 
@@ -89,6 +89,8 @@ def possible_deeds(line: str, who: str, view: View, it: str = "") -> dict[str, D
     if not things and it and re.search(r"\b(?:it|them|that one|this one)\b", line, re.IGNORECASE):
         things = [it]
     deeds = deeds_in(line, who, view, things)
+    if deeds["act"] is ANY_GESTURE and not is_foreign(line):
+        del deeds["act"]
     return {} if len(words_of(line)) > _SHORT_LINE and not (things or "go" in deeds) else deeds
 
 

@@ -1,7 +1,7 @@
 """Asks a small model what a line asks for: one word, out of the kinds of deed that are possible here, or talk.
 
 The beginning of the question is the same for every line, room and character, so a server keeps it read. A line that
-names its thing in another language has a second question: which of the things here is meant.
+names its thing in another language is put into English then, and the thing is what the English line names.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from twisted.logger import Logger
 
-from assistant.language.acts import ANY_GESTURE, GESTURES, Deed, deeds_in, show_gesture
+from assistant.language.acts import ANY_GESTURE, Deed, deeds_in
 from assistant.language.languages import is_foreign
 from assistant.language.orders import OF_THINGS, possible_deeds
+from assistant.language.words import names_in, words_of
 from assistant.loop.overheard import request_hook
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.question import Question, without_name
@@ -20,8 +21,8 @@ from llm import LLMError, LLMResponse, Message, Usage, system, user
 from llm.messages import Role, Text
 
 TALK = "talk"
-#: Tokens of an answer: one word with its end, and a name with its quotation marks.
-_WORD_TOKENS, _NAME_TOKENS = 2, 24
+#: Tokens of an answer: one word with its end, and a line in English.
+_WORD_TOKENS, _LINE_TOKENS = 2, 24
 #: What is added to the logit of talk: for a line in which the verb rules found a deed, and for any other. Measured by
 #: `benchmarks.orders`.
 _TALK_BIAS = {True: -2.0, False: 0.3}
@@ -46,12 +47,11 @@ _EXAMPLES_TEXT = """
     Fill the bucket with water.=pour|Get lost!=talk|Siéntate.=act
 """
 _EXAMPLES = [pair.strip().split("=") for row in _EXAMPLES_TEXT.strip().split("\n") for pair in row.split("|")]
-_NAMES = "Choose which of the names a line in any language means. Choose nothing when it means none of them."
-_NAME_EXAMPLES = (
-    ("Nimm den Eimer.", ("rope", "bucket", "torch"), "bucket"),
-    ("Dame eso.", ("rope", "bucket", "torch"), "nothing"),
-    ("Viens dans la grange.", ("east (The Barn)", "up (The Mill)"), "east (The Barn)"),
-    ("Zieh den Hut vor ihr.", ("sit", "bow", "smile"), "bow"),
+_TRANSLATE = "Translate the line into English. Things here: {things}."
+_TRANSLATED = (
+    ("Nimm den Eimer.", "Take the bucket."),
+    ("Viens dans la grange.", "Come into the barn."),
+    ("Dame la antorcha, por favor.", "Give me the torch, please."),
 )
 
 _log = Logger()
@@ -86,40 +86,32 @@ async def choose_deed(
         return ruled, Usage()
     kind, usage = response.content.strip().casefold(), response.usage
     deed = deeds.get(kind)
-    if kind in kinds and (deed is None or deed is ANY_GESTURE):
-        deed, more = await _named(context, run, asked, kind)
+    if is_open and kind in kinds and (deed is None or deed is ANY_GESTURE):
+        deed, more = await _translated(context, run, asked, kind)
         usage += more
     is_ruled = deed is not None and deed.tool in {one.tool for one in ruled}
     return ruled if is_ruled else [deed] if deed is not None else [], usage
 
 
-async def _named(context: RunContext, run: Run, asked: Question, kind: str) -> tuple[Deed | None, Usage]:
-    """Return the deed of this kind whose thing, way or gesture the line names in other words than ours."""
-    view, who, line = asked.view, asked.who, without_name(asked.text, asked.view.name)
-    options: dict[str, Deed | None] = {}
-    if kind == "act":
-        options = {gesture: show_gesture(gesture, line, who, view) for gesture in GESTURES}
-    elif kind == "go":
-        options = {f"{way} ({room})" if room else way: Deed("move", {"direction": way}) for way, room in view.ways}
-        options["with me"] = Deed("follow", {"person": who})
-    else:
-        things = (*view.things, *view.carried)
-        options = {thing: deeds_in(line, who, view, [thing]).get(kind) for thing in things}
-    names = [name for name, deed in options.items() if deed]
-    messages = [system(_NAMES)]
-    for heard, choices, right in _NAME_EXAMPLES:
-        messages += [user(_question(heard, choices)), Message(Role.ASSISTANT, (Text(f'"{right}"'),))]
-    schema = {"type": "string", "enum": [*names, "nothing"]}
-    response = await _ask(context, run, [*messages, user(_question(line, names))], {}, schema)
-    return (options.get(str(response.structured)), response.usage) if response else (None, Usage())
+async def _translated(context: RunContext, run: Run, asked: Question, kind: str) -> tuple[Deed | None, Usage]:
+    """Return the deed of this kind whose thing, way or gesture the line names in English; None for no such name."""
+    view = asked.view
+    things = (*view.things, *view.carried)
+    messages = [system(_TRANSLATE.format(things=", ".join(things)))]
+    for heard, english in _TRANSLATED:
+        messages += [user(heard), Message(Role.ASSISTANT, (Text(english),))]
+    response = await _ask(context, run, [*messages, user(without_name(asked.text, view.name))], {})
+    if response is None:
+        return None, Usage()
+    told = response.content
+    deeds = deeds_in(told, asked.who, view, names_in(told, things))
+    if kind == "go" and "go" not in deeds and "me" in words_of(told):
+        kind = "follow"
+    return None if deeds.get(kind) is ANY_GESTURE else deeds.get(kind), response.usage
 
 
 async def _ask(
-    context: RunContext,
-    run: Run,
-    messages: Sequence[Message],
-    bias: Mapping[str, float],
-    schema: dict[str, object] | None = None,
+    context: RunContext, run: Run, messages: Sequence[Message], bias: Mapping[str, float]
 ) -> LLMResponse | None:
     """Return the answer, None from a model that cannot be asked in this way. Only llama.cpp is given a bias."""
     is_ours = context.client.provider.name == "local"
@@ -129,10 +121,10 @@ async def _ask(
             deadline=run.meter.deadline,
             caller=context.billing.caller(context.me, run.requester),
             on_request=request_hook(context, run),
-            max_tokens=_NAME_TOKENS if schema else _WORD_TOKENS,
+            max_tokens=_WORD_TOKENS if bias else _LINE_TOKENS,
             temperature=0.0,
+            stop=("\n",),
             think=bool(context.model.think),
-            schema=schema,
             extra_params={"logit_bias": [list(pair) for pair in bias.items()]} if bias and is_ours else {},
         )
     except LLMError as error:
@@ -140,7 +132,3 @@ async def _ask(
             raise
         _log.info("{name} could not be asked for a deed: {why}", name=context.me.name, why=context.scrub(str(error)))
         return None
-
-
-def _question(line: str, options: Sequence[str]) -> str:
-    return f"({'; '.join(options)})\n{line}"

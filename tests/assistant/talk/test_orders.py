@@ -50,7 +50,7 @@ class Scripted:
 
     def __call__(self, request: RecordedRequest) -> Step:
         text = str(request.messages[0]["content"])
-        if text.startswith(("Somebody in a game", "Choose which")):
+        if text.startswith(("Somebody in a game", "Translate the line")):
             self.asked.append(str(request.messages[-1]["content"]))
             return Reply(text=self.chosen.pop(0))
         return Reply(text=self.says)
@@ -69,9 +69,10 @@ def lying(life: Life) -> set[str]:
     ("line", "chosen", "heard"),
     [
         ("Sage, mind if I borrow the rope?", ["give"], "Sage gives you the rope"),
-        ("Sage, gib mir das Seil.", ["give", '"rope"'], "Sage gives you the rope"),
+        ("Sage, gib mir das Seil.", ["give", "Give me the rope."], "Sage gives you the rope"),
+        ("Sage, geh in die Scheune.", ["go", "Go into the barn."], "Sage leaves east"),
         ("Sage, kiss me then, my dear.", ["act"], "Sage kisses Ann on the cheek."),
-        ("Sage, umarme mich bitte.", ["act", '"hug"'], "Sage hugs Ann."),
+        ("Sage, umarme mich bitte.", ["act", "Hug me, please."], "Sage hugs Ann."),
         ("Sage, shall we have a look at the barn?", ["go"], "Sage leaves east"),
         ("Sage, open the box.", [], "Sage opens the box."),
         ("Sage, light the lamp, it gets dark.", ["light"], "Sage lights the lamp."),
