@@ -28,7 +28,7 @@ _TALK = re.compile(
     r"|(?:if|when|whenever|unless|nobody|somebody|everybody)\b|that(?:'s| is| was)\b"
     r"|hello|hi\b|good (?:morning|day|evening|night)|thank|thanks|welcome|bless|yes\b|no\b(?!t)"
     r"|(?:I|we)\b(?!(?:'d| would) (?:like|love|prefer)| could do| (?:need|want|beg|ask|order))"
-    r"|(?:shall|should|must) I\b|may (?:the|you|your)\b"
+    r"|(?:shall|should|must) I\b|may (?:the|you|your)\b|(?:will|would|can|could) (?!you\b|I\b|we\b|please)\w+"
     r"|(?:could|can|may|might) (?:I|we) (?!please|have|borrow|get|take|hold|see|look|trouble|ask)"
     r"|let me (?!see|have|hold|borrow|look|lead)|you (?:never|always|took|gave|went|said|are|were|have(?! to))\b"
     r"|the (?:\w+ )+?(?:is|was|has|tells?|says?|looks?)\b|(?!please\b)\w+ (?:took|gave|went|came|said|told|dropped|left"
@@ -45,7 +45,7 @@ _TALK = re.compile(
 )
 #: "Hold your tongue", "take my word": asked of something that is no thing here.
 _FIGURE = re.compile(
-    r"^\W*(?:hold|follow|keep|mind|watch|take|trust|save|stand by|read|open|change|use|give) (?:your|my) "
+    r"^\W*(?:hold|follow|keep|mind|watch|take|trust|save|stand by|read|open|change|use|give) (?:your|my|the) "
     r"(?!hand|seat)(\w+)",
     re.IGNORECASE,
 )

@@ -26,7 +26,8 @@ _WORD_TOKENS, _LINE_TOKENS = 2, 24
 #: What is added to the logit of talk: for a line in which the verb rules found a deed, and for any other. Measured by
 #: `benchmarks.orders`.
 _TALK_BIAS = {True: -2.0, False: 0.3}
-#: The same for a kind that is not possible here. It is not ruled out: a line that plainly wants it wants nothing else.
+#: The same for a kind that is not possible here, or that the rules did not find in a line in which they found another.
+#: It is not ruled out: a line that plainly wants it wants nothing else.
 _IMPOSSIBLE_BIAS = -4.0
 _KINDS = """Somebody in a game says a line to you. Answer with one word: what the line wants you to do now.
 go: walk somewhere. follow: come with them. stay: do not move. home: go home.
@@ -79,7 +80,9 @@ async def choose_deed(
         return (), Usage()
     is_open = is_foreign(line) and not {"take", "drop"} & deeds.keys()
     kinds = deeds.keys() | OF_THINGS if is_open else deeds.keys()
-    lacking = {kind for _, kind in _EXAMPLES} - kinds - {TALK}
+    tools = {deed.tool for deed in ruled}
+    likely = {kind for kind in kinds if not tools or (kind in deeds and deeds[kind].tool in tools)}
+    lacking = {kind for _, kind in _EXAMPLES} - likely - {TALK}
     bias = {TALK: _TALK_BIAS[bool(ruled)]} | dict.fromkeys(sorted(lacking), _IMPOSSIBLE_BIAS)
     response = await _ask(context, run, [*kinds_front(), user(line)], bias)
     if response is None:
@@ -89,7 +92,7 @@ async def choose_deed(
     if is_open and kind in kinds and (deed is None or deed is ANY_GESTURE):
         deed, more = await _translated(context, run, asked, kind)
         usage += more
-    is_ruled = deed is not None and deed.tool in {one.tool for one in ruled}
+    is_ruled = deed is not None and deed.tool in tools
     return ruled if is_ruled else [deed] if deed is not None else [], usage
 
 
