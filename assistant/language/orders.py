@@ -26,6 +26,7 @@ _TALK = re.compile(
     r"|do (?:you(?! mind)|they|we|I|your|the|people|any\w*)\b"
     r"|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
     r"|(?:if|when|whenever|unless|nobody|somebody|everybody)\b|that(?:'s| is| was)\b"
+    r"|(?:tell|explain|describe|teach)\b"
     r"|hello|hi\b|good (?:morning|day|evening|night)|thank|thanks|welcome|bless|yes\b|no\b(?!t)"
     r"|(?:I|we)\b(?!(?:'d| would) (?:like|love|prefer)| could do| (?:need|want|beg|ask|order))"
     r"|(?:shall|should|must) I\b|may (?:the|you|your)\b|(?:will|would|can|could) (?!you\b|I\b|we\b|please)\w+"
@@ -54,6 +55,17 @@ _LEFT_ALONE = re.compile(
     r"^\W*(?:please )?(?:don't|do not|never)\b(?! (?:you )?(?:move|go|come|follow|leave|stir|walk|budge|run)\b)[^,;]*$",
     re.IGNORECASE,
 )
+#: Words without one of which an English line wants nobody to follow or to stay.
+_SAID_BY = {
+    "follow": re.compile(
+        r"\b(?:come|coming|follow|join|along|behind|after|with me|beside|tag|stick|heels?|close|accompany|this way|lead)\b",
+        re.I,
+    ),
+    "stay": re.compile(
+        r"\b(?:stay|stop|wait|halt|still|move|stir|freeze|budge|step|rest|remain|put|f[ua]rther|hold it|don't go|go away)\b",
+        re.I,
+    ),
+}
 _CLAIMS = re.compile(
     rf"\bI(?: now| just)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b"
     r"|\bI(?:'ve| have|'m| am)(?: now| just| already)* (?:taken|given|read|put|shut|lit|fetched|brought|(?:tak|giv|putt"
@@ -89,8 +101,10 @@ def possible_deeds(line: str, who: str, view: View, it: str = "") -> dict[str, D
     if not things and it and re.search(r"\b(?:it|them|that one|this one)\b", line, re.IGNORECASE):
         things = [it]
     deeds = deeds_in(line, who, view, things)
-    if deeds["act"] is ANY_GESTURE and not is_foreign(line):
-        del deeds["act"]
+    if not is_foreign(line):
+        lacking = {kind for kind, words in _SAID_BY.items() if not words.search(line)}
+        lacking |= {"act"} if deeds["act"] is ANY_GESTURE else set()
+        deeds = {kind: deed for kind, deed in deeds.items() if kind not in lacking}
     return {} if len(words_of(line)) > _SHORT_LINE and not (things or "go" in deeds) else deeds
 
 
