@@ -69,7 +69,7 @@ def is_foreign(line: str) -> bool:
     """Tell whether a line is plainly in another language, or at least has no English word."""
     if language_of(line):
         return True
-    words = words_of(line)
+    words = [word for word in words_of(line) if len(word) > 1]
     return len(words) > 1 and not set(words) & (COMMON_ENGLISH - _SHARED)
 
 

@@ -58,12 +58,12 @@ _LEFT_ALONE = re.compile(
 #: Words without one of which an English line wants nobody to follow or to stay.
 _SAID_BY = {
     "follow": re.compile(
-        r"\b(?:come|coming|follow|join|along|behind|after|with me|beside|tag|stick|heels?|close|accompany|this way|lead)\b",
-        re.I,
+        r"\b(?:com(?:e|ing)|follow|join|along|behind|after|with me|beside|tag|heels?|close|stick|accompany|this way)\b",
+        re.IGNORECASE,
     ),
     "stay": re.compile(
-        r"\b(?:stay|stop|wait|halt|still|move|stir|freeze|budge|step|rest|remain|put|f[ua]rther|hold it|don't go|go away)\b",
-        re.I,
+        r"\b(?:stay|stop|wait|halt|still|move|stir|freeze|budge|step|rest|remain|put|f[ua]rther|hold it|don't go)\b",
+        re.IGNORECASE,
     ),
 }
 _CLAIMS = re.compile(

@@ -21,7 +21,7 @@ from twisted.logger import Logger
 
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, call_options
 from assistant.models.offer import BETTER, VARIABLE, fetches, hint, in_the_way, is_there, uses_vectors
-from assistant.runtime.warming import beginning_of
+from assistant.runtime.warming import beginnings_of
 from assistant.service.embedded import ModelLease, gentle_fetch
 from assistant.service.parts import SharedParts
 from assistant.service.runner import AssistantRunner, RunnerState
@@ -173,9 +173,9 @@ class Bettering:
         if not new.may_be_warmed:
             return
         chain = ModelChain([Link(self._parts.client(new), call_options(new.config))], self._parts.clock)
-        beginning, tools = await beginning_of(runner.assistant.context)
         try:
-            await chain.warm(beginning, tools, name=runner.embodiment.me.id, seconds=LOCAL_SECONDS)
+            for beginning, tools in await beginnings_of(runner.assistant.context):
+                await chain.warm(beginning, tools, name=runner.embodiment.me.id, seconds=LOCAL_SECONDS)
         except LLMError as error:
             _log.info("the better model did not read ahead: {why}", why=self._parts.scrub(str(error)))
 

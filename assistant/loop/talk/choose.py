@@ -75,7 +75,8 @@ async def choose_deed(
     cannot be asked in this way. Raises LLMError when the request may succeed later. Cancelling closes the connection.
     """
     line = without_name(asked.text, asked.view.name)
-    deeds = possible_deeds(line, asked.who, asked.view, asked.it)
+    possible = possible_deeds(line, asked.who, asked.view, asked.it)
+    deeds = {kind: deed for kind, deed in possible.items() if deed.tool in context.rules.grant}
     if not deeds:
         return (), Usage()
     is_open = is_foreign(line) and not {"take", "drop"} & deeds.keys()
