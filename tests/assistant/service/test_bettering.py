@@ -55,7 +55,7 @@ async def test_the_talk_begins_at_once_and_goes_on_with_the_better_model(tmp_pat
             here.fetches[1].show(FetchProgress(Phase.DOWNLOAD, percent, 100, "parts"))
         here.arrives(BETTER)
         await here.until(lambda: not here.small.running)
-        assert len(here.fakes[1].warmings) == 1  # it has read the beginning of the prompts
+        assert len(here.fakes[1].warmings) == 2  # it has read the beginnings of the prompts
         assert await here.says("Sage, the sun is back.") == "Sage: The better model is glad of it."
         (model,) = here.runner.models
         assert model.provider.model == "better-1.5b"
