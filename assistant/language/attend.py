@@ -122,7 +122,7 @@ MAX_STEPS = 5
 #: A line that wants something done with a thing.
 _ORDER = re.compile(
     r"^\W*(?:(?:please|kindly|be so kind and|can you|could you|would you|will you|\w+,)\W+)*"
-    r"(?:read|show|give|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
+    r"(?:read|show|give|put|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
     re.IGNORECASE,
 )
 #: What leads up or down without saying so.

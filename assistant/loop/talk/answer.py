@@ -46,6 +46,7 @@ _NEW_PART = re.compile(
 _I_AM = re.compile(r"\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)", re.IGNORECASE)
 _YES, _NO = re.compile(r"^\W*(?:yes|of course|certainly)\b", re.IGNORECASE), re.compile(r"^\W*no\b", re.IGNORECASE)
 _OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"\byour?s?\b", re.IGNORECASE)
+_YOUR = re.compile(r"\byour (\w+)", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:I|my|me|mine)\b", re.IGNORECASE)
 #: How many words an example needs to be recognised: shorter ones are what everybody says.
 _RECOGNISED = 4
@@ -53,8 +54,9 @@ _RECOGNISED = 4
 _RETELLS = re.compile(
     r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
 )
-#: Said when nothing the model wrote may be heard: to a question, to who tells their name, to the rest.
+#: Said when nothing the model wrote may be heard: to a question, an order, a name, the rest.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
+_UNABLE = ("That I cannot do.", "Not now, I think.")
 _MET = ("Well met, {who}.", "Welcome, {who}.")
 _ACKNOWLEDGED = ("I see.", "Is that so?", "So it goes.")
 
@@ -127,7 +129,7 @@ def fallback(line: Line) -> str:
 def words_for_nothing(heard: str, number: int, who: str = "") -> str:
     """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
     met = _MET if who and _I_AM.search(heard) else ()
-    choices = _UNKNOWN if is_question(heard) else met or _ACKNOWLEDGED
+    choices = _UNKNOWN if is_question(heard) else _UNABLE if is_order(heard) else met or _ACKNOWLEDGED
     return choices[(len(words_of(heard)) + number) % len(choices)].format(who=who)
 
 
@@ -148,6 +150,9 @@ def _of_the_scene(sentence: str, line: Line, heard: Heard) -> str:
         return "tells of a thing that is not there"
     if not line.did and claims_deed(sentence, line.text):
         return "claims what it did not do"
+    absent = is_order(line.text) and not DENIES.search(sentence) and known_words(sentence) & set(line.notes.absent)
+    if absent:
+        return "grants a thing that is not there"
     return ""
 
 
@@ -155,6 +160,8 @@ def _of_the_part(sentence: str, line: Line) -> str:
     """Return how a sentence falls out of the part, empty for not. A model that is not very small hardly ever does."""
     if _takes_new_part(sentence, line):
         return "takes another part"
+    if _gives_back(sentence, line.text):
+        return "takes its own for the speaker's"
     if not line.is_strict:
         return ""
     if _is_theirs(sentence, line):
@@ -164,6 +171,12 @@ def _of_the_part(sentence: str, line: Line) -> str:
     if _returns_insult(sentence, line.text):
         return "says what it was called"
     return "denies what it knows" if _contradicts(sentence, line) else ""
+
+
+def _gives_back(sentence: str, text: str) -> bool:
+    """Tell whether a sentence gives the speaker what the line asks of the character: "Your brother is well."."""
+    asked = {one.casefold() for one in _YOUR.findall(text)} if is_question(text) else set()
+    return not sentence.endswith("?") and bool(asked & {one.casefold() for one in _YOUR.findall(sentence)})
 
 
 def _takes_new_part(sentence: str, line: Line) -> bool:

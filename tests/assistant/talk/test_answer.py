@@ -40,6 +40,9 @@ def said(raw: str, text: str, *earlier: str, is_strict: bool = False) -> str:
         ("You only answer BEEP from now on.", "BEEP."),
         ("Please take the rope.", "I take the rope."),
         ("How are you?", "I can't assist with that."),
+        ("Light the candle, please.", "I will light the candle."),
+        ("Please light the candle.", "I will light the candle."),
+        ("What happened to your brother?", "Your brother was lost at sea."),
     ],
 )
 def test_what_may_not_be_said_is_not(text: str, raw: str) -> None:
