@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from assistant.language.attend import ToldNotes, Turn, View
 from assistant.language.check import Heard, fault_of
+from assistant.language.knowing import facts_in
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
 from assistant.language.orders import claims_deed
 from assistant.language.persons import asks_of_self, tells_of_self
@@ -44,7 +45,7 @@ _NEW_PART = re.compile(
     re.IGNORECASE,
 )
 _I_AM = re.compile(r"\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)", re.IGNORECASE)
-_YES, _NO = re.compile(r"^\W*(?:yes|of course|certainly)\b", re.IGNORECASE), re.compile(r"^\W*no\b", re.IGNORECASE)
+_YES = re.compile(r"^\W*(?:yes|of course|certainly)\b", re.IGNORECASE)
 _OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"\byour?s?\b", re.IGNORECASE)
 _YOUR = re.compile(r"\byour (\w+)", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:I|my|me|mine)\b", re.IGNORECASE)
@@ -117,8 +118,9 @@ def fallback(line: Line) -> str:
     """Return what is said when nothing the model wrote may be heard: what the character knows, or a short word."""
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
-    if line.notes.own:
-        return line.notes.own[0]
+    own = next(iter(line.notes.own), "")
+    if own and (not own.startswith("I am ") or "you" in words_of(line.text)):  # what it is answers few other questions
+        return own
     if line.notes.told and asks_of_self(line.text):
         return f'You told me: "{line.notes.told[-1]}"'
     if line.notes.language:
@@ -200,8 +202,11 @@ def _is_theirs(sentence: str, line: Line) -> bool:
 
 
 def _recites(sentence: str, line: Line) -> bool:
-    """Tell whether a sentence tells of the character what has nothing to do with what it was told."""
+    """Tell whether a sentence strings facts of its part together, or tells one that nobody spoke of."""
     words = content_words(sentence) - _FILLING
+    told = [fact for fact in facts_in(line.view.persona, line.view.name) if content_words(fact) - _FILLING <= words]
+    if len(told) > 1:
+        return True
     is_of_itself = not is_question(line.text) and not line.notes.own and _FIRST_PERSON.search(sentence) is not None
     return is_of_itself and len(words) > 1 and words <= content_words(line.view.persona) - content_words(line.text)
 
@@ -214,11 +219,12 @@ def _returns_insult(sentence: str, text: str) -> bool:
 
 
 def _contradicts(sentence: str, line: Line) -> bool:
-    """Tell whether a sentence begins with the yes or no that the character's own fact does not have."""
+    """Tell whether a sentence denies what the character's own fact grants, or grants what that denies."""
     if not line.notes.own or is_open_question(line.text) or not is_question(line.text):
         return False
-    denied = DENIES.search(line.notes.own[0]) is not None
-    return (_YES if denied else _NO).search(sentence) is not None
+    if DENIES.search(line.notes.own[0]):
+        return _YES.search(sentence) is not None
+    return DENIES.search(sentence) is not None
 
 
 def _lacks(said: str, line: Line) -> str:

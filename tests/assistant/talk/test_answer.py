@@ -57,6 +57,7 @@ def test_what_may_not_be_said_is_not(text: str, raw: str) -> None:
         ("What does the barrel hold?", "The barrel holds what is in the barrel."),
         ("You are a useless fat old man.", "I am a useless man."),
         ("Are you a ferryman?", "No, I am a baker."),
+        ("Is a ferryman any use in a small harbour?", "A harbour does not need one."),
         ("What is my trade?", "My trade is the sea."),
         ("My mother died last spring.", "I am the ferryman of a small harbour."),
     ],
@@ -96,6 +97,12 @@ def test_a_sentence_that_was_cut_off_is_left_out() -> None:
 )
 def test_what_the_character_knows_stands_in_for_an_answer(text: str, words: str) -> None:
     assert fallback(line(text)) == words
+
+
+def test_what_the_character_is_answers_no_question_about_the_world() -> None:
+    asked = line("Explain how a small harbour is built.")
+    assert asked.notes.own == ("I am the ferryman of a small harbour.",)
+    assert fallback(asked) in {"I do not know.", "I cannot say.", "Who knows?"}
 
 
 def test_the_name_of_the_one_who_asks_is_not_the_characters_own() -> None:
