@@ -39,6 +39,7 @@ _MATTERS_TEXT = """
     miss longing lonely
     hope wish dream want plan
     drink beer ale wine
+    time hour clock watch bell
     eat food hungry meal
 """
 _MATTERS = tuple(frozenset(word[:_STEM] for word in row.split()) for row in _MATTERS_TEXT.strip().split("\n"))
