@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.language.attend import ToldNotes, Turn, View
+from assistant.language.attend import ToldNotes, Turn, View, is_order
 from assistant.language.check import Heard, fault_of
 from assistant.language.knowing import facts_in
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
