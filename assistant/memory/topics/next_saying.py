@@ -24,7 +24,7 @@ _ARTICLES = frozenset(_ARTICLES_TEXT.split())
 _MORE = re.compile(
     r"^\W*(?:(?:and|so|then|well|ok|okay|yes|oh|please|do|just|no|but|wait|et|puis|und|y|pues)\b[\s,.!-]*)*"
     r"(?:go on|go ahead|carry on|keep going|keep talking|proceed|continue|more|tell (?:me|us) (?:some )?more|"
-    r"(?:tell (?:me|us) )?(?:another|one more|some more)(?: one| part| story| joke| time)?|(?:any|some)(?:thing)? more|"
+    r"(?:tell (?:me|us) )?(?:another|one more|some more)(?: one| part| time)?|(?:any|some)(?:thing)? more|"
     r"anything else|what else|(?:is|was) (?:that|there) (?:all|more)|next(?: part)?|what(?:'s| is| comes)? next|"
     r"and|then(?: what)?|what then|(?:what|then what) happen(?:ed|s)"
     r"(?: then| next| after(?: that| this)?| in the end)?|"
@@ -34,8 +34,10 @@ _MORE = re.compile(
     r"(?:y )?(?:luego|después|entonces)|otra|otro)\b(?P<rest>[^.!?]*)[\s.!?]*(?:i'm listening|please)?[\s.!?]*$",
     re.IGNORECASE,
 )
-_REST_TEXT = "please then with the story it of that tale on now me us again more to about"
+_REST_TEXT = "please then with the it of that on now me us again more to about"
 _REST = frozenset(_REST_TEXT.split())
+#: After "the", what a line wants to go on: "Go on with the story." "Another story" is another.
+_TOLD = frozenset({"story", "tale", "riddle", "news"})
 _GIVES_UP = re.compile(
     r"\b(?:give up|giving up|no idea|no clue|beats me|stumped|cannot guess|can't guess|don't know|do not know|"
     r"(?:tell|give) (?:me|us)(?: the)? (?:answer|solution)|what(?:'s| is| was) (?:it|the (?:answer|solution))|"
@@ -97,7 +99,12 @@ def wants_more(line: str) -> bool:
     """Tell whether a line only asks to go on."""
     straight = line.replace("\u2019", "'").strip()
     found = _MORE.match(straight)
-    return found is not None and len(words_of(line)) <= _MORE_WORDS and _REST.issuperset(words_of(found["rest"]))
+    if found is None or len(words_of(line)) > _MORE_WORDS:
+        return False
+    rest = words_of(found["rest"])
+    return _REST.issuperset(rest[:-1]) and (
+        not rest or rest[-1] in _REST or (rest[-2:-1] == ["the"] and rest[-1] in _TOLD)
+    )
 
 
 def gives_up(line: str) -> bool:

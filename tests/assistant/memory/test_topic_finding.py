@@ -175,6 +175,7 @@ def test_a_line_that_wants_more(line: str) -> None:
     [
         "more bread please",
         "go on a journey with me",
+        "Tell me another story.",
         "and then I went home",
         "continue to the inn",
         "what next to the well is that",
