@@ -180,7 +180,7 @@ async def test_lore_is_added_tried_shown_and_deleted(tmp_path: Path) -> None:
         assert (folder / "cook/lore/added.md").read_text() == (
             "# The mill\nkeys: mill, old wheel\n\nIt burned: twice = in a year.\n"
         )
-        assert [entry.title for entry in (await awake(here)).lore.lorebook.entries] == ["The pot", "The mill"]
+        assert [entry.title for entry in (await awake(here)).known.lore.lorebook.entries] == ["The pot", "The mill"]
         brought = await here.orders("assistant/lore/test Sage = Who owns the old wheel?")
         assert "The mill (by 'old wheel'): It burned: twice = in a year." in brought
         assert "The pot" not in brought
@@ -192,7 +192,7 @@ async def test_lore_is_added_tried_shown_and_deleted(tmp_path: Path) -> None:
         assert "stands in cook.toml" in await here.orders("assistant/lore/delete Sage = 1")
         assert "Deleted: The mill" in await here.orders("assistant/lore/del Sage = 2")
         assert "The mill" not in await here.orders("assistant/lore Sage")
-        assert len((await awake(here)).lore.lorebook.entries) == 1
+        assert len((await awake(here)).known.lore.lorebook.entries) == 1
 
 
 @pytest.mark.parametrize(
