@@ -30,8 +30,7 @@ from assistant.characters.reading import (
     read_character,
     read_file,
 )
-from assistant.characters.toml_values import toml_string, toml_value
-from assistant.characters.topic_tables import topics_toml, with_topics
+from assistant.characters.topic_tables import toml_string, toml_value, topics_toml, with_topics
 
 _LORE_FILE = "card.toml"
 #: Those that are written only where they are not as usual.

@@ -6,6 +6,7 @@ card are bounded and cleaned like its greetings.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,10 +22,11 @@ from assistant.characters.character import (
     Topic,
 )
 from assistant.characters.fields import Fields
-from assistant.characters.toml_values import toml_value
 
 #: The name of our table among the extensions of a card and of an entry of its lorebook.
 EXTENSION = "mud_assistant"
+#: A list of texts that is shorter stands on one line, in characters.
+_LINE = 100
 
 
 def topics_toml(topics: Iterable[Topic]) -> str:
@@ -100,3 +102,20 @@ def _topic(table: Mapping[str, Any], where: str, fields: Fields) -> Topic | None
 def _texts(raw: object, where: str, most: int, longest: int, fields: Fields) -> tuple[str, ...]:
     texts = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
     return tuple(filter(None, (fields.greeting(text, where, longest) for text in texts[:most])))
+
+
+def toml_value(value: object) -> str:
+    """Return a text, a number, yes or no, or a list of texts as TOML; a long list has a line for each text."""
+    if isinstance(value, tuple):
+        texts = [toml_string(str(one)) for one in value]
+        joined = ", ".join(texts)
+        return f"[{joined}]" if len(joined) < _LINE else "\n".join(["[", *(f"    {text}," for text in texts), "]"])
+    return toml_string(value) if isinstance(value, str) else json.dumps(value)
+
+
+def toml_string(text: str) -> str:
+    """Return a text as TOML: on one line in quotes, or with its lines between three quotes."""
+    if "\n" not in text:
+        return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    lines = (json.dumps(line, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f") for line in text.split("\n"))
+    return '"""\n' + "\n".join(lines) + '"""'
