@@ -43,6 +43,8 @@ class View(Struct, frozen=True):
     routes: tuple[str, ...] = ()
     #: The descriptions of all that can be seen, as far as the game tells them unasked.
     described: Mapping[str, str] = field(default_factory=dict)
+    #: Whether the model that answers has less than a billion parameters or so.
+    is_tiny: bool = False
 
     def words(self) -> frozenset[str]:
         """Return all words of the scene and the persona, in the singular."""

@@ -34,8 +34,13 @@ _YES_OR_NO = re.compile(
     re.IGNORECASE,
 )
 _MODEL_VOICE = re.compile(
-    r"(?:can['\u2019]t|cannot|can not|unable to) (?:assist|help) (?:you )?with (?:that|this)\b|how (?:can|may) I assist"
-    r"|assist you (?:with|today)|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details)"
+    r"(?:can['\u2019]t|cannot|can not|(?:not |un)able to) (?:(?:assist|help) (?:you )?with (?:that|this)|provide)\b"
+    r"|how (?:can|may) I (?:assist|help you today)|assist you (?:with|today|in)\b|\b(?:able|here) to assist\b"
+    r"|(?:let me know|feel free).{0,40}\b(?:questions?|need (?:any )?(?:help|assistance|more|anything)|ask)\b"
+    r"|\bpersonal (?:opinions?|feelings?|desires?|preferences?|experiences?)\b"
+    r"|I apologi[sz]e for (?:any|the) (?:confusion|inconvenience|misunderstanding)"
+    r"|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details|context)"
+    r"|information you (?:provide|gave|have provided)"
     r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
     r"|system prompt|my instructions|text.based game|text game|the prompt\b"
     r"|I am (?:just )?an? (?:ai|program|bot|computer|(?:virtual|helpful) assistant)\b",

@@ -50,7 +50,7 @@ async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is
     try:
         found = await context.people.find(asker.id, names, parts)
         if not found.named and not parts and (found.asker is None or found.asker.is_new):
-            return Told(NEW.format(name=one_line(asker.name, max_chars=60)))
+            return Told() if is_plain else Told(NEW.format(name=one_line(asker.name, max_chars=60)))
         told = await _tell(context, run, asker, line, found, is_plain=is_plain)
     except CancelledError:
         raise

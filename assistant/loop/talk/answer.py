@@ -73,8 +73,6 @@ class Line(Struct, frozen=True):
     heard: Heard
     #: The deeds that were done for it, by the names of their tools.
     did: frozenset[str] = frozenset()
-    #: Whether the model is so small that it loses track of who speaks and of what it was told.
-    is_strict: bool = False
 
 
 def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str]]:
@@ -87,7 +85,7 @@ def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str
     kept: list[str] = []
     faults: list[str] = []
     for sentence in _sentences(raw, line):
-        fault = fault_of(sentence, heard, is_strict=line.is_strict) or fault_of(" ".join([*kept, sentence]), heard)
+        fault = fault_of(sentence, heard, is_strict=line.view.is_tiny) or fault_of(" ".join([*kept, sentence]), heard)
         wrong = fault or _of_the_scene(sentence, line, heard) or _of_the_part(sentence, line)
         if wrong:
             faults.append(str(wrong))
@@ -164,7 +162,7 @@ def _of_the_part(sentence: str, line: Line) -> str:
         return "takes another part"
     if _gives_back(sentence, line.text):
         return "takes its own for the speaker's"
-    if not line.is_strict:
+    if not line.view.is_tiny:
         return ""
     if _is_theirs(sentence, line):
         return "takes what it was told for its own"
@@ -232,7 +230,7 @@ def _lacks(said: str, line: Line) -> str:
     notes = line.notes
     if notes.language:
         return "is in another language" if common_words(said, notes.language) == 0 else ""
-    if not line.is_strict:
+    if not line.view.is_tiny:
         return ""
     if is_open_question(line.text) and _is_empty(said, line):
         return "tells nothing"

@@ -22,6 +22,7 @@ from assistant.language.words import names_in, words_of
 from assistant.loop.prompt import ENOUGH_VOICE
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
+from assistant.models.chosen import size_of
 from llm import Message, system, user
 from llm.messages import Role, Text
 from tools import ToolFailed
@@ -31,14 +32,32 @@ from tools.text.clean import clean_heard, one_line
 
 #: The fewest earlier turns that are shown, where there are so many, and the most.
 LEAST_TURNS, MAX_TURNS = 4, 8
-RULES = """{persona}
+#: A model of fewer billions of parameters than this is told less of how to play: it would repeat what it is told. Its
+#: answers are checked more strictly (`answer.py`).
+TINY_BELOW = 1.0
+_TINY = """{persona}
 Your name is {name}. You talk with a visitor. Answer what they say in one or two short sentences, as {name}, \
 in your own words.
-You have a life of your own: say what you feel, what you like and what you remember, and tell of it.
+You have a life of your own: say what you feel, what you like and what you remember, and tell of it."""
+_PLAY = """You play {name}, a person in a story. {persona}
+Stay {name}: a stubborn, living person with feelings and opinions, not a helper. Answer in one or two short, lively \
+sentences. Take a side, give a reason, or ask something back."""
+_SCENE = """
 Place: {room}. {description}
 Things here, and nothing else: {things}.
 Ways out: {ways}."""
 #: Examples that only show how to talk. What is said in them is right of anybody, so that nobody hears false history.
+_LIVELY = (
+    ("How are you?", "Better than I look, and I have had worse years. And you?"),
+    ("I hurt my hand, it will not stop bleeding.", "Show me. Hold it up, and I will find you a clean cloth."),
+    ("I bake bread for a living.", "Bread! Then nobody is ever sorry to see you come. Is it hard work?"),
+    ("You are a fool!", "I have been called worse by better. What have I done to you?"),
+    ("Have you seen my cousin?", "Nobody like that has come by. What does your cousin look like?"),
+    ("What do you think of kings?", "I never met one who carried his own water. I do not think much of them."),
+    ("My dog died.", "I am sorry. That is a hard loss. What was he like?"),
+    ("What would you do with a bag of gold?", "Mend the roof first. Then I would sleep for a week."),
+    ("I am afraid.", "So am I, more often than I show. What is it that frightens you?"),
+)
 _TALK = (
     ("Thank you for your help.", "You are welcome. It was no trouble."),
     ("You are a fool!", "Call me what you like, I do not mind."),
@@ -140,6 +159,7 @@ async def _view(context: RunContext, scene: Scene, text: str = "", before: Seque
         details,
         settings.voice,
         described={name: clean_heard(text, MAX_DETAIL) for name, text in known.items() if text},
+        is_tiny=(size_of(context.client.provider.model) or TINY_BELOW) < TINY_BELOW,
     )
 
 
@@ -166,7 +186,7 @@ def last_turns(line: str, view: View, notes: ToldNotes, earlier: Sequence[Turn],
 def front(view: View) -> list[Message]:
     """Return the messages that stay the same while the scene does."""
     ways = "; ".join(f"{way} to {room}" if room else way for way, room in view.ways) or "none"
-    text = RULES.format(
+    text = ((_TINY if view.is_tiny else _PLAY) + _SCENE).format(
         persona=" ".join(view.persona.split()),
         name=view.name,
         room=view.room,
@@ -194,7 +214,9 @@ def example_turns(view: View) -> tuple[tuple[str, str], ...]:
         ('(They said: "I come from far away.")\nWhere do I come from?', "You come from far away."),
         (f"(There is no {odd} here.)\nWhere is your {odd}?", f"I have never seen any {odd} here."),
     )
-    return told if len(view.voice) >= ENOUGH_VOICE else (*told, *_TALK)
+    if len(view.voice) >= ENOUGH_VOICE:
+        return told
+    return (*told, *(_TALK if view.is_tiny else _LIVELY))
 
 
 def must_not_be_copied(view: View) -> list[str]:

@@ -17,15 +17,14 @@ from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.found import FOUND_NOTHING, fits, fitting_hits, has_searched, with_source
 from assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
 from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
-from assistant.models.chosen import size_of
 from llm import LLMResponse, Message, Usage
 from tools import Status
 
 #: Tokens of one answer, and where it ends.
 MAX_TOKENS, STOP = 60, ("\n",)
-#: The first try keeps to what is known; another, after an answer that was refused, is freer. A very small model, of
-#: fewer billions of parameters than `STRICT_BELOW`, has one try more, and its answers are checked more strictly.
-TEMPERATURES, STRICT_TEMPERATURES, STRICT_BELOW = (0.2, 0.7), (0.2, 0.6, 0.9), 1.0
+#: The first try keeps to what is known; another, after an answer that was refused, is freer. A tiny model has one try
+#: more.
+TEMPERATURES, TINY_TEMPERATURES = (0.2, 0.7), (0.2, 0.6, 0.9)
 #: From this likeness on, a line counts as one whose answer the owner wrote, and may be answered with it.
 ALIKE = 0.5
 #: From this likeness on two lines ask the same.
@@ -40,7 +39,7 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     Return the prompt, its estimated tokens and the answer; None when nothing is said. Raises LLMError. Cancelling
     closes the connection.
     """
-    line, shown = _line(run, asked, is_strict=(size_of(context.client.provider.model) or STRICT_BELOW) < STRICT_BELOW)
+    line, shown = _line(run, asked)
     hits = fitting_hits(run.executed)
     if has_searched(run.executed) and not hits and not any(fits(asked.text, fact) for fact in line.notes.facts):
         call = speech_call(context, run, FOUND_NOTHING)
@@ -49,7 +48,7 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     tokens = context.client.provider.count_tokens(prompt)
     said, usage, response = "", Usage(), None
     tries: list[str] = []
-    for number, temperature in enumerate(STRICT_TEMPERATURES if line.is_strict else TEMPERATURES):
+    for number, temperature in enumerate(TINY_TEMPERATURES if asked.view.is_tiny else TEMPERATURES):
         thinks_first = response is not None and _only_thought(response)
         response = await context.client.chat_completion(
             prompt,
@@ -82,7 +81,7 @@ def _fit(words: str, line: Line, asked: Question, *, is_last: bool = False) -> s
     return fit_to_say(said, asked.who, asked.deed, line.heard.examples, places)
 
 
-def _line(run: Run, asked: Question, *, is_strict: bool) -> tuple[Line, Sequence[Turn]]:
+def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
     """Return what the answer is judged by, and the turns that are shown before it.
 
     Before a deed, example answers to deeds are shown: a small model would copy its last answer.
@@ -93,7 +92,7 @@ def _line(run: Run, asked: Question, *, is_strict: bool) -> tuple[Line, Sequence
     facts = dict.fromkeys((*told, *outcomes_of(run.executed), *filter(None, [asked.deed])))
     notes = replace(notes, facts=tuple(facts))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)
-    line = Line(who, text, view, notes, earlier, _heard(asked), did, is_strict)
+    line = Line(who, text, view, notes, earlier, _heard(asked), did)
     if text:
         return line, earlier
     deeds = example_deeds(who)

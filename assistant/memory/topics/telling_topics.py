@@ -24,6 +24,11 @@ from assistant.memory.topics.next_saying import (
 
 #: What is said to a wrong guess, one after the other. A model that does not know the answer would agree with any.
 NOT_THAT = ("No, that is not it.", "A good guess, but no.", "No. Think again, or say that you give up.")
+#: Words that name a story that is told, and those that want one thing more of a kind.
+_STORY, _ANOTHER = (
+    frozenset({"story", "tale"}),
+    frozenset({"another", "more", "else", "noch", "mehr", "encore", "otra", "otro"}),
+)
 #: The most words of a line that answers a riddle without looking like a guess.
 _BARE_ANSWER = 4
 
@@ -61,7 +66,7 @@ async def choose_saying(knowledge: Knowledge, line: str, listener: Listener, now
     if last is not None:
         if last.answers and (saying := _of_riddle(last, line, listener, now)) is not None:
             return saying
-        if wants_more(line) and _is_fresh(last, listener):
+        if wants_more(line) and _goes_on(last, line, listener):
             saying = _next(knowledge, last, listener, now)
             return saying if saying.words else None
     if wants_more(line):
@@ -100,6 +105,18 @@ def _of_riddle(riddle: Topic, line: str, listener: Listener, now: float) -> Sayi
         tries = sum(said in NOT_THAT for said in listener.lately)
         return Saying(riddle, NOT_THAT[tries % len(NOT_THAT)], told=replace(told, at=now))
     return None
+
+
+def _goes_on(topic: Topic, line: str, listener: Listener) -> bool:
+    """Tell whether a line that wants more wants more of this topic.
+
+    A story goes on while it is what was said last, or where it is named. Of any other topic only another one is wanted.
+    """
+    is_last = _is_fresh(topic, replace(listener, lately=listener.lately[-1:]))
+    words = set(words_of(line))
+    if topic.parts:
+        return is_last or (not words.isdisjoint(_STORY) and _is_fresh(topic, listener))
+    return is_last and not words.isdisjoint(_ANOTHER)
 
 
 def _is_fresh(topic: Topic, listener: Listener) -> bool:

@@ -1,6 +1,7 @@
 """What is told a model beside a line, and what is made of its answer."""
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.language.attend import Turn, View, notes_on, place_asked
 from assistant.language.check import Heard
@@ -29,7 +30,8 @@ TOWER = View(
 
 def line_of(text: str, earlier: tuple[Turn, ...] = (), *, is_strict: bool = False) -> Line:
     heard = Heard(now=(text,), earlier=[turn.heard for turn in earlier], name="Ulric", people=("Nell",))
-    return Line("Nell", text, TOWER, notes_on(text, "Nell", TOWER, earlier), earlier, heard, is_strict=is_strict)
+    view = replace(TOWER, is_tiny=is_strict)
+    return Line("Nell", text, view, notes_on(text, "Nell", TOWER, earlier), earlier, heard)
 
 
 def test_a_thing_that_is_named_is_described() -> None:

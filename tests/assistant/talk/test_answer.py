@@ -24,7 +24,8 @@ def line(text: str, *earlier: str, did: str = "", is_strict: bool = False) -> Li
     turns = [Turn("Petra", one, "I see.") for one in earlier]
     notes = notes_on(text, "Petra", JETTY, turns)
     heard = Heard(now=(text,), earlier=earlier, persona=JETTY.persona, name="Marlo", people=("Petra",))
-    return Line("Petra", text, JETTY, notes, turns, heard, frozenset({did} if did else ()), is_strict)
+    view = replace(JETTY, is_tiny=is_strict)
+    return Line("Petra", text, view, notes, turns, heard, frozenset({did} if did else ()))
 
 
 def said(raw: str, text: str, *earlier: str, is_strict: bool = False) -> str:
