@@ -32,7 +32,9 @@ PASSIVE_WAITING = ("OMP_WAIT_POLICY", "PASSIVE")
 LOOPBACK = "127.0.0.1"
 
 #: How much of earlier conversations is kept for reuse, in MiB. The library's own default is 8 GiB.
-_CACHE_MIB = 256
+_CACHE_MIB = 512
+#: How many tokens of a prompt are read at once.
+_READ_TOKENS = 128
 _HEALTH_SECONDS = 10.0
 _WARNINGS = 2
 #: The context of a model of sentence vectors, in tokens. It reads a text at once, so all its batches are as long.
@@ -89,6 +91,7 @@ def _start(library: Any, options: Namespace, key: str, template: str) -> Any:
     params.hostnames, params.port = [LOOPBACK], free_port(options.port)
     params.api_keys = [key]
     params.ui, params.offline, params.endpoint_slots = False, True, False
+    params.n_batch = params.n_ubatch = _READ_TOKENS  # a call that is ended stops within one of these
     params.verbosity, params.cache_ram_mib = _WARNINGS, _CACHE_MIB
     # A model that can think aloud would think away the whole of a short answer.
     params.enable_reasoning = 0

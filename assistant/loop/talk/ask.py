@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assistant.events.events import Noticed
-from assistant.language.acts import wants_words
+from assistant.language.acts import asked_deeds, wants_words
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.deeds import do_what_is_asked, shows_by_itself, words_for_deeds
@@ -27,11 +27,16 @@ async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message],
     if asked is None or trigger is None:
         return None
     if not run.executed:
-        if (deeds := await do_what_is_asked(context, run, asked)) is not None:
+        is_line = bool(asked.text) and not isinstance(trigger.event, Noticed)
+        ruled = asked_deeds(asked.text, asked.who, asked.view, asked.it)
+        # No model is asked whether a line is an order when the owner wrote words for it, and it looks like none.
+        if is_line and not ruled and (topic := await tell_topic(context, run, asked)) is not None:
+            return (), 0, topic
+        if (deeds := await do_what_is_asked(context, run, asked, ruled)) is not None:
             return (), 0, deeds
-        if not (asked.text or asked.deed) or isinstance(trigger.event, Noticed):
+        if not (is_line or asked.deed) or isinstance(trigger.event, Noticed):
             return None
-        if (topic := await tell_topic(context, run, asked)) is not None:
+        if is_line and ruled and (topic := await tell_topic(context, run, asked)) is not None:
             return (), 0, topic
     elif not wants_words(asked.text):
         if shows_by_itself(run.executed):

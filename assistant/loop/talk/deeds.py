@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from assistant.events.events import Left
-from assistant.language.acts import Deed, asked_deeds, reads_aloud
+from assistant.language.acts import Deed, reads_aloud
 from assistant.language.languages import is_foreign
 from assistant.language.orders import is_bare_order, written_in
 from assistant.loop.run import Run, RunContext
@@ -47,14 +47,14 @@ _A_REASON = re.compile(r"[A-Z][^\n.!?]{3,160}[.!]")
 _TO_PLAYERS = re.compile(r"\b(?:you|your|yours|command|commands|usage)\b", re.IGNORECASE)
 
 
-async def do_what_is_asked(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
+async def do_what_is_asked(context: RunContext, run: Run, asked: Question, ruled: Sequence[Deed]) -> LLMResponse | None:
     """Return the calls that the line asks for; None when it asks for nothing that can be done.
 
+    `ruled` are the deeds that the verb rules found in it.
     A deed follows from the line of who asks and from the names in the scene, and from nothing that others said. Raises
     LLMError. Cancelling closes the connection.
     """
-    deeds: Sequence[Deed] = asked_deeds(asked.text, asked.who, asked.view, asked.it)
-    usage = Usage()
+    deeds, usage = ruled, Usage()
     if not deeds or not is_bare_order(without_name(asked.text, asked.view.name), asked.view):
         deeds, usage = await choose_deed(context, run, asked, deeds)
     calls = _deeds(context, run, asked, deeds)

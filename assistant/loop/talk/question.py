@@ -32,6 +32,8 @@ from tools.text.clean import clean_heard, one_line
 
 #: The fewest earlier turns that are shown, where there are so many, and the most.
 LEAST_TURNS, MAX_TURNS = 4, 8
+#: The most examples of the owner's that are shown: a local model takes seconds to read them all.
+MAX_VOICE = 8
 #: A model of fewer billions of parameters than this is told less of how to play: it would repeat what it is told. Its
 #: answers are checked more strictly (`answer.py`).
 TINY_BELOW = 1.0
@@ -195,7 +197,7 @@ def front(view: View) -> list[Message]:
         ways=ways,
     )
     messages = [system(text)]
-    for heard, said in (*example_turns(view), *view.voice.items()):
+    for heard, said in (*example_turns(view), *list(view.voice.items())[:MAX_VOICE]):
         messages += [user(heard), _said(said)]
     return messages
 
