@@ -20,11 +20,12 @@ from tools.tool import Registry
 from tools.trust import ContextTrust, Kind, Label, Principal, Source
 from tools.verbs import GAME_COMMAND_TOOLS
 
-#: A line for every command, in a room with a map where the assistant carries a coin.
+#: A line for every command, in a room with a map, a book and a hearth where the assistant carries a coin and a jug.
 LINES = {
     "get": "take map", "drop": "drop coin", "give": "hand coin to Ben", "shout": "yell Fire!", "create": "make lamp",
     "destroy": "del map", "teleport": "tp/quiet Ben to mill", "ban": "@ban Ben", "py": "! 1 + 1", "quell": "unquell",
-    "nick": "nicks hi = py",
+    "nick": "nicks hi = py", "put": "put coin on map", "open": "open book of herbs", "close": "shut book of herbs",
+    "light": "light hearth", "pour": "pour jug",
 }  # fmt: skip
 DENIED = {"py", "quell", "nick"}
 LEVELS = range(6)
@@ -76,15 +77,16 @@ class Ears:
 
 
 class Stage:
-    """A game with the assistant, who carries a coin, beside Ben."""
+    """A game with the assistant, who carries a coin and a jug, beside Ben."""
 
     def __init__(self, permission: int) -> None:
         self.me = Principal("assistant:1", "Sage", Kind.ASSISTANT, permission)
         self.world, self.listener = EmbeddedWorld(), Ears()
         self.body: EmbeddedBody = self.world.add(self.me)
         self.world.add(Principal("player:ben", "Ben"), listener=self.listener)
-        now(self.body.execute(now(self.body.resolve("create coin"))))
-        now(self.body.execute(now(self.body.resolve("get coin"))))
+        for thing in ("coin", "jug"):
+            now(self.body.execute(now(self.body.resolve(f"create {thing}"))))
+            now(self.body.execute(now(self.body.resolve(f"get {thing}"))))
         self.clock = Clock()
         self.approvals = Approvals(self.clock.seconds)
         self.start = self.state()
