@@ -127,6 +127,7 @@ def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
         "assistant.worlds.embedded.commands",
         "assistant.worlds.embedded.game",
         "assistant.worlds.embedded.hamlet",
+        "tools.text.route",
     }
 
 

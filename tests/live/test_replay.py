@@ -116,7 +116,7 @@ async def test_a_file_that_is_no_journal_is_one_sentence_and_status_2(content: b
 
 async def test_of_a_damaged_file_the_rest_is_shown_with_status_2(tmp_path: Path) -> None:
     async with writing(tmp_path / "j") as journal:
-        for number in range(60):
+        for number in range(120):
             await record(journal, [said(number, "x" * 500)], [looks()], NothingToDo())
     data = (tmp_path / "j").read_bytes()
     (tmp_path / "j").write_bytes(data[: len(data) * 2 // 3])
