@@ -141,7 +141,7 @@ def _rank(lists: CandidateLists, query: RecallQuery, scope: Scope) -> _Ranking:
         scores = fuse_ranks([(1, [line.row for line in newest])])
         return _Ranking(tuple(order_lines(newest, scores)))
     ranks, sure = _find_candidates(lists, query, scope, terms, names)
-    matching = frozenset(sure) if says_something(terms, lists.language) else frozenset[int]()
+    matching = frozenset(sure) if says_something({*terms} - DATE_WORDS, lists.language) else frozenset[int]()
     if past is not None:
         ranks.append((TIME, lists.from_time(scope, past.since, past.until)))
         sure.update(ranks[-1][1])
@@ -179,14 +179,18 @@ def _put_time_first(
 ) -> list[RankedLine]:
     """Put what is from the time that the query names first, and among that what shares a word with it.
 
-    The best of all other times that do follow before the rest of that time: a day may also be what lines are about.
+    The best of all other times that do follow before the rest of that time: a day may also be what lines are about. So
+    it is where lines name that day and nothing from it shares a word with the query: then nothing is put first.
     """
     then = [line for line in lines if past.since <= line.at < past.until]
     if speaks_of_self(query.text) or _OF_US.search(query.text):
         then.sort(key=lambda line: line.who != query.asker)
     first = [line for line in then if line.row in matching]
-    best = [line for line in lines if line.row in matching and line not in first][:_BEST_OF_OTHERS]
-    ordered = [*first, *best, *then, *lines]
+    others = [line for line in lines if line.row in matching and line not in first]
+    days = DATE_WORDS.intersection(past.words.split())
+    if not first and any(days.intersection(split_words(line.text)) for line in others):
+        return list(lines)
+    ordered = [*first, *others[:_BEST_OF_OTHERS], *then, *lines]
     return list({line.row: line for line in ordered}.values())
 
 

@@ -146,6 +146,16 @@ def test_the_time_asked_for_counts(filled: Filled) -> None:
     assert ask(index, "Which ship came in yesterday?", now=10 * DAY).ids[0] == "m2"
 
 
+def test_a_day_may_be_what_lines_are_about(filled: Filled) -> None:
+    """1970 began on a Thursday, so day 3 was a Sunday: nothing that was said then is about bread."""
+    baked = heard("m1", "ann", "On Sunday I baked rye bread for the neighbour.", at=DAY)
+    said = [heard(f"m{n}", "ann", f"What a wet day, number {n}.", at=3.1 * DAY + n) for n in range(2, 9)]
+    bread = [heard(f"m{n}", "bob", f"Bread, for guest {n}.", at=2 * DAY + n) for n in range(10, 12)]
+    index = filled(baked, *bread, *said)
+    assert "m1" in ask(index, "What did she bake for the neighbour on Sunday?", now=5 * DAY, limit=2).ids
+    assert ask(index, "What did we say on Sunday?", now=5 * DAY, limit=1).ids[0] == "m8"
+
+
 def test_a_named_person_is_shown_by_what_they_said_of_weight(filled: Filled) -> None:
     chatter = [heard(f"m{n}", "wren", "Good morning to you, keeper.") for n in range(100, 160)]
     index = filled(heard("m1", "wren", "I promised the widow Aske to mend her roof."), *chatter)
