@@ -36,7 +36,7 @@ async def test_a_line_is_answered_without_tools_and_what_it_names_stands_before_
     assert 'Sage says, "A mill, a square and a garden."' in result.out
     (request,) = server.chats
     assert not request.tools
-    assert last(request).startswith("(The old map: A map of the valley")
+    assert "(The old map: A map of the valley" in last(request).partition("What is on")[0]
     assert last(request).endswith("What is on the old map?")
 
 
@@ -154,17 +154,17 @@ exits = { "zurück" = "steg" }
 @pytest.mark.parametrize(
     ("line", "chosen", "seen"),
     [
-        ("Geh bitte nach norden, Marlo.", "go norden", "Marlo leaves norden."),
-        ("Gib mir bitte das Seil.", "give Seil to Visitor", "Marlo gives you the Seil."),
-        ("Nimm das Fass.", "take Fass", 'Marlo says, "I cannot take the Fass."'),
+        ("Geh bitte nach norden, Marlo.", "go", "Marlo leaves norden."),
+        ("Gib mir bitte das Seil.", "give", "Marlo gives you the Seil."),
+        ("Nimm das Fass.", "take", 'Marlo says, "The Fass cannot be taken."'),
         ("Nimm das Seil.", "talk", 'Marlo says, "So sei es."'),
     ],
 )
 async def test_a_deed_asked_for_in_another_language_is_chosen_by_the_model(
     tmp_path: Path, line: str, chosen: str, seen: str
 ) -> None:
-    """It may choose among the deeds with what the line names, and nothing else: the schema holds it to them."""
-    server = FakeChat(reactor, [Reply(text=f'"{chosen}"'), *[Reply(text="So sei es.")] * 2])
+    """It tells the kind of deed in one word, weighed by what is possible; the thing is what the line names."""
+    server = FakeChat(reactor, [Reply(text=chosen), *[Reply(text="So sei es.")] * 2])
     (tmp_path / "place.toml").write_text(PLACE)
     async with serve(server, reactor) as url:
         settings = SETTINGS.format(model="sage", provider="local", url=f"{url}/v1", asking="plain")
@@ -172,7 +172,7 @@ async def test_a_deed_asked_for_in_another_language_is_chosen_by_the_model(
         place = ["--place", str(tmp_path / "place.toml"), "--config", str(tmp_path / "sage.toml")]
         result = await run(["trial", *place], f"{line}\n".encode())
     assert seen in result.out
-    form = str(server.chats[0].body["response_format"])
-    assert chosen in form
-    assert "talk" in form
-    assert "Fass" not in form or "Fass" in line
+    asked = server.chats[0]
+    assert last(asked) == line.replace(", Marlo", "")
+    assert asked.body["max_tokens"] == 2
+    assert asked.body["logit_bias"]
