@@ -106,7 +106,12 @@ def judge_tables(facts: ServerFacts) -> str:
             "the search path of journal.url names no schema that is there: make it with CREATE SCHEMA, or correct "
             "the url"
         )
-    if facts.tables < len(STEPS) and not facts.may_create:
+    if 0 < facts.tables < len(STEPS) and not facts.may_create:
+        raise Problem(
+            f"this role may not make the tables that are new in this version: as the owner of schema {facts.schema}, "
+            f"type GRANT CREATE ON SCHEMA {facts.schema} TO the_role"
+        )
+    if not facts.tables and not facts.may_create:
         raise Problem(
             f"this role may not make tables in schema {facts.schema}: as the owner of the database, type "
             "CREATE SCHEMA mud AUTHORIZATION the_role, and add ?options=-csearch_path%3Dmud to journal.url"

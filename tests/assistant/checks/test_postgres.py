@@ -31,11 +31,13 @@ from assistant.checks.postgres import (  # noqa: E402  (they need the driver)
 )
 from assistant.journal.postgres.connection import connect  # noqa: E402
 from assistant.journal.postgres.facts import ServerFacts, VectorFacts, look_at  # noqa: E402
-from assistant.journal.postgres.schema import migrate  # noqa: E402
+from assistant.journal.postgres.schema import STEPS, migrate  # noqa: E402
 
 PASSWORD = "hunter2-and-more"
 SETTINGS = {"server_encoding": "UTF8", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
-GOOD = ServerFacts(150_018, SETTINGS | {"data_checksums": "on"}, False, 0.0012, 90, 100, "mud", True, 1, VectorFacts())
+GOOD = ServerFacts(
+    150_018, SETTINGS | {"data_checksums": "on"}, False, 0.0012, 90, 100, "mud", True, len(STEPS), VectorFacts()
+)
 
 
 async def findings(folder: Path, secrets: Secrets | None = None, **journal: Any) -> dict[str, Finding]:
@@ -185,6 +187,8 @@ def test_tables_that_cannot_be_used() -> None:
         judge_tables(replace(GOOD, tables=99))
     with pytest.raises(Problem, match="CREATE SCHEMA mud AUTHORIZATION"):
         judge_tables(replace(GOOD, tables=0, may_create=False))
+    with pytest.raises(Problem, match="GRANT CREATE ON SCHEMA mud TO the_role"):
+        judge_tables(replace(GOOD, tables=1, may_create=False))
     with pytest.raises(Problem, match="search path"):
         judge_tables(replace(GOOD, tables=0, schema=""))
 
