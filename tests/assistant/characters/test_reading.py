@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant.characters import CharacterError, character_folder, list_characters, read_character
-from assistant.characters.written import character_of, lore_of_markdown
+from assistant.characters.written import character_of, lore_of_markdown, topics_of_toml
 from tests.assistant.characters.cards import V2, as_json, packed, picture, text_chunk
 
 SAGE = """
@@ -129,15 +129,21 @@ def test_a_mistake_in_markdown_is_told_with_its_line(text: str, error: str) -> N
         lore_of_markdown(text, "lore.md")
 
 
-def test_the_character_and_the_lore_on_the_page_are_taken() -> None:
+def test_the_character_its_lore_and_its_topics_on_the_page_are_taken() -> None:
     page = (Path(__file__).parents[3] / "docs" / "characters.md").read_text()
-    setting, character = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    setting, character, topics = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     sage = character_of(character, "the page", tomllib.loads(setting)["assistant"]["character"])
     assert sage.lore.entries[0].keys == ("vault", "iron door")
     (lore,) = re.findall(r"```markdown\n(.*?)```", page, re.DOTALL)
     assert [(one.title, one.constant) for one in lore_of_markdown(lore, "the page")] == [
         ("The old mill", False),
         ("The war", True),
+    ]
+    assert [topic.title for topic in topics_of_toml(topics, "the page")] == [
+        "The mill",
+        "What a night costs",
+        "The heron",
+        "The comb",
     ]
 
 

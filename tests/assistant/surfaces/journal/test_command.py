@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import sys
 from contextlib import closing
@@ -48,7 +49,7 @@ async def test_it_says_what_was_copied_and_what_to_write_into_the_settings(
     assert main(["journal", "copy", str(source), str(name_of(journal_place))]) == 0
     told = capsys.readouterr()
     assert told.out.startswith(f"Copied {source} to {journal_place}:\n")
-    assert "\n  runs                   1 rows  " in told.out
+    assert re.search(r"\n  runs +1 rows  ", told.out)
     assert "rows were read back, and are the same." in told.out
     setting = "url" if isinstance(journal_place, PostgresPlace) else "file"
     assert f'write {setting} = "{journal_place}" into [journal]' in told.out
