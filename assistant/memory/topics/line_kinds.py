@@ -1,7 +1,7 @@
 """Tells what a line does: it asks, tells of its speaker, states, orders, or reacts. Pure, and of English only.
 
-A topic answers what asks. A line of another kind finds a topic only by a sample of its own kind: "I lost my scarf" is
-no question for the lost scarf, whatever the words have in common.
+Most topics answer what asks. A line of another kind finds a topic only by a sample of its own kind: "I lost my scarf"
+is no question for the lost scarf, whatever the words have in common.
 """
 
 from __future__ import annotations
@@ -13,17 +13,26 @@ from assistant.language.words import content_words, sentences_of, words_of
 
 #: Words that say nothing of what a line wants, at its beginning.
 _LEAD = re.compile(
-    r"^(?:(?:well|oh|ah|and|but|so|then|hey|hello|hi|say|please|now|yes|no|ok|okay|sorry|excuse me)\b[\s,.!-]*)+",
+    r"^(?:(?:well|oh|ah|and|but|so|then|hey|hello|hi|say|please|now|yes|no|ok|okay)\b[\s,.!-]*)+",
+    re.IGNORECASE,
+)
+#: What is polite before a question, and an answer to nothing then.
+_POLITE = re.compile(
+    r"^(?:(?:sorry|excuse me)\b[\s,.!-]*|"
+    r"(?:thanks|thank you|cheers|ha(?:ha)+|I am sorry|I['\u2019]m sorry|(?:good)?bye)\b[^,;.!?]*[,;.!-]+\s*)+",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
     r"^(?:take|bring|put|go|come|follow|drop|fetch|hold|open|close|shut|wait|stay|leave|look|pick|stop|sit|stand|"
-    r"(?:give|hand|show|pass) (?:(?:me|us|him|her|it|them|\w+) )?(?:the|that|this|those|these|your|my|it|back)|"
+    r"(?:give|hand|show|pass) (?:(?:me|us|him|her|it|them|\w+) )?(?:all (?:of )?)?"
+    r"(?:the|that|this|those|these|your|my|it|back)|"
     r"(?:can|could|would|will) you (?:please )?"
     r"(?:hold|take|bring|carry|fetch|open|close|follow|come|go|give me the))\b",
     re.IGNORECASE,
 )
-_OF_SPEAKER = re.compile(r"^(?:I|I['\u2019](?:m|ve|ll|d)|my|we|we['\u2019](?:re|ve|ll|d)|our)\b", re.IGNORECASE)
+_OF_SPEAKER = re.compile(
+    r"^(?:I|I['\u2019]?m|I['\u2019](?:ve|ll|d)|ive|my|we|we['\u2019](?:re|ve|ll|d)|our)\b", re.IGNORECASE
+)
 #: With these a speaker asks for something, though it looks as if they told something.
 _WANTS = re.compile(
     r"\b(?:need|want|looking for|look for|searching for|would like|['\u2019]d like|wish to|wonder|wondering|could use|"
@@ -37,16 +46,32 @@ _OF_SELF = re.compile(
 )
 _MODAL = re.compile(r"\b(?:can|could|should|may|might|must|shall|would|will)\b", re.IGNORECASE)
 _ASKS = re.compile(
-    r"\?\s*$|^(?:what|which|who|whose|whom|where|when|why|how|is|are|was|were|do|does|did|has|have|had|can|could|"
-    r"would|will|should|shall|may|any|anything|anybody|anyone|got|know|heard|seen|ever|been|tell|teach|explain|give|"
-    r"sing|recite|describe|ask|make|cheer|read|let|show|name|what['\u2019]s|who['\u2019]s|where['\u2019]s|isn['\u2019]t|"
+    r"\?\s*$|^(?:what(?! an? )|which|who|whose|whom|where|when|why|how|is|are|was|were|do|does|did|has|have|had|"
+    r"can|could|would|will|should|shall|may|any|anything|anybody|anyone|got|know|heard|seen|ever|been|tell|teach|explain|"
+    r"give|sing|recite|describe|ask|make|cheer|read|let|show|name|what['\u2019]s|who['\u2019]s|where['\u2019]s|isn['\u2019]t|"
     r"aren['\u2019]t|don['\u2019]t you)\b",
     re.IGNORECASE,
 )
 #: Somebody called at the end of a line, by one word or by two such as "old man".
 _CALLED = re.compile(r",\s*(?:(?:my|old|good|dear|young) )?[\w'\u2019-]+\s*(?=[.?!]*$)", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
-_TITLES = frozenset({"mrs", "miss", "mister", "master", "mistress", "lord", "lady", "sir", "madam"})
+#: Who a speaker says that they are, and where they say they come from.
+_OWN_NAME = re.compile(
+    r"((?i:\bmy name(?:['\u2019]s| is)|\b(?:call|calls) me|\bI am called|\bI(?: am|['\u2019]m)(?: \w+)? from|"
+    r"\b(?:come|hail) from|\bI(?: am|['\u2019]m)) )([A-Z][\w'\u2019-]+(?: [A-Z][\w'\u2019-]+)*)"
+)
+#: Words for what was said before.
+_BACK = re.compile(
+    r"\b(?:it|its|that|this|these|those|they|them|their|he|him|his|she|her|one|so|there)\b", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"\b(?:if|because|unless|that|when|for|but)\b", re.IGNORECASE)
+_TO_YOU = re.compile(r"\b(?:you|your|yours|u|ur)\b", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:not|never|no|cannot|dont|cant|isnt|arent|didnt|wont)\b|n['\u2019]t\b", re.IGNORECASE)
+_NO_NAMES_TEXT = """
+    mrs miss mister master mistress lord lady sir madam
+    monday tuesday wednesday thursday friday saturday sunday
+"""
+_NO_NAMES = frozenset(_NO_NAMES_TEXT.split())
 
 #: Words of a line that are about no topic, beside those of `PLAIN_WORDS`.
 _EMPTY_TEXT = """
@@ -81,7 +106,7 @@ class LineKind(StrEnum):
 
 def kind_of(line: str) -> LineKind:
     """Return what a line of one sentence does."""
-    bare = _LEAD.sub("", line.strip())
+    bare = _without_lead(line)
     if _ORDER.search(bare):
         return LineKind.ORDERS
     if _REACTS.search(bare.replace("\u2019", "'")):
@@ -104,11 +129,23 @@ def asking_part(line: str) -> str:
     if not asking and len(sentences) == 1:
         *_, last = re.split(r"[,;]\s*", line)
         asking = [last] if last != line and _ASKS.search(last) and kind_of(last) is LineKind.ASKS else []
-    part = _LEAD.sub("", (asking[-1] if asking else line).strip())
-    if asking and not about(part):  # "That is a fine boat, who made it" says before what it asks of
+    part = _without_lead(asking[-1]) if asking else _LEAD.sub("", line.strip())
+    # "That is a fine boat, who made it" says before what it asks of.
+    if asking and not about(part) and _BACK.search(part):
         part = _LEAD.sub("", line.strip())
     without = _CALLED.sub("", part)
     return without if len(words_of(without)) > 1 else part or line
+
+
+def without_own_name(line: str) -> str:
+    """Return a line in which who the speaker is, and where from, is "somebody": no topic has to know that name."""
+    return _OWN_NAME.sub(r"\1somebody", line)
+
+
+def slant_of(line: str) -> tuple[bool, bool]:
+    """Return whether a line says that something is not so, and whether it is of who is spoken to."""
+    first, *_ = _CLAUSE.split(line, maxsplit=1)
+    return _NEGATED.search(first) is not None, _TO_YOU.search(line) is not None
 
 
 def about(line: str) -> frozenset[str]:
@@ -122,6 +159,11 @@ def names_of_others(line: str) -> frozenset[str]:
     found = set()
     for match in _NAME.finditer(line):
         before = line[: match.start()].rstrip(" \"'\u201c(")
-        if before and before[-1] not in ".?!:" and match[0].casefold() not in _TITLES:
+        if before and before[-1] not in ".?!:" and match[0].casefold() not in _NO_NAMES:
             found.add(match[0].casefold())
     return frozenset(found) if 2 * len(found) <= len(words_of(line)) else frozenset()
+
+
+def _without_lead(line: str) -> str:
+    bare = _LEAD.sub("", line.strip())
+    return _LEAD.sub("", _POLITE.sub("", bare)) or bare

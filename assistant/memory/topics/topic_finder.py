@@ -13,7 +13,7 @@ from msgspec import Struct
 from assistant.characters.character import Topic
 from assistant.memory.recall.vectors import Vector
 from assistant.memory.recall_file import IndexWorker, QueryMeaning
-from assistant.memory.topics.line_kinds import asking_part
+from assistant.memory.topics.line_kinds import asking_part, without_own_name
 from assistant.memory.topics.topic_index import Likely, Sample, TopicIndex
 
 #: How many vectors are asked for at once: a player's line waits for no more than these.
@@ -74,7 +74,7 @@ class TopicFinder:
     async def find(self, line: str, *, names: Collection[str] = (), mine: Collection[str] = ()) -> FoundTopics:
         """Return the topics that a line asks for. `names` are the words of others' names, `mine` those of the own."""
         found = self.find_by_words(line, names=names, mine=mine)
-        part = asking_part(line)[:_LONGEST]
+        part = _part_of(line)
         if not self.topics or (found.best is not None and found.best.is_same and found.meant):
             return found
         vector = await self._vector_of(part)
@@ -82,7 +82,7 @@ class TopicFinder:
 
     def find_by_words(self, line: str, *, names: Collection[str] = (), mine: Collection[str] = ()) -> FoundTopics:
         """Return the topics that a line asks for, as far as words tell."""
-        return self._judged(asking_part(line)[:_LONGEST], names, mine) if self.topics else FoundTopics()
+        return self._judged(_part_of(line), names, mine) if self.topics else FoundTopics()
 
     def _judged(
         self, part: str, names: Collection[str], mine: Collection[str], vector: Vector | None = None
@@ -109,3 +109,7 @@ class TopicFinder:
         if meaning is None or len(self._vectors) < len(self.index.samples) or self._model != meaning.model:
             return None
         return await meaning.of_query(line)
+
+
+def _part_of(line: str) -> str:
+    return without_own_name(asking_part(line))[:_LONGEST]

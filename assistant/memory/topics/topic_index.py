@@ -2,6 +2,9 @@
 
 A key is the owner's word and counts most. The words of the sample questions count by how few topics have them, and only
 all of a line's words together decide. The vector of a line is compared with those of the samples; the nearest counts.
+
+A topic most of whose samples tell or state, such as "I have lost my hat.", answers what is told. A question finds it
+only by a sample that asks. A line that tells needs one of its keys, since a vector holds lost and found for alike.
 """
 
 from __future__ import annotations
@@ -18,13 +21,14 @@ from assistant.characters import Lorebook, LoreEntry, LoreIndex
 from assistant.characters.character import Topic
 from assistant.language.words import words_of
 from assistant.memory.recall.vectors import Vector, compare_vectors
-from assistant.memory.topics.line_kinds import LineKind, about, kind_of, names_of_others
+from assistant.memory.topics.line_kinds import LineKind, about, kind_of, names_of_others, slant_of
 
 #: From this share of words in common on, a line is the same as a sample.
 SAME = 0.85
 #: What all the words of a line, and a key, add to its nearness (a cosine).
 WORDS, KEY = 0.1, 0.25
-#: The nearness from which a topic is meant, how much more it needs than the next, and what a statement needs.
+#: The nearness from which a topic is meant, how much more it needs than the next, and what a line needs that asks
+#: for nothing.
 NEAR, AHEAD, STATED = 0.43, 0.1, 0.65
 #: What a topic without a key in the line needs, and how much more than the topic with it, to be meant in its place.
 FAR_NEARER_FROM, FAR_NEARER = 0.6, 0.3
@@ -38,6 +42,10 @@ WORDLESS = 0.48
 COMPARED = 120
 #: Topics of so nearly the same nearness are asked for by the same words: "Tell me a joke", and there are two.
 TIED = 0.005
+#: What a line that tells needs with a key of a topic, and how much more than the next topic with a key.
+TOLD_NEAR, TOLD_AHEAD = 0.35, 0.05
+#: In a sample this word stands for whoever is named in a line.
+ANYBODY = "somebody"
 
 
 class Sample(NamedTuple):
@@ -73,12 +81,25 @@ class TopicIndex:
         self.samples = [(text, number) for number, topic in enumerate(topics) for text in topic.asks or (topic.title,)]
         self._kinds = [kind_of(text) for text, _ in self.samples]
         self._words = [frozenset(words_of(text)) for text, _ in self.samples]
+        self._slants = [slant_of(text) for text, _ in self.samples]
+        self._reacts = [_reacts(topic) for topic in topics]
         own = [about(" ".join((topic.title, *topic.asks, *topic.keys))) for topic in topics]
+        self._is_of_anybody = [ANYBODY in words_of(" ".join(topic.asks)) for topic in topics]
         self._stems = own
+        self._asked = [
+            about(" ".join(ask for ask in topic.asks if kind_of(ask) is LineKind.ASKS)) if reacts else stems
+            for topic, stems, reacts in zip(topics, own, self._reacts, strict=True)
+        ]
         self._spread = Counter(stem for stems in own for stem in stems)
         self._names = [frozenset(words_of(" ".join(_texts(topic)))) for topic in topics]
         entries = (LoreEntry(str(number), "", keys=topic.keys) for number, topic in enumerate(topics))
         self._keys = LoreIndex(Lorebook(tuple(entries)))
+        #: The samples of a topic that a key of its is in.
+        self._with_key: dict[tuple[int, str], list[int]] = {}
+        for at, (text, number) in enumerate(self.samples):
+            for key in topics[number].keys if self._reacts[number] else ():
+                if f" {key.casefold()} " in f" {' '.join(words_of(text))} ":
+                    self._with_key.setdefault((number, key), []).append(at)
 
     def likely(
         self,
@@ -96,25 +117,23 @@ class TopicIndex:
         """
         kind, words, stems = kind_of(line), frozenset(words_of(line)), about(line)
         named = (names_of_others(line) | (words & frozenset(names))) - frozenset(mine)
-        keys: dict[int, str] = {}
-        for key in self._keys.keys_in(line):
-            for number, text in self._keys.brings[key]:
-                keys[number] = max(keys.get(number, ""), text, key=len)
+        slant = slant_of(line)
+        counted = [self._counts(at, kind, slant) for at in range(len(self.samples))]
+        keys = self._keys_in(line, kind, counted)
         near: dict[int, tuple[float, int]] = {}
+        of = [one if counts else None for one, counts in zip(of, counted, strict=False)]
         for at, nearness in _nearest(vector, of):
             near[self.samples[at][1]] = max(near.get(self.samples[at][1], (-1.0, 0)), (nearness, at))
         fit: dict[int, tuple[float, int]] = {}
         for at, (_, number) in enumerate(self.samples):
-            if self._is_of_kind(kind, at):
+            if counted[at]:
                 fit[number] = max(fit.get(number, (-1.0, 0)), (_alike(words, self._words[at]), at))
         found = []
         for number, (same, at) in fit.items():
-            if named - self._names[number]:
+            if not self._may_mean(number, kind, named, has_key=number in keys or same >= SAME):
                 continue
             nearness, by = near.get(number, (0.0, at))
-            if near and not self._is_of_kind(kind, by):
-                nearness, by = 0.0, at
-            share = self._share(stems, number)
+            share = self._share(stems, (self._asked if kind is LineKind.ASKS else self._stems)[number])
             score = nearness + WORDS * share + (KEY if number in keys else 0.0)
             text = self.samples[at if same >= SAME or not near else by][0]
             found.append(Likely(number, score, nearness, share, same, keys.get(number, ""), text))
@@ -127,6 +146,8 @@ class TopicIndex:
         first, kind = found[0], kind_of(line)
         if first.is_same:
             return [one for one in found if one.is_same]
+        if kind is not LineKind.ASKS and (told := [one for one in found if one.key and self._reacts[one.number]]):
+            return _told(told, by_meaning=by_meaning)
         if not by_meaning:
             return self._by_words(found, kind)
         if kind is LineKind.ASKS and (keyed := _longest_key(found)) and not _is_nearer(first, keyed):
@@ -135,7 +156,7 @@ class TopicIndex:
         behind = next((one.score for one in found if one not in tied), 0.0)
         if not (about(line) or first.key) and first.near < WORDLESS:
             return []
-        if kind is LineKind.STATES and first.near < STATED:
+        if kind in {LineKind.STATES, LineKind.TELLS} and first.near < STATED:
             return []
         is_own = first.words == 1 and first.near >= OWN_NEAR
         return tied if (first.score >= NEAR or is_own) and first.score - behind >= AHEAD else []
@@ -150,14 +171,53 @@ class TopicIndex:
         behind = by_share[1].words if len(by_share) > 1 else 0.0
         return by_share[:1] if by_share[0].words >= SHARED and behind <= by_share[0].words / 2 else []
 
-    def _is_of_kind(self, kind: LineKind, sample: int) -> bool:
-        return kind in {LineKind.ASKS, LineKind.STATES} or self._kinds[sample] is kind
+    def _keys_in(self, line: str, kind: LineKind, counted: Sequence[bool]) -> dict[int, str]:
+        """Return the longest key in the line of each topic that has one there, as far as it counts in such a line.
 
-    def _share(self, stems: Collection[str], number: int) -> float:
+        "I am afraid" is no key of "I am not afraid", nor "kill you" of "The wolf will kill you".
+        """
+        keys: dict[int, str] = {}
+        for key in self._keys.keys_in(line):
+            for number, text in self._keys.brings[key]:
+                with_key = self._with_key.get((number, text), ())
+                is_meant = kind is not LineKind.ASKS and (not with_key or any(counted[at] for at in with_key))
+                if is_meant or not self._reacts[number]:
+                    keys[number] = max(keys.get(number, ""), text, key=len)
+        return keys
+
+    def _counts(self, sample: int, kind: LineKind, slant: tuple[bool, bool]) -> bool:
+        """Tell whether a sample speaks for its topic in a line of such a kind and slant."""
+        own = self._kinds[sample]
+        if not self._reacts[self.samples[sample][1]]:
+            return kind in {LineKind.ASKS, LineKind.STATES} or own is kind
+        return own is kind and (kind is LineKind.ASKS or slant == self._slants[sample])
+
+    def _may_mean(self, number: int, kind: LineKind, named: Collection[str], *, has_key: bool) -> bool:
+        """Tell whether a line that names these can be about a topic."""
+        if named and not (self._is_of_anybody[number] or self._names[number].issuperset(named)):
+            return False
+        return has_key or kind is LineKind.ASKS or not (self._reacts[number] and self.topics[number].keys)
+
+    def _share(self, stems: Collection[str], own: Collection[str]) -> float:
         """Return how much of what a line is about is in a topic, from 0 to 1: rare words count more."""
         weights = {stem: math.log((len(self.topics) + 1) / (self._spread[stem] or 1)) + 0.1 for stem in stems}
-        mine = sum(weight for stem, weight in weights.items() if stem in self._stems[number])
+        mine = sum(weight for stem, weight in weights.items() if stem in own)
         return mine / whole if (whole := sum(weights.values())) else 0.0
+
+
+def _reacts(topic: Topic) -> bool:
+    """Tell whether most of a topic's samples tell, state or order."""
+    telling = sum(kind_of(ask) in {LineKind.TELLS, LineKind.STATES, LineKind.ORDERS} for ask in topic.asks)
+    return 2 * telling > len(topic.asks)
+
+
+def _told(found: Sequence[Likely], *, by_meaning: bool) -> list[Likely]:
+    """Return what answers a line that tells something: one of these, which have a key in it."""
+    if not by_meaning:
+        return [one for one in _longest_key(found) if one.words >= SHARED][:1]
+    first, *others = found
+    is_ahead = all(first.score - one.score >= TOLD_AHEAD for one in others)
+    return [first] if first.near >= TOLD_NEAR and is_ahead else []
 
 
 def _longest_key(found: Iterable[Likely]) -> list[Likely]:

@@ -31,6 +31,13 @@ TALK = Path(__file__).parents[3].parent / "shared/data/talk"
 MILL = Topic("The mill", ("It burned.",), ("What happened to the mill?", "Who is the miller?"), ("mill",))
 INN = Topic("The inn", ("Over the square.",), ("Where can I sleep?", "Is there an inn?"))
 ODA = Topic("Oda", ("A good soul.",), ("Who is Oda?", "What do you think of Oda?"))
+LOST = Topic(
+    "A loss", ("Where?",), ("I have lost my hat.", "My ring is gone.", "I cannot find my knife."), ("lost", "gone")
+)
+KIND = Topic("Kindness", ("Hush.",), ("You are kind.", "You are very kind to me.", "I like you."), ("kind", "like you"))
+NAMED = Topic("A name", ("Welcome.",), ("My name is somebody.", "I am somebody."), ("my name", "i am somebody"))
+THEFT = Topic("Hearsay", ("Is it so?",), ("Somebody stole a spoon.", "Somebody is a thief."), ("stole", "a thief"))
+TOLD = (LOST, KIND, NAMED, THEFT)
 JOKES = (Topic("A joke", ("One.",), ("Tell me a joke.",)), Topic("Another joke", ("Two.",), ("Tell me a joke.",)))
 
 
@@ -99,6 +106,52 @@ def test_the_part_of_a_line_that_asks() -> None:
     assert asking_part("I am a carpenter. Is there any work?") == "Is there any work?"
     assert asking_part("How old are you, old man?") == "How old are you?"
     assert asking_part("That is a fine boat, who made it") == "That is a fine boat, who made it"
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("I've lost my hat!", "A loss"),
+        ("You are so kind.", "Kindness"),
+        ("My name is Bea.", "A name"),
+        ("I'm Bea", None),
+        ("I am Bea Smith", "A name"),
+        ("The other day Bea stole a spoon.", "Hearsay"),
+        ("My ring is gone. Who is Oda?", "Oda"),
+        ("Thanks, and who is the miller?", "The mill"),
+        ("I have found my hat.", None),
+        ("Have you lost a hat?", None),
+        ("Who stole a spoon?", None),
+        ("Oda is very kind.", None),
+        ("You are not kind.", None),
+        ("I am not Bea.", None),
+        ("I like beer.", None),
+    ],
+)
+def test_a_topic_whose_samples_tell_answers_what_is_told(line: str, title: str | None) -> None:
+    assert titles(line, *TOLD, MILL, INN, ODA) == ([title] if title else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("I lost a shoe", "A loss"),
+        ("I have found my hat.", None),
+        ("You're kindness itself, so kind!", "Kindness"),
+        ("She is so kind!", None),
+        ("You are never kind.", None),
+        ("Did you lose it?", None),
+    ],
+)
+async def test_however_near_a_line_that_tells_needs_a_key_and_the_slant_of_a_sample(
+    line: str, title: str | None
+) -> None:
+    worker = RecallInMemory("english")
+    worker.meaning = Meanings({text: (1.0, 0.0) for topic in TOLD for text in topic.asks} | {line: (1.0, 0.0)})
+    finder = TopicFinder(TopicIndex((LOST, KIND)), worker)
+    finder.prepare()
+    assert [topic.title for topic in (await finder.find(line)).meant] == ([title] if title else [])
+    await worker.close()
 
 
 class Meanings:
