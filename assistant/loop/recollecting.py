@@ -17,10 +17,10 @@ from assistant.characters.character import MAX_AFTER
 from assistant.characters.macros import insert_names
 from assistant.journal import JournalError
 from assistant.journal.tables.memories import SHOWN
-from assistant.language.telling import only_asks
 from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.visitors import defuse, meet, note_told, own_words
+from assistant.memory.acquaintance.told_questions import only_asks
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.remembering import spoken_part
 from assistant.memory.topics.next_saying import key_of

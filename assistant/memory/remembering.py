@@ -24,10 +24,10 @@ from assistant.events.events import (
 )
 from assistant.journal import Accepted
 from assistant.journal.tables.acquaintances import MET
-from assistant.language.telling import only_asks
 from assistant.language.words import content_words, is_open_question, words_of
 from assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
 from assistant.memory.acquaintance.told_matters import read_answer
+from assistant.memory.acquaintance.told_questions import only_asks
 from tools.memories import MAX_NAME, MAX_TEXT, Fact, Memory, MemoryKind, memory_id
 from tools.text.clean import clean_heard, one_line
 from tools.trust import Audience, audience_key, clamp_level, label_of

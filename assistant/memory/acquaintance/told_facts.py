@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assistant.language.telling import tells
 from assistant.language.words import sentences_of, words_of
 from assistant.memory.acquaintance.kin_words import ANIMALS, RELATIONS, is_trade
 from assistant.memory.acquaintance.told_matters import (
@@ -21,6 +20,7 @@ from assistant.memory.acquaintance.told_matters import (
     read_losses,
     read_matters,
 )
+from assistant.memory.acquaintance.told_questions import tells
 from assistant.memory.recall.words import drop_stop_words, split_words
 from tools.memories import Fact, FactPart
 
