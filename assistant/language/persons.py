@@ -14,10 +14,6 @@ _FIRST = (
     (r"\byours\b", "mine"), (r"\byour\b", "my"), (rf"\b({_TO_YOU}) you\b", r"\1 me"),
     (r"\byou(?=\s*(?:[.,;!?]|$|and |when |as |with ))", "me"), (r"\byou\b", "I"),
 )  # fmt: skip
-_SECOND = (
-    (r"\bI am\b|\bI['\u2019]m\b", "you are"), (r"\bI was\b", "you were"), (r"\bam I\b", "are you"),
-    (r"\bI\b|\b[Mm]e\b", "you"), (r"\b[Mm]yself\b", "yourself"), (r"\b[Mm]y\b", "your"), (r"\b[Mm]ine\b", "yours"),
-)  # fmt: skip
 #: What stands after the character's name where the name is who does it.
 _DOES = {"is": "am", "has": "have", "does": "do", "was": "was", "will": "will", "can": "can", "had": "had"}
 _ABOUT_ME = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
@@ -41,13 +37,6 @@ def to_first(text: str, name: str = "") -> str:
             text = re.sub(rf"\b{re.escape(name)} {does}\b", f"I {do}", text)
         text = re.sub(rf"\b{re.escape(name)}['\u2019]s\b", "my", text)
     return capital(text)
-
-
-def to_second(text: str) -> str:
-    """Return a line with its first person made the second, to compare it: never to be said or kept."""
-    for pattern, other in _SECOND:
-        text = re.sub(pattern, other, text)
-    return text
 
 
 def capital(text: str) -> str:
