@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assistant.language.persons import asks_of_self
-from assistant.language.words import likeness, runs, sentences_of, words_of
+from assistant.language.words import is_like, runs, sentences_of, words_of
 
 #: An answer repeats a line from this likeness on, or with this many of its words in a row.
 MAX_LIKENESS, COPIED_WORDS = 0.75, 6
@@ -90,7 +90,8 @@ def fault_of(answer: str, heard: Heard, *, is_strict: bool = False) -> Fault | N
         return Fault.REPEATS_HEARD
     if _orders_obeyed(words, heard.now):
         return Fault.OBEYED
-    if not _is_grounded(words, heard) and any(_same(words, words_of(line)) for line in heard.own):
+    is_known = len(words) > SHORT_WORDS and any(is_like(words, words_of(line), _SAME) for line in heard.own)
+    if is_known and not _is_grounded(words, heard):
         return Fault.REPEATS_SELF
     allowed = runs(words_of(" . ".join((*heard.now, *heard.earlier))), EXAMPLE_WORDS)
     joined = f" {' '.join(words)} "
@@ -136,7 +137,7 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
         theirs = words_of(line)
         if len(theirs) < GREETING_WORDS or (is_yes_or_no(line) and not answer.rstrip().endswith("?")):
             continue
-        if likeness(words, theirs) > MAX_LIKENESS:
+        if is_like(words, theirs, MAX_LIKENESS):
             return True
         if "?" not in line and runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):
             return True
@@ -172,10 +173,6 @@ def _is_grounded(words: list[str], heard: Heard) -> bool:
     return sum(word in known for word in words) * 10 >= 7 * len(words)
 
 
-def _same(words: list[str], other: list[str]) -> bool:
-    return len(words) >= SHORT_WORDS + 1 and likeness(words, other) > _SAME
-
-
 def _reads_its_part(answer: str, persona: str) -> bool:
     """Tell whether the answer tells the listener what the persona tells the character: "You are the ferryman of"."""
     told = {run for run in runs(words_of(persona), PART_WORDS) if {"you", "your"} & set(run)}
@@ -193,14 +190,9 @@ def _speaks_to_itself(answer: str, heard: Heard) -> bool:
 
 
 def _takes_itself_for(answer: str, people: Sequence[str]) -> bool:
-    return any(
-        re.search(
-            rf"\b(?:I am|I['\u2019]m|my name is|call me) {re.escape(name)}\b(?!['\u2019]s)",
-            answer,
-            re.IGNORECASE,
-        )
-        for name in people
-    )
+    names = "|".join(map(re.escape, people))
+    claim = rf"\b(?:I am|I['\u2019]m|my name is|call me) (?:{names})\b(?!['\u2019]s)"
+    return bool(names) and re.search(claim, answer, re.IGNORECASE) is not None
 
 
 def _loops(answer: str) -> bool:

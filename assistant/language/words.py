@@ -53,15 +53,8 @@ def sentences_of(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
 
 
-def likeness(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return how alike two lists of words are, from 0 to 1."""
-    if not one or not other:
-        return 0.0
-    return SequenceMatcher(None, one, other, autojunk=False).ratio()
-
-
 def is_like(one: Sequence[str], other: Sequence[str], least: float) -> bool:
-    """Tell whether two lists of words are more alike than `least`.
+    """Tell whether two lists of words are more alike than `least`, from 0 to 1.
 
     Quick where their lengths or their words decide it.
     """

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from assistant.language.attend import ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.things import known_words
-from assistant.language.words import likeness, words_of
+from assistant.language.words import is_like, words_of
 from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
@@ -106,7 +106,7 @@ def _heard(asked: Question) -> Heard:
         now=tuple(dict.fromkeys((asked.heard, text))),
         earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
         own=[
-            *(said for line, said in view.voice.items() if likeness(words_of(line), words_of(text)) < ALIKE),
+            *(said for line, said in view.voice.items() if not is_like(words_of(line), words_of(text), ALIKE)),
             *[turn.said for turn in earlier if turn.said and not _is_asked_again(turn, text)][-OWN_LINES:],
         ],
         examples=must_not_be_copied(view),
@@ -118,7 +118,7 @@ def _heard(asked: Question) -> Heard:
 
 def _is_asked_again(turn: Turn, text: str) -> bool:
     """Tell whether a line was asked before in about the same words: then the same answer is right again."""
-    return likeness(words_of(turn.heard), words_of(text)) > ASKED_AGAIN
+    return is_like(words_of(turn.heard), words_of(text), ASKED_AGAIN)
 
 
 def _only_thought(response: LLMResponse) -> bool:
