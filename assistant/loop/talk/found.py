@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
+from assistant.language.knowing import stems
 from assistant.language.things import known_words
-from assistant.language.words import PLAIN_WORDS, content_words, sentences_of, words_of
+from assistant.language.words import content_words, sentences_of, words_of
 from tools import Executed, Status
 from tools.text.clean import one_line
 
@@ -23,8 +24,6 @@ FOUND_NOTHING = "I looked for that, and found nothing about it."
 MAX_HITS, MAX_HIT_CHARS = 2, 400
 #: The fewest words that an answer shares with a hit when it has its fact from there.
 _SHARED_WORDS = 2
-#: This many first letters of a word tell what it is about: "invented" and "inventor".
-_STEM = 5
 #: Words of a question that say only which side of a thing is asked for.
 _ASKED_TEXT = """
     old tall long high deep far big large wide heavy fast live lives year world whose whom happened called mean means
@@ -46,31 +45,29 @@ def fits(query: str, text: str) -> bool:
 
     A number of the query, such as a year, must be in the text.
     """
-    told = _stems(known_words(text))
+    told = stems(known_words(text))
     if not {word for word in words_of(query) if word.isdigit()} <= told:
         return False
-    if names := _stems(content_words(" ".join(_NAME.findall(query)))):
+    if names := stems(content_words(" ".join(_NAME.findall(query)))):
         return 2 * len(names & told) > len(names)
     words = content_words(query)
-    asked = _stems(words - _ASKED) or _stems(words)
+    asked = stems(words - _ASKED) or stems(words)
     return bool(asked) and 2 * len(asked & told) >= len(asked)
-
-
-def _stems(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(stem for word in words for stem in (word.partition("'")[0][:_STEM],) if stem)
 
 
 def has_searched(executed: Sequence[Executed]) -> bool:
     """Tell whether a search among these calls was made."""
-    return any(done.call.name == SEARCH and done.status is Status.DONE for done in executed)
+    return any(map(_is_search, executed))
+
+
+def _is_search(done: Executed) -> bool:
+    return done.call.name == SEARCH and done.status is Status.DONE
 
 
 def fitting_hits(executed: Sequence[Executed]) -> list[Hit]:
     """Return the first hits that have to do with what was searched for. A result that cannot be read gives none."""
     found: list[Hit] = []
-    for done in executed:
-        if done.call.name != SEARCH or done.status is not Status.DONE:
-            continue
+    for done in filter(_is_search, executed):
         query = str(done.call.arguments.get("query", ""))
         try:
             # The run's advice may follow the JSON.
@@ -89,14 +86,10 @@ def with_source(said: str, hits: Sequence[Hit]) -> str:
     """Return the answer with the number of the hit its fact comes from, unless it cites one itself."""
     if "[" in said or not said:
         return said
-    words = _content(said)
-    shared, number = max(((len(words & _content(hit.text)), -hit.number) for hit in hits), default=(0, 0))
+    words = content_words(said)
+    shared, number = max(((len(words & content_words(hit.text)), -hit.number) for hit in hits), default=(0, 0))
     if shared < _SHARED_WORDS:
         return said
     first = sentences_of(said)[0]
     mark = f" [{-number}]"
     return said.replace(first, first[:-1] + mark + first[-1] if first[-1] in ".!?" else first + mark, 1)
-
-
-def _content(text: str) -> set[str]:
-    return set(words_of(text)) - PLAIN_WORDS
