@@ -36,10 +36,6 @@ _EXAMPLES = (
     ("{who} gives you a thimble.", "A thimble for me? How thoughtful, {who}."),
     ("{who} yawns at you.", "Am I so dull today, {who}?"),
 )
-#: What is said by rule when somebody gave something, or came.
-_THANKS, _WELCOME, _WELL_MET = "Thank you, {who}.", "Welcome, {who}.", "Well met, {who}."
-#: What is done by rule when somebody posed.
-_NOD = "nods to {who}."
 _GIFT = re.compile(r" gives you the ")
 #: How many memories are shown beside a line, and the most characters of each: more confuse a small model.
 MAX_REMEMBERED, MAX_MEMORY_CHARS, MAX_LORE_CHARS = 2, 240, 2000
@@ -61,10 +57,6 @@ class _Waiting(Struct, frozen=True):
     text: str
     to_me: bool
 
-    @property
-    def is_speech(self) -> bool:
-        return bool(self.who)
-
 
 def earlier_turns(parts: Sequence[Part], names: Sequence[str], now: Collection[str]) -> list[Turn]:
     """Return the latest turns, oldest first: each line that was heard, with what the character answered, if anything.
@@ -81,8 +73,8 @@ def earlier_turns(parts: Sequence[Part], names: Sequence[str], now: Collection[s
         elif message.role is Role.ASSISTANT and (said := _said(message)):
             turns += _answered(waiting, said)
             waiting = []
-    turns += [Turn(one.who, one.text) for one in waiting if one.is_speech and not _is_now(one.text, now)]
-    return turns
+    new = [one for one in waiting if one.who and not any(one.text in line or line in one.text for line in now)]
+    return [*turns, *(Turn(one.who, one.text) for one in new)]
 
 
 def _heard(line: str, called: re.Pattern[str], names: Sequence[str]) -> _Waiting | None:
@@ -93,7 +85,8 @@ def _heard(line: str, called: re.Pattern[str], names: Sequence[str]) -> _Waiting
         return _Waiting(found["who"], found["text"], to_me)
     if not line.strip() or line.startswith("["):
         return None
-    return _Waiting("", as_turn(line, names), is_deed(line, names))
+    told = _to_you(line, names)
+    return _Waiting("", f"({told})", _GIFT.search(line) is not None or told != _whole(line))
 
 
 def _said(message: Message) -> str:
@@ -110,16 +103,9 @@ def _answered(waiting: Sequence[_Waiting], said: str) -> list[Turn]:
     It is the last line to the character, else the last that was spoken, else the last of all. Any other line without
     speech is not a turn.
     """
-    meant = [one for one in waiting if one.to_me] or [one for one in waiting if one.is_speech] or waiting[-1:]
-    return [
-        Turn(one.who, one.text, said if one is meant[-1] else "")
-        for one in waiting
-        if one.is_speech or one is meant[-1]
-    ]
-
-
-def _is_now(text: str, now: Collection[str]) -> bool:
-    return any(text in line or line in text for line in now)
+    meant = [one for one in waiting if one.to_me] or [one for one in waiting if one.who] or waiting
+    turns = [Turn(one.who, one.text, said if one is meant[-1] else "") for one in waiting]
+    return [turn for turn in turns if turn.who or turn.said]
 
 
 def words_in(event: Event) -> str:
@@ -140,25 +126,10 @@ def example_deeds(who: str) -> list[Turn]:
 def by_rule(event: Event, grant: Collection[str]) -> tuple[str, str]:
     """Return the tool and the words that answer the event when no words of a model may be used."""
     who = one_line(event.who.name, max_chars=60)
-    match event:
-        case Gave():
-            return "say", _THANKS.format(who=who)
-        case Arrived():
-            return "say", _WELCOME.format(who=who)
-        case _ if "emote" in grant:
-            return "emote", _NOD.format(who=who)
-        case _:
-            return "say", _WELL_MET.format(who=who)
-
-
-def is_deed(line: str, names: Sequence[str]) -> bool:
-    """Tell whether a line of the stream without speech was done to the character with these names."""
-    return _GIFT.search(line) is not None or _to_you(line, names) != _whole(line)
-
-
-def as_turn(line: str, names: Sequence[str]) -> str:
-    """Return a line of the stream without speech as the model is shown it again."""
-    return f"({_to_you(line, names)})"
+    if isinstance(event, Gave | Arrived) or "emote" not in grant:
+        words = "Thank you" if isinstance(event, Gave) else "Welcome" if isinstance(event, Arrived) else "Well met"
+        return "say", f"{words}, {who}."
+    return "emote", f"nods to {who}."
 
 
 def _to_you(line: str, names: Sequence[str]) -> str:
