@@ -104,9 +104,7 @@ def asked_deeds(line: str, who: str, view: View, it: str = "") -> list[Deed]:
 
 def deeds_in(text: str, who: str, view: View, things: Sequence[str]) -> dict[str, Deed]:
     """Return the deeds that can be tried with what a text names, by kind. `things` are those that it means."""
-    deeds = {"follow": Deed("follow", {"person": who}), "stay": Deed("stay"), "act": ANY_GESTURE}
-    if (gesture := _gesture_in(text)) and (shown := show_gesture(gesture, text, who, view)):
-        deeds["act"] = shown
+    deeds = {"follow": Deed("follow", {"person": who}), "stay": Deed("stay"), "act": _gesture(text, who, view)}
     if way := _way_in(text, view):
         deeds["go"] = Deed("move", {"direction": way})
     if _HOME.search(text):
@@ -121,15 +119,14 @@ def deeds_in(text: str, who: str, view: View, things: Sequence[str]) -> dict[str
     return deeds
 
 
-def show_gesture(gesture: str, line: str, who: str, view: View) -> Deed | None:
-    """Return the deed of a gesture, at whom or what the line names, else at `who`; None for one at nothing."""
+def _gesture(line: str, who: str, view: View) -> Deed:
+    """Return the gesture that a line names, at whom or what it names, else at `who`; any gesture for none."""
+    verb = next((verb for verb in _LONGEST_FIRST if re.search(rf"\b{verb}\b", line, re.IGNORECASE)), "")
     people = names_in(line, view.people)
-    things = [f"the {thing}" for thing in names_in(line, (*view.things, *view.carried))]
-    shown = GESTURES[gesture]
-    if "{what}" in shown and not (things or people):
-        return None
-    what = next(iter([*things, *people]), "")
-    return Deed("emote", {"text": shown.format(whom=people[0] if people else who, what=what)})
+    at = [*(f"the {thing}" for thing in names_in(line, (*view.things, *view.carried))), *people]
+    if not verb or ("{what}" in GESTURES[verb] and not at):
+        return ANY_GESTURE
+    return Deed("emote", {"text": GESTURES[verb].format(whom=[*people, who][0], what=[*at, ""][0])})
 
 
 def wants_words(line: str) -> bool:
@@ -164,26 +161,15 @@ def _deed_of(text: str, who: str, view: View, things: Sequence[str]) -> Deed | N
 
 def _deeds_with(thing: str, text: str, who: str, view: View) -> dict[str, Deed]:
     named = [] if _FOR_ME.search(text) else names_in(text, view.people)
-    deeds = {
-        "give": Deed(
-            "give", {"thing": thing, "person": next(iter(named), who)}
-        ),  # a thing that lies here is taken first
-        "look": Deed("inspect", {"target": thing}),
-    }
-    if thing in view.carried:
-        deeds["drop"] = Deed("drop", {"thing": thing})
-    else:
-        deeds["take"] = Deed("take", {"thing": thing})
+    moved = "drop" if thing in view.carried else "take"  # a thing that lies here is taken before it is given
+    deeds = {"give": Deed("give", {"thing": thing, "person": [*named, who][0]}), moved: Deed(moved, {"thing": thing})}
+    deeds["look"] = Deed("inspect", {"target": thing})
     deeds |= {verb: _command(verb, thing) for verb in COMMANDS if verb != "pour" or _POUR.search(text)}
     return deeds | {"read": Deed("inspect", {"target": thing})} if reads_aloud(text) else deeds
 
 
 def _command(verb: str, *rest: str) -> Deed:
     return Deed("execute_command", {"command": " ".join((verb, *rest))})
-
-
-def _gesture_in(line: str) -> str:
-    return next((verb for verb in _LONGEST_FIRST if re.search(rf"\b{verb}\b", line, re.IGNORECASE)), "")
 
 
 def _way_in(text: str, view: View) -> str:
