@@ -46,20 +46,15 @@ class View(Struct, frozen=True):
     #: Whether the model that answers has less than a billion parameters or so.
     is_tiny: bool = False
 
+    def ways_told(self) -> list[str]:
+        """Return each way out, with the room behind it."""
+        return [f"{way} to {room}" if room else way for way, room in self.ways]
+
     def words(self) -> frozenset[str]:
         """Return all words of the scene and the persona, in the singular."""
-        rooms = [room for _, room in self.ways]
-        texts = (
-            *self.things,
-            *self.carried,
-            *self.people,
-            *self.details.values(),
-            *self.voice.values(),
-            *self.described.values(),
-            *rooms,
-            *(way for way, _ in self.ways),
-        )
-        return known_words(self.name, self.persona, self.room, self.description, *texts)
+        told = [text for texts in (self.details, self.voice, self.described) for text in texts.values()]
+        names = (self.name, self.room, *self.things, *self.carried, *self.people, *map(" ".join, self.ways))
+        return known_words(self.persona, self.description, *names, *told)
 
 
 class Turn(Struct, frozen=True):
@@ -194,12 +189,11 @@ def is_order(line: str) -> bool:
 
 def _of_the_place(line: str, view: View, *, asks: bool, is_of_a_thing: bool) -> list[str]:
     """Return what is here, who is here and where the ways lead, where a line asks for that."""
-    facts = []
+    facts = list(view.routes)
     if not is_of_a_thing and _WHAT_HERE.search(line):
         facts.append(f"Here I see: {', '.join(view.things) or 'nothing'}.")
     if _WAYS.search(line) and view.ways:
-        facts.append(f"From here one can go {' or '.join(_way(*way) for way in view.ways)}.")
-    facts += view.routes
+        facts.append(f"From here one can go {' or '.join(view.ways_told())}.")
     if asks and _STEPS.search(line):
         facts += [f"{way.capitalize()} is {room}." for way, room in view.ways if room and way.casefold() in _STEEP]
     if _WHO_HERE.search(line):
@@ -246,10 +240,4 @@ def _absent(line: str, view: View, earlier: Sequence[Turn]) -> tuple[str, ...]:
     """Return things that a question points at and that are neither here nor told of."""
     *before, last = sentences_of(line) or [""]
     known = view.words() | known_words(*before, *(turn.heard for turn in earlier), *(turn.said for turn in earlier))
-    if asks_of_self(line):
-        return ()
-    return tuple(absent_things(last, known)[:MAX_ABSENT])
-
-
-def _way(direction: str, room: str) -> str:
-    return f"{direction} to {room}" if room else direction
+    return () if asks_of_self(line) else tuple(absent_things(last, known)[:MAX_ABSENT])

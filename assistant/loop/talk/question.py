@@ -187,14 +187,13 @@ def last_turns(line: str, view: View, notes: ToldNotes, earlier: Sequence[Turn],
 
 def front(view: View) -> list[Message]:
     """Return the messages that stay the same while the scene does."""
-    ways = "; ".join(f"{way} to {room}" if room else way for way, room in view.ways) or "none"
     text = ((_TINY if view.is_tiny else _PLAY) + _SCENE).format(
         persona=" ".join(view.persona.split()),
         name=view.name,
         room=view.room,
         description=" ".join(view.description.split()),
         things=", ".join(view.things) or "none",
-        ways=ways,
+        ways="; ".join(view.ways_told()) or "none",
     )
     messages = [system(text)]
     for heard, said in (*example_turns(view), *list(view.voice.items())[:MAX_VOICE]):
