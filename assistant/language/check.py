@@ -93,11 +93,7 @@ def fault_of(answer: str, heard: Heard, *, is_strict: bool = False) -> Fault | N
     is_known = len(words) > SHORT_WORDS and any(is_like(words, words_of(line), _SAME) for line in heard.own)
     if is_known and not _is_grounded(words, heard):
         return Fault.REPEATS_SELF
-    allowed = runs(words_of(" . ".join((*heard.now, *heard.earlier))), EXAMPLE_WORDS)
-    joined = f" {' '.join(words)} "
-    if any(len(one) >= WHOLE_EXAMPLE and f" {' '.join(one)} " in joined for one in _unheard(heard)):
-        return Fault.EXAMPLE
-    if any((runs(words, EXAMPLE_WORDS) & runs(words_of(line), EXAMPLE_WORDS)) - allowed for line in heard.examples):
+    if _says_example(words, heard):
         return Fault.EXAMPLE
     return Fault.LOOP if _loops(answer) else _fault_of_speaker(answer, heard, is_strict=is_strict)
 
@@ -114,11 +110,18 @@ def _fault_of_speaker(answer: str, heard: Heard, *, is_strict: bool) -> Fault | 
     return Fault.SECOND_PERSON if is_strict and _speaks_to_itself(answer, heard) else None
 
 
-def _unheard(heard: Heard) -> list[list[str]]:
-    """Return the words of each example that nobody said."""
-    said = [" ".join(words_of(line)) for line in (*heard.now, *heard.earlier)]
-    examples = [words_of(line) for line in heard.examples]
-    return [words for words in examples if not any(" ".join(words) in line for line in said)]
+def _says_example(words: list[str], heard: Heard) -> bool:
+    """Tell whether an answer has an example in it, or a run of its words, that nobody said."""
+    said = (*heard.now, *heard.earlier)
+    lines = "\n".join(" ".join(words_of(line)) for line in said)
+    allowed = runs(words_of(" . ".join(said)), EXAMPLE_WORDS)
+    for example in map(words_of, heard.examples):
+        whole = " ".join(example)
+        if len(example) >= WHOLE_EXAMPLE and whole not in lines and f" {whole} " in f" {' '.join(words)} ":
+            return True
+        if runs(words, EXAMPLE_WORDS) & runs(example, EXAMPLE_WORDS) - allowed:
+            return True
+    return False
 
 
 def is_yes_or_no(line: str) -> bool:
