@@ -19,14 +19,7 @@ from assistant.language.languages import SPEAKS_A_LITTLE, common_words
 from assistant.language.orders import claims_deed
 from assistant.language.persons import asks_of_self, tells_of_self
 from assistant.language.things import DENIES, known_words, things_said_to_be_here
-from assistant.language.words import (
-    content_words,
-    is_open_question,
-    is_question,
-    sentences_of,
-    singular,
-    words_of,
-)
+from assistant.language.words import content_words, is_open_question, is_question, sentences_of, singular, words_of
 
 #: The most sentences of one answer.
 MAX_SENTENCES = 5
@@ -92,11 +85,12 @@ def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str
         else:
             kept.append(sentence)
     said = " ".join(kept)
-    if faults and not is_last and is_question(line.text):
+    if is_last or not said:
+        return said, faults
+    if faults and is_question(line.text):
         return "", faults  # what was left out may have been the answer
-    if said and not is_last and (lacking := _lacks(said, line)):
-        return "", [*faults, lacking]
-    return said, faults
+    lacking = _lacks(said, line)
+    return ("", [*faults, lacking]) if lacking else (said, faults)
 
 
 def fit_to_say(said: str, who: str, deed: str, examples: Sequence[str], places: frozenset[str] = frozenset()) -> str:
@@ -151,9 +145,7 @@ def _of_the_scene(sentence: str, line: Line, heard: Heard) -> str:
     if not line.did and claims_deed(sentence, line.text):
         return "claims what it did not do"
     absent = is_order(line.text) and not DENIES.search(sentence) and known_words(sentence) & set(line.notes.absent)
-    if absent:
-        return "grants a thing that is not there"
-    return ""
+    return "grants a thing that is not there" if absent else ""
 
 
 def _of_the_part(sentence: str, line: Line) -> str:
