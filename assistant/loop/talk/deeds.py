@@ -35,14 +35,9 @@ _DID = {
 }
 #: What is said of a deed that did not work, without asking the model.
 _CANNOT = {
-    "move": "I cannot go there.",
-    "take": "I cannot take the {thing}.",
-    "drop": "I cannot put the {thing} down.",
-    "give": "I cannot give the {thing} away.",
-    "follow": "I cannot follow you.",
-    "home": "I cannot go home now.",
-    COMMAND: "I cannot {verb} the {thing}.",
-}
+    "move": "go there", "take": "take the {thing}", "drop": "put the {thing} down", "give": "give the {thing} away",
+    "follow": "follow you", "home": "go home now", COMMAND: "{verb} the {thing}",
+}  # fmt: skip
 _A_REASON = re.compile(r"[A-Z][^\n.!?]{3,160}[.!]")
 _TO_PLAYERS = re.compile(r"\b(?:you|your|yours|command|commands|usage)\b", re.IGNORECASE)
 
@@ -80,7 +75,7 @@ async def _has_command(context: RunContext, call: ToolCall) -> bool:
 
 def shows_by_itself(executed: Sequence[Executed]) -> bool:
     """Tell whether everybody sees what came of these calls, so that nothing need be said."""
-    return all(_shows(done) for done in executed)
+    return all(done.call.name in _SHOWS and done.status is Status.DONE for done in executed)
 
 
 def words_for_deeds(executed: Sequence[Executed], asked: Question) -> str:
@@ -90,10 +85,6 @@ def words_for_deeds(executed: Sequence[Executed], asked: Question) -> str:
     if reads_aloud(asked.text):
         told = next((written_in(one.result.text) for one in done if one.call.name == "inspect"), "")
     return _cannot(executed) or told or ("" if is_foreign(asked.text) else _did(executed, len(asked.earlier)))
-
-
-def _shows(done: Executed) -> bool:
-    return done.call.name in _SHOWS and done.status is Status.DONE
 
 
 def _cannot(executed: Sequence[Executed]) -> str:
@@ -108,7 +99,7 @@ def _cannot_do(call: ToolCall) -> str:
     if call.name == COMMAND:
         verb, _, rest = re.sub(r" (in|on) ", r" \1 the ", arguments["command"]).partition(" ")
         arguments = {"verb": verb, "thing": rest}
-    return _CANNOT[call.name].format(**arguments)
+    return f"I cannot {_CANNOT[call.name].format(**arguments)}."
 
 
 def _by_game(done: Executed) -> str:
@@ -119,11 +110,9 @@ def _by_game(done: Executed) -> str:
 
 def _did(executed: Sequence[Executed], number: int) -> str:
     """Return what is said of the first of these deeds, empty for none. Another `number` may give other words."""
-    done = [one.call for one in executed if one.call.name in _DID]
-    if not done:
-        return ""
-    choices = _DID[done[0].name]
-    return choices[number % len(choices)].format(**_arguments(done[0]))
+    done = next((one.call for one in executed if one.call.name in _DID), None)
+    choices = _DID[done.name] if done else ()
+    return choices[number % len(choices)].format(**_arguments(done)) if done else ""
 
 
 def _arguments(call: ToolCall) -> dict[str, str]:
@@ -134,13 +123,11 @@ def _deeds(context: RunContext, run: Run, asked: Question, wanted: Sequence[Deed
     """Return the calls of the wanted deeds whose tools are granted."""
     wanted = [_after_who_left(run, deed, asked) for deed in wanted]
     deeds = [deed for deed in wanted if deed.tool in context.rules.grant]
-    changes = [
-        deed for deed in deeds if (tool := context.registry.get(deed.tool)) and tool.category is Category.DANGEROUS
-    ]
+    tools = {deed.tool: context.registry.get(deed.tool) for deed in deeds}
+    changes = [deed for deed in deeds if (tool := tools[deed.tool]) and tool.category is Category.DANGEROUS]
     deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game only once
-    return [
-        ToolCall(f"{run.id}.{run.written + 1}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)
-    ]
+    step = f"{run.id}.{run.written + 1}"
+    return [ToolCall(f"{step}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)]
 
 
 def _after_who_left(run: Run, deed: Deed, asked: Question) -> Deed:
