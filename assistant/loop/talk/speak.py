@@ -27,7 +27,7 @@ MAX_TOKENS, STOP = 60, ("\n",)
 TEMPERATURES, TINY_TEMPERATURES = (0.2, 0.7), (0.2, 0.6, 0.9)
 #: From this likeness on, a line counts as one whose answer the owner wrote, and may be answered with it.
 ALIKE = 0.5
-#: From this likeness on two lines ask the same.
+#: From this likeness on two lines ask the same: then the same answer is right again.
 ASKED_AGAIN = 0.8
 #: How many of its own last lines an answer must not repeat.
 OWN_LINES = 6
@@ -49,7 +49,8 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     said, usage, response = "", Usage(), None
     tries: list[str] = []
     for number, temperature in enumerate(TINY_TEMPERATURES if asked.view.is_tiny else TEMPERATURES):
-        thinks_first = response is not None and _only_thought(response)
+        # This server does not turn thinking off, and the model used up its answer with it.
+        thinks_first = response is not None and bool(response.message.reasoning) and not response.content.strip()
         response = await context.client.chat_completion(
             prompt,
             deadline=run.meter.deadline,
@@ -101,26 +102,15 @@ def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
 
 
 def _heard(asked: Question) -> Heard:
-    text, view, earlier = asked.text, asked.view, asked.earlier
+    words, view, earlier = words_of(asked.text), asked.view, asked.earlier
+    voice = [said for line, said in view.voice.items() if not is_like(words_of(line), words, ALIKE)]
+    own = [turn.said for turn in earlier if turn.said and not is_like(words_of(turn.heard), words, ASKED_AGAIN)]
     return Heard(
-        now=tuple(dict.fromkeys((asked.heard, text))),
-        earlier=[turn.heard for turn in earlier if len(words_of(turn.heard)) > 0],
-        own=[
-            *(said for line, said in view.voice.items() if not is_like(words_of(line), words_of(text), ALIKE)),
-            *[turn.said for turn in earlier if turn.said and not _is_asked_again(turn, text)][-OWN_LINES:],
-        ],
+        now=tuple(dict.fromkeys((asked.heard, asked.text))),
+        earlier=[turn.heard for turn in earlier if words_of(turn.heard)],
+        own=[*voice, *own[-OWN_LINES:]],
         examples=must_not_be_copied(view),
         persona=view.persona,
         name=view.name,
         people=view.people,
     )
-
-
-def _is_asked_again(turn: Turn, text: str) -> bool:
-    """Tell whether a line was asked before in about the same words: then the same answer is right again."""
-    return is_like(words_of(turn.heard), words_of(text), ASKED_AGAIN)
-
-
-def _only_thought(response: LLMResponse) -> bool:
-    """Tell whether the model used up its answer with thinking, which this server does not turn off."""
-    return bool(response.message.reasoning) and not response.content.strip()
