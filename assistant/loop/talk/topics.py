@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from twisted.logger import Logger
 
 from assistant.characters.macros import address
 from assistant.events.events import ChannelSaid, Event, Said
 from assistant.journal import JournalError
 from assistant.journal.tables.told_topics import Told
-from assistant.language.attend import Turn
 from assistant.language.words import words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
@@ -57,11 +54,8 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
 def _listener(context: RunContext, asked: Question, event: Event, told: dict[str, Told]) -> Listener:
     names = {word for name in (*asked.view.people, asked.who) for word in words_of(name)}
     mine = {word for name in (context.settings.name, *context.settings.aliases) for word in words_of(name)}
-    return Listener(told, _said_lately(asked.earlier), _place_of(context, event), names - mine, mine)
-
-
-def _said_lately(earlier: Sequence[Turn]) -> list[str]:
-    return [turn.said for turn in earlier[-_LATELY:] if turn.said]
+    lately = [turn.said for turn in asked.earlier[-_LATELY:] if turn.said]
+    return Listener(told, lately, _place_of(context, event), names - mine, mine)
 
 
 def _place_of(context: RunContext, event: Event) -> str:
