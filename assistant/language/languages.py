@@ -43,15 +43,11 @@ _SHARED_TEXT = """
 _SHARED = frozenset(_SHARED_TEXT.split())
 #: What a character says that knows little of a language.
 SPEAKS_A_LITTLE = {
-    "French": "Je parle un peu français, mais pas bien.",
-    "German": "Ich spreche nur ein wenig Deutsch.",
-    "Spanish": "Hablo muy poco español.",
-    "Italian": "Parlo poco italiano.",
-    "Dutch": "Ik spreek een beetje Nederlands.",
-    "Polish": "Mówię po polsku tylko trochę.",
-    "Portuguese": "Eu falo só um pouco de português.",
-    "Swedish": "Jag talar bara lite svenska.",
-}
+    "French": "Je parle un peu français, mais pas bien.", "German": "Ich spreche nur ein wenig Deutsch.",
+    "Spanish": "Hablo muy poco español.", "Italian": "Parlo poco italiano.",
+    "Dutch": "Ik spreek een beetje Nederlands.", "Polish": "Mówię po polsku tylko trochę.",
+    "Portuguese": "Eu falo só um pouco de português.", "Swedish": "Jag talar bara lite svenska.",
+}  # fmt: skip
 _MIN_WORDS, _MIN_COMMON = 3, 2
 
 
@@ -129,6 +125,5 @@ def _long(match: re.Match[str]) -> str:
     word = match[0].replace("\u2019", "'")
     if word.casefold() in _NOISES:
         return ""
-    if word.isupper() and len(word) > 1:  # "UR" may be a name, and "I" is right as it is
-        return match[0]
-    return _SHORT.get(word.casefold(), match[0])
+    is_name = word.isupper() and len(word) > 1  # "UR" may be one, and "I" is right as it is
+    return match[0] if is_name else _SHORT.get(word.casefold(), match[0])

@@ -47,12 +47,8 @@ def absent_things(line: str, known: frozenset[str]) -> list[str]:
     """Return the things `line` points at as if they were here and that are not `known`, in the order of mention."""
     words = words_of(line)
     pointers = _POINTED_AT | _ONE_OF_THEM if _BEING_HERE.intersection(words) else _POINTED_AT
-    found: dict[str, None] = {}
-    for at, word in enumerate(words):
-        name = singular(word)
-        if name in THINGS and name not in known and pointers.intersection(words[max(0, at - 3) : at]):
-            found[name] = None
-    return list(found)
+    named = [(at, name) for at, name in enumerate(map(singular, words)) if name in THINGS and name not in known]
+    return list(dict.fromkeys(name for at, name in named if pointers.intersection(words[max(0, at - 3) : at])))
 
 
 def known_words(*texts: str) -> frozenset[str]:
@@ -63,16 +59,12 @@ def known_words(*texts: str) -> frozenset[str]:
 DENIES = re.compile(
     r"\b(?:no|not|none|nothing|nor|never|without|cannot|isn|aren|don|doesn)\b|n['\u2019]t", re.IGNORECASE
 )
-
-
 #: How a sentence says that something is here, where it can be seen.
 _HERE = re.compile(
     r"\bhere (?:is|are|lies?|stands?|hangs?|sits?)\b|\bI (?:can )?see\b"
     r"|\b(?:is|are|lies?|stands?|hangs?|sits?) (?:right |over )?(?:here|there|in (?:this|the) (?:room|corner))\b",
     re.IGNORECASE,
 )
-
-
 _THEIRS = re.compile(r"\b(?:my|your|his|her|their)\b(?: \w+){1,2}|\b\w+['\u2019]s \w+", re.IGNORECASE)
 _IS_TOLD = re.compile(
     r"\b(?:if|would|could|dream\w*|once|when|used to|story|song|sometimes|often|every|always|like)\b", re.IGNORECASE
@@ -85,9 +77,4 @@ def things_said_to_be_here(answer: str, known: frozenset[str]) -> frozenset[str]
     A story, a price or a wish may tell of any thing, and so may who speaks of what somebody wears or owns.
     """
     here = [one for one in sentences_of(answer) if _HERE.search(one) and not DENIES.search(one)]
-    return things_in(*(_THEIRS.sub("", one) for one in here if not _IS_TOLD.search(one))) - known
-
-
-def things_in(*texts: str) -> frozenset[str]:
-    """Return the things that the texts name, in the singular."""
-    return known_words(*texts) & THINGS
+    return (known_words(*(_THEIRS.sub("", one) for one in here if not _IS_TOLD.search(one))) & THINGS) - known
