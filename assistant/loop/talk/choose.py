@@ -16,9 +16,8 @@ from assistant.language.orders import OF_THINGS, possible_deeds
 from assistant.language.words import names_in, words_of
 from assistant.loop.overheard import request_hook
 from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.question import Question, without_name
+from assistant.loop.talk.question import Question, messages_of, without_name
 from llm import LLMError, LLMResponse, Message, Usage, system, user
-from llm.messages import Role, Text
 
 TALK = "talk"
 #: Tokens of an answer: one word with its end, and a line in English.
@@ -47,7 +46,8 @@ _EXAMPLES_TEXT = """
     Keep your hands off the rope.=talk|Shall we go to the barn?=go|Coge el cubo.=take
     Fill the bucket with water.=pour|Get lost!=talk|Siéntate.=act
 """
-_EXAMPLES = [pair.strip().split("=") for row in _EXAMPLES_TEXT.strip().split("\n") for pair in row.split("|")]
+_ROWS = _EXAMPLES_TEXT.strip().split("\n")
+_EXAMPLES = [(heard.strip(), kind) for row in _ROWS for heard, kind in (pair.split("=") for pair in row.split("|"))]
 _TRANSLATE = "Translate the line into English. Things here: {things}."
 _TRANSLATED = (
     ("Nimm den Eimer.", "Take the bucket."),
@@ -60,10 +60,7 @@ _log = Logger()
 
 def kinds_front() -> list[Message]:
     """Return the messages with which the question for a kind begins."""
-    messages = [system(_KINDS)]
-    for heard, kind in _EXAMPLES:
-        messages += [user(heard), Message(Role.ASSISTANT, (Text(kind),))]
-    return messages
+    return [system(_KINDS), *messages_of(_EXAMPLES)]
 
 
 async def choose_deed(
@@ -101,10 +98,8 @@ async def _translated(context: RunContext, run: Run, asked: Question, kind: str)
     """Return the deed of this kind whose thing, way or gesture the line names in English; None for no such name."""
     view = asked.view
     things = (*view.things, *view.carried)
-    messages = [system(_TRANSLATE.format(things=", ".join(things)))]
-    for heard, english in _TRANSLATED:
-        messages += [user(heard), Message(Role.ASSISTANT, (Text(english),))]
-    response = await _ask(context, run, [*messages, user(without_name(asked.text, view.name))], {})
+    front = [system(_TRANSLATE.format(things=", ".join(things))), *messages_of(_TRANSLATED)]
+    response = await _ask(context, run, [*front, user(without_name(asked.text, view.name))], {})
     if response is None:
         return None, Usage()
     told = response.content

@@ -7,7 +7,7 @@ turns stays the same while the character stays where it is, so a local server ke
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 from msgspec import Struct
@@ -182,7 +182,7 @@ def last_turns(line: str, view: View, notes: ToldNotes, earlier: Sequence[Turn],
     heard.append((f"({told})\n{without_name(line, view.name)}".rstrip() if told else without_name(line, view.name), ""))
     if visitor:
         heard[0] = (f"({visitor})\n{heard[0][0]}", heard[0][1])
-    return [message for text, said in heard for message in (user(text), *([_said(said)] if said else []))]
+    return messages_of(heard)
 
 
 def front(view: View) -> list[Message]:
@@ -195,10 +195,7 @@ def front(view: View) -> list[Message]:
         things=", ".join(view.things) or "none",
         ways="; ".join(view.ways_told()) or "none",
     )
-    messages = [system(text)]
-    for heard, said in (*example_turns(view), *list(view.voice.items())[:MAX_VOICE]):
-        messages += [user(heard), _said(said)]
-    return messages
+    return [system(text), *messages_of((*example_turns(view), *list(view.voice.items())[:MAX_VOICE]))]
 
 
 def example_turns(view: View) -> tuple[tuple[str, str], ...]:
@@ -246,5 +243,7 @@ def without_name(line: str, name: str) -> str:
     return bare[:1].upper() + bare[1:] if words_of(bare) else line
 
 
-def _said(text: str) -> Message:
-    return Message(Role.ASSISTANT, (Text(text),))
+def messages_of(turns: Iterable[tuple[str, str]]) -> list[Message]:
+    """Return turns as messages: what was heard, and what was said to it, if anything."""
+    both = ((user(heard), Message(Role.ASSISTANT, (Text(said),))) for heard, said in turns)
+    return [message for messages in both for message in messages if message.text]
