@@ -147,7 +147,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Seq
     `lore` is what the character knows of the world and the line may ask for.
     """
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
-    facts = [f"The {name}: {view.details[name]}" if name not in view.people else view.details[name] for name in named]
+    facts = [view.details[name] if name in view.people else f"The {name}: {view.details[name]}" for name in named]
     asks = is_question(line)
     facts += (*_of_names(line, who, view), *_of_the_place(line, view, asks=asks, is_of_a_thing=bool(named)))
     own: list[str] = []
@@ -230,8 +230,7 @@ def _seen(view: View) -> tuple[str, ...]:
     """Return what can be seen, as facts: the clauses of the room's description, and the things."""
     clauses = []
     for clause in filter(None, map(str.strip, re.split(r"[.;,]\s+", view.description.rstrip(". ")))):
-        words = known_words(clause)
-        leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in words]
+        leads = [f"{way} is {room}" for way, room in view.ways if room and way.casefold() in known_words(clause)]
         clauses.append(f"{', and '.join([clause, *leads])}.")
     return (*clauses, *(f"The {name}: {text}" for name, text in view.described.items() if name in view.things))
 

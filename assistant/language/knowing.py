@@ -19,9 +19,8 @@ _NEXT_FACT = re.compile(
 )
 _LEAST_WORDS = 3
 #: Words that say nothing of what a fact is about.
-_EMPTY = frozenset(
-    {"am", "i'm", "he", "she", "him", "her", "his", "they", "them", "their", "us", "our", "well", "good"}
-)
+_EMPTY_TEXT = "am i'm he she him her his they them their us our well good"
+_EMPTY = frozenset(_EMPTY_TEXT.split())
 #: Words that ask for the same side of a life; each row is one matter.
 _MATTERS_TEXT = """
     afraid fear scared scare frightened frighten dread worry
@@ -48,16 +47,14 @@ _NUMBER = (
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred|"
     r"thousand|half|penn(?:y|ies)|coins?|silver|gold|coppers?)\b"
 )
+_TIME = r"\b(?:\w+days?|morning|noon|evening|night|years?|month|week|spring|summer|winter|ago)\b"
 _KINDS = tuple(
-    (re.compile(asked, re.IGNORECASE), re.compile(has))
+    (re.compile(asked), re.compile(has))
     for asked, has in (
-        (r"\bhow (?:much|many|old|long|far|often)\b|\bprice\b|\bcosts?\b", f"(?i:{_NUMBER})"),
-        (r"\bwho(?:se|m)?\b|\bcalled\b|\bnamed?\b", r"(?<=[a-z,] )[A-Z][a-z]+"),
-        (
-            r"\bwhen\b|\bwhat (?:day|time|year)\b|\bhow long\b|\bhow old\b",
-            rf"(?i:\b(?:\w+days?|morning|noon|evening|night|years?|month|week|spring|summer|winter|ago)\b|{_NUMBER})",
-        ),
-        (r"\bwhere\b", r"\b(?:in|at|near|from|to|on|under|behind|beside) (?:the )?[A-Za-z]"),
+        (r"(?i)\bhow (?:much|many|old|long|far|often)\b|\bprice\b|\bcosts?\b", f"(?i){_NUMBER}"),
+        (r"(?i)\bwho(?:se|m)?\b|\bcalled\b|\bnamed?\b", r"(?<=[a-z,] )[A-Z][a-z]+"),
+        (r"(?i)\bwhen\b|\bwhat (?:day|time|year)\b|\bhow (?:long|old)\b", f"(?i){_TIME}|{_NUMBER}"),
+        (r"(?i)\bwhere\b", r"\b(?:in|at|near|from|to|on|under|behind|beside) (?:the )?[A-Za-z]"),
     )
 )
 _OF_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
@@ -74,8 +71,7 @@ def facts_in(text: str, name: str = "") -> tuple[str, ...]:
     """Return the single facts of a persona or a piece of lore, as the character with this name would tell them."""
     facts: list[str] = []
     for sentence in sentences_of(" ".join(text.split())):
-        parts = [part.strip(" .") for part in _NEXT_FACT.split(sentence) if part.strip(" .")]
-        for part in parts:
+        for part in filter(None, (part.strip(" .") for part in _NEXT_FACT.split(sentence))):
             if len(words_of(part)) < _LEAST_WORDS and facts:
                 facts[-1] = f"{facts[-1].rstrip('.')}, {part}."
             else:
