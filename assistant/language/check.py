@@ -29,12 +29,11 @@ GREETING_WORDS, SHORT_WORDS = 5, 3
 _SAME = 0.9
 
 _YES_OR_NO = re.compile(
-    r"(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|had)\b"
-    r"[^.!?]*\?\s*$",
-    re.IGNORECASE,
+    r"(?i)(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|had)\b"
+    r"[^.!?]*\?\s*$"
 )
 _MODEL_VOICE = re.compile(
-    r"(?:can['\u2019]t|cannot|can not|(?:not |un)able to) (?:(?:assist|help) (?:you )?with (?:that|this)|provide)\b"
+    r"(?i)(?:can['\u2019]t|cannot|can not|(?:not |un)able to) (?:(?:assist|help) (?:you )?with (?:that|this)|provide)\b"
     r"|how (?:can|may) I (?:assist|help you today)|assist you (?:with|today|in)\b|\b(?:able|here) to assist\b"
     r"|(?:let me know|feel free).{0,40}\b(?:questions?|need (?:any )?(?:help|assistance|more|anything)|ask)\b"
     r"|\bpersonal (?:opinions?|feelings?|desires?|preferences?|experiences?)\b"
@@ -43,8 +42,7 @@ _MODEL_VOICE = re.compile(
     r"|information you (?:provide|gave|have provided)"
     r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
     r"|system prompt|my instructions|text.based game|text game|the prompt\b"
-    r"|I am (?:just )?an? (?:ai|program|bot|computer|(?:virtual|helpful) assistant)\b",
-    re.IGNORECASE,
+    r"|I am (?:just )?an? (?:ai|program|bot|computer|(?:virtual|helpful) assistant)\b"
 )
 
 
@@ -140,31 +138,27 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
         theirs = words_of(line)
         if len(theirs) < GREETING_WORDS or (is_yes_or_no(line) and not answer.rstrip().endswith("?")):
             continue
-        if is_like(words, theirs, MAX_LIKENESS):
-            return True
-        if "?" not in line and runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS):
+        is_copied = "?" not in line and runs(words, COPIED_WORDS) & runs(theirs, COPIED_WORDS)
+        if is_copied or is_like(words, theirs, MAX_LIKENESS):
             return True
     return False
 
 
 _ORDER = re.compile(
-    r"(?:\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?"
+    r"(?i)(?:\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?"
     r"\b(?:only|just|nothing but|exactly|with|words?|back)\b"
     r"|\b(?:only|just)\s+(?:\w+\s+)?(?:say|repeat|answer|reply|respond|write|print|output|speak|shout)\b)\W*"
     r"(?:(?:only|just|exactly|with|the|this|following|single|one|words?|sentence|phrase|and|nothing else)\b\W*)*"
-    r"(?P<what>[^.!?]+)",
-    re.IGNORECASE,
+    r"(?P<what>[^.!?]+)"
 )
 
 
 def _orders_obeyed(words: list[str], now: Sequence[str]) -> bool:
     """Tell whether the answer begins with the very words that a line told it to say."""
-    for line in now:
-        for order in _ORDER.finditer(line):
-            wanted = words_of(order["what"])
-            same = min(len(words), len(wanted))
-            if same and words[:same] == wanted[:same] and len(words) <= len(wanted) + 2:
-                return True
+    for wanted in (words_of(order["what"]) for line in now for order in _ORDER.finditer(line)):
+        same = min(len(words), len(wanted))
+        if same and words[:same] == wanted[:same] and len(words) <= len(wanted) + 2:
+            return True
     return False
 
 

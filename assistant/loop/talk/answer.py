@@ -24,29 +24,27 @@ from assistant.language.words import content_words, is_open_question, is_questio
 #: The most sentences of one answer.
 MAX_SENTENCES = 5
 _IGNORANT = re.compile(
-    r"\b(?:do not|don't|cannot|can't) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b|\bany information\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:do not|don't|cannot|can't) (?:know|remember|recall|tell)|\bnot sure\b|\bno idea\b|\bany information\b"
 )
 #: Words that answer no open question by themselves.
 _NOTHING = frozenset({"yes", "okay", "ok", "sure", "indeed", "well", "oh", "still", "certainly", "course"})
 _FILLING = frozenset({"am", "i'm", "too", "also"})
-_YOU_ARE = re.compile(r"\byou(?: are|['\u2019]re)\b", re.IGNORECASE)
+_YOU_ARE = re.compile(r"(?i)\byou(?: are|['\u2019]re)\b")
 #: A line that wants the character to be somebody else, and a sentence that claims to be somebody.
 _NEW_PART = re.compile(
-    r"\b(?:from now on|pretend|act as|act like|forget (?:everything|all|your)|ignore (?:everything|all|your|the)|"
-    r"you are now|you['\u2019]re now|role ?play|behave (?:as|like)|your (?:new )?name is)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:from now on|pretend|act as|act like|forget (?:everything|all|your)|ignore (?:everything|all|your|the)|"
+    r"you are now|you['\u2019]re now|role ?play|behave (?:as|like)|your (?:new )?name is)\b"
 )
-_I_AM = re.compile(r"\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)", re.IGNORECASE)
-_YES = re.compile(r"^\W*(?:yes|of course|certainly)\b", re.IGNORECASE)
-_OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"\byour?s?\b", re.IGNORECASE)
-_YOUR = re.compile(r"\byour (\w+)", re.IGNORECASE)
-_FIRST_PERSON = re.compile(r"\b(?:I|my|me|mine)\b", re.IGNORECASE)
+_I_AM = re.compile(r"(?i)\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)")
+_YES = re.compile(r"(?i)^\W*(?:yes|of course|certainly)\b")
+_OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"(?i)\byour?s?\b")
+_YOUR = re.compile(r"(?i)\byour (\w+)")
+_FIRST_PERSON = re.compile(r"(?i)\b(?:I|my|me|mine)\b")
 #: How many words an example needs to be recognised: shorter ones are what everybody says.
 _RECOGNISED = 4
 #: How a deed is told back; "You are kind" is an answer.
 _RETELLS = re.compile(
-    r"you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)", re.IGNORECASE
+    r"(?i)you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)"
 )
 #: Said when nothing the model wrote may be heard: to a question, an order, a name, the rest.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
@@ -99,11 +97,10 @@ def fit_to_say(said: str, who: str, deed: str, examples: Sequence[str], places: 
     It is empty when the sentence tells the deed back, says nothing but the names of `places`, or is an example.
     """
     first = next(iter(sentences_of(said)), "")
-    if any(len(words_of(one)) >= _RECOGNISED and words_of(one) == words_of(first) for one in examples):
-        return ""
+    is_example = len(words_of(first)) >= _RECOGNISED and words_of(first) in map(words_of, examples)
     told_again = content_words(first) - known_words(who)
     is_told_again = bool(told_again) and (told_again <= known_words(deed) or told_again <= places)
-    return "" if is_told_again or _RETELLS.match(first) else first
+    return "" if is_example or is_told_again or _RETELLS.match(first) else first
 
 
 def fallback(line: Line) -> str:
@@ -210,11 +207,10 @@ def _returns_insult(sentence: str, text: str) -> bool:
 
 def _contradicts(sentence: str, line: Line) -> bool:
     """Tell whether a sentence denies what the character's own fact grants, or grants what that denies."""
-    if not line.notes.own or is_open_question(line.text) or not is_question(line.text):
+    is_yes_or_no = is_question(line.text) and not is_open_question(line.text)
+    if not (line.notes.own and is_yes_or_no):
         return False
-    if DENIES.search(line.notes.own[0]):
-        return _YES.search(sentence) is not None
-    return DENIES.search(sentence) is not None
+    return (_YES if DENIES.search(line.notes.own[0]) else DENIES).search(sentence) is not None
 
 
 def _lacks(said: str, line: Line) -> str:
@@ -224,16 +220,11 @@ def _lacks(said: str, line: Line) -> str:
         return "is in another language" if common_words(said, notes.language) == 0 else ""
     if not line.view.is_tiny:
         return ""
-    if is_open_question(line.text) and _is_empty(said, line):
-        return "tells nothing"
+    asked = (content_words(line.text) - set(words_of(line.view.name))) | _NOTHING
+    is_open, is_choice = is_open_question(line.text), " or " in line.text
+    if is_open and not is_choice and not content_words(said) - asked and not DENIES.search(said):
+        return "tells nothing"  # "Yes.", "It is in a place."
     news = content_words(" ".join(notes.facts)) - content_words(line.text)
     if not news or not is_question(line.text) or news & content_words(said):
         return ""
-    return "ignores what it was told" if is_open_question(line.text) or _IGNORANT.search(said) else ""
-
-
-def _is_empty(said: str, line: Line) -> bool:
-    """Tell whether an answer to an open question adds nothing to the question: "Yes.", "It is in a place."."""
-    asked = content_words(line.text) - set(words_of(line.view.name))
-    is_choice = " or " in line.text
-    return not is_choice and not content_words(said) - asked - _NOTHING and not DENIES.search(said)
+    return "ignores what it was told" if is_open or _IGNORANT.search(said) else ""
