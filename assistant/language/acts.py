@@ -22,7 +22,7 @@ class Deed(Struct, frozen=True):
 
 
 def _verbs(*words: str) -> re.Pattern[str]:
-    return re.compile(rf"^(?:{'|'.join(words)})\b", re.IGNORECASE)
+    return re.compile(rf"(?i)^(?:{'|'.join(words)})\b")
 
 
 _SHORT = {"n": "north", "e": "east", "s": "south", "w": "west", "u": "up", "d": "down"}
@@ -32,7 +32,7 @@ _POLITE = (
     "|(?:could|can|would|will|won't) you|you (?:may|must|can|have to)|let us|(?:come|go) and|be so kind (?:and|as to)"
     "|i (?:want|need|beg|ask|order|command) you to|i(?:'d| would) like you to"
 )
-_LEAD = re.compile(rf"^(?:(?:{_POLITE})\b[\s,]*)+", re.IGNORECASE)
+_LEAD = re.compile(rf"(?i)^(?:(?:{_POLITE})\b[\s,]*)+")
 _LED = r"(?:take|bring|get|lead|show) (?:me|us)"
 _BORROW = r"(?:can|could|may|might) (?:I|we) (?:please )?(?:have|borrow|get|take|hold|see)"
 #: The verbs of each kind of deed, tried in this order.
@@ -51,17 +51,17 @@ _VERBS = {
 #: Kinds that are commands of the game.
 COMMANDS = ("open", "close", "light", "pour")
 #: How an order to fetch a thing says that it is for somebody.
-_RECEIVED = re.compile(rf"\b(?:me|us|over)\b|^{_BORROW}\b|^(?:give|hand|pass) (?:it|them|that)$", re.IGNORECASE)
+_RECEIVED = re.compile(rf"(?i)\b(?:me|us|over)\b|^{_BORROW}\b|^(?:give|hand|pass) (?:it|them|that)$")
 _FETCHED = _verbs("take(?! me| us)", "get", "bring(?! me| us)", "carry", "leave", "return")
 _LEAVE = _verbs("leave", "exit", "get out", "go away", "go out")
-_NO = re.compile(r"\b(?:don't|do not|never|not|didn't|won't|cannot|can't)\b", re.IGNORECASE)
-_AND = re.compile(r"(?:[,;]|\band\b|\bthen\b)+", re.IGNORECASE)
-_FOR_ME = re.compile(r"\b(?:me|us|I|my)\b", re.IGNORECASE)
-_IT = re.compile(r"\b(?:it|them|that|this one)\b", re.IGNORECASE)
-_ASKS = re.compile(r"\b(?:tell|say|answer|explain|describe|what|which|who|where|why|how|when)\b", re.IGNORECASE)
-_READ = re.compile(r"\b(?:read|recite|vorlesen)\b|(?:^|, ?)(?:lies|lis(?:ez)?|l[ée]e(?:me|nos)?)\b", re.IGNORECASE)
-_POUR = re.compile(r"\b(?:pour|fill|gie(?:ß|ss)\w*|schenk\w*|verse[rz]?|sirve\w*|echa\w*)\b", re.IGNORECASE)
-_HOME = re.compile(r"\b(?:home|hause|heim|chez toi|maison|casa)\b", re.IGNORECASE)
+_NO = re.compile(r"(?i)\b(?:don't|do not|never|not|didn't|won't|cannot|can't)\b")
+_AND = re.compile(r"(?i)(?:[,;]|\band\b|\bthen\b)+")
+_FOR_ME = re.compile(r"(?i)\b(?:me|us|I|my)\b")
+_IT = re.compile(r"(?i)\b(?:it|them|that|this one)\b")
+_ASKS = re.compile(r"(?i)\b(?:tell|say|answer|explain|describe|what|which|who|where|why|how|when)\b")
+_READ = re.compile(r"(?i)\b(?:read|recite|vorlesen)\b|(?:^|, ?)(?:lies|lis(?:ez)?|l[ée]e(?:me|nos)?)\b")
+_POUR = re.compile(r"(?i)\b(?:pour|fill|gie(?:ß|ss)\w*|schenk\w*|verse[rz]?|sirve\w*|echa\w*)\b")
+_HOME = re.compile(r"(?i)\b(?:home|hause|heim|chez toi|maison|casa)\b")
 #: What each gesture looks like. {whom} is the person named, or the speaker; {what} is the thing or person named.
 GESTURES = {
     "wave": "waves at {whom}.", "nod": "nods to {whom}.", "bow": "bows to {whom}.", "smile": "smiles at {whom}.",

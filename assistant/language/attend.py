@@ -86,59 +86,51 @@ class ToldNotes(Struct, frozen=True):
 
 
 _WHAT_HERE = re.compile(
-    r"\b(?:what|which (?:things|objects)|anything|something)\b[^?]*\b(?:you see|to see|there is|is there|lies?|stands|"
-    r"are (?:here|there)|around|have you here)\b|\bwhat(?:'s| is| are)? (?:in )?(?:here|(?:this|the) (?:room|place))"
-    r"|\bwhat (?:stuff|things|objects|else) [^?]*\bhere\b|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
+    r"(?i)\b(?:what|which (?:things|objects)|anything|something)\b[^?]*\b(?:you see|to see|there is|is there|lies?|"
+    r"stands|are (?:here|there)|around|have you here)\b|\bwhat(?:'s| is| are)? (?:in )?(?:here|(?:this|the) (?:room|"
+    r"place))|\bwhat (?:stuff|things|objects|else) [^?]*\bhere\b|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
     r"|\bwhat (?:have |do |did )?you (?:got|have|keep)\b[^?]*\b(?:here|place|room|shop)\b"
-    r"|\blook (?:a)?round\b|\bdescribe (?:this|the) (?:room|place)",
-    re.IGNORECASE,
+    r"|\blook (?:a)?round\b|\bdescribe (?:this|the) (?:room|place)"
 )
 _WAYS = re.compile(
-    r"\b(?:which|what|how many) (?:ways?|exits?|doors?|paths?|directions?)\b|\bways? out\b|\bexits\b|\bout of here\b"
-    r"|\bget out\b|\bwhere (?:can|could|may) (?:I|we|one|you) go\b|\bleave (?:this|from here|here)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:which|what|how many) (?:ways?|exits?|doors?|paths?|directions?)\b|\bways? out\b|\bexits\b"
+    r"|\bout of here\b|\bget out\b|\bwhere (?:can|could|may) (?:I|we|one|you) go\b|\bleave (?:this|from here|here)\b"
 )
 #: How a line asks for the way to a place, and what it calls the place.
 _PLACE = re.compile(
-    r"\b(?:how (?:do|can|could|may|would|should|to|does) (?:(?:I|we|one|you) )?(?:get|go|come|reach|find|walk)"
+    r"(?i)\b(?:how (?:do|can|could|may|would|should|to|does) (?:(?:I|we|one|you) )?(?:get|go|come|reach|find|walk)"
     r"|(?:which|what) way(?: is it| leads| goes)?|where(?: is| are|['\u2019]s)(?: the nearest)?|(?:the|my|our) way"
-    r"|find)\b(?: (?:up|down|over|back|from here|out))* (?:to )?(?:the |a |an )?(?P<place>[^,.?!]+)",
-    re.IGNORECASE,
+    r"|find)\b(?: (?:up|down|over|back|from here|out))* (?:to )?(?:the |a |an )?(?P<place>[^,.?!]+)"
 )
 #: What people want of a place, and what such places are called.
 _PURPOSES = (
-    (re.compile(r"\b(?:eat|food|meal|supper|dinner|hungry|drink|beer|ale|thirsty)\b", re.IGNORECASE),
+    (re.compile(r"(?i)\b(?:eat|food|meal|supper|dinner|hungry|drink|beer|ale|thirsty)\b"),
      "inn tavern alehouse pub kitchen galley canteen bakery"),
-    (re.compile(r"\b(?:sleep|bed|stay the night|lodg\w+|rest)\b", re.IGNORECASE), "inn tavern hostel guesthouse"),
-    (re.compile(r"\b(?:buy|sell|shop|purchase)\b", re.IGNORECASE), "market shop store bazaar"),
-    (re.compile(r"\bpray\b", re.IGNORECASE), "chapel church temple shrine"),
+    (re.compile(r"(?i)\b(?:sleep|bed|stay the night|lodg\w+|rest)\b"), "inn tavern hostel guesthouse"),
+    (re.compile(r"(?i)\b(?:buy|sell|shop|purchase)\b"), "market shop store bazaar"),
+    (re.compile(r"(?i)\bpray\b"), "chapel church temple shrine"),
 )  # fmt: skip
-_WHERE = re.compile(r"\bwhere (?:can|could|may|do|does|might|should|would)\b", re.IGNORECASE)
+_WHERE = re.compile(r"(?i)\bwhere (?:can|could|may|do|does|might|should|would)\b")
 #: The most steps of a way that are told.
 MAX_STEPS = 5
 #: A line that wants something done with a thing.
 _ORDER = re.compile(
-    r"^\W*(?:(?:please|kindly|be so kind and|can you|could you|would you|will you|\w+,)\W+)*"
-    r"(?:read|show|give|put|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:(?:please|kindly|be so kind and|can you|could you|would you|will you|\w+,)\W+)*"
+    r"(?:read|show|give|put|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b"
 )
 #: What leads up or down without saying so.
-_STEPS, _STEEP = re.compile(r"\b(?:stairs?|steps|staircase|ladder)\b", re.IGNORECASE), frozenset({"up", "down"})
-_ABOUT_SELF = re.compile(
-    r"\b(?:your name|who are you|who you are|are you called|call you|introduce yourself)\b", re.IGNORECASE
-)
-_ABOUT_THEM = re.compile(r"\bmy name\W*\?|\b(?:who am I|who I am)\b|\bname\b.*\bof mine\b", re.IGNORECASE)
+_STEPS, _STEEP = re.compile(r"(?i)\b(?:stairs?|steps|staircase|ladder)\b"), frozenset({"up", "down"})
+_ABOUT_SELF = re.compile(r"(?i)\b(?:your name|who are you|who you are|are you called|call you|introduce yourself)\b")
+_ABOUT_THEM = re.compile(r"(?i)\bmy name\W*\?|\b(?:who am I|who I am)\b|\bname\b.*\bof mine\b")
 _CARRYING = re.compile(
-    r"\b(?:carry(?:ing)?|carried|hold(?:ing)?|hands?|pockets?|bag|inventory|with you|on you)\b"
-    r"|\bwhat (?:do|have) you (?:have|got)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:carry(?:ing)?|carried|hold(?:ing)?|hands?|pockets?|bag|inventory|with you|on you)\b"
+    r"|\bwhat (?:do|have) you (?:have|got)\b"
 )
 _WHO_HERE = re.compile(
-    r"\bwho(?: else)?(?: is|'s| are)? (?:here|there|in (?:this|the) (?:room|place)|with (?:you|us)|around)\b"
-    r"|\b(?:anybody|anyone|somebody|someone) (?:else )?(?:here|there|around)\b",
-    re.IGNORECASE,
+    r"(?i)\bwho(?: else)?(?: is|'s| are)? (?:here|there|in (?:this|the) (?:room|place)|with (?:you|us)|around)\b"
+    r"|\b(?:anybody|anyone|somebody|someone) (?:else )?(?:here|there|around)\b"
 )
-_PRONOUN = re.compile(r"\b(?:it|its|them|they|there|that|this one|he|she|him|her)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?i)\b(?:it|its|them|they|there|that|this one|he|she|him|her)\b")
 
 
 def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Sequence[str] = ()) -> ToldNotes:

@@ -14,9 +14,7 @@ MAX_FOUND = 2
 #: This many first letters of a word tell what it is about: "studies" and "studied".
 _STEM = 5
 #: Where a sentence of a persona goes on with another fact: ", and you fear geese".
-_NEXT_FACT = re.compile(
-    r"\s*[,;]\s*(?:and |but )?(?=you(?:r|['\u2019]\w+)?\b)|\s*;\s*|\s+and (?=you(?:r)?\b)", re.IGNORECASE
-)
+_NEXT_FACT = re.compile(r"(?i)\s*[,;]\s*(?:and |but )?(?=you(?:r|['\u2019]\w+)?\b)|\s*;\s*|\s+and (?=you(?:r)?\b)")
 _LEAST_WORDS = 3
 #: Words that say nothing of what a fact is about.
 _EMPTY_TEXT = "am i'm he she him her his they them their us our well good"
@@ -57,12 +55,11 @@ _KINDS = tuple(
         (r"(?i)\bwhere\b", r"\b(?:in|at|near|from|to|on|under|behind|beside) (?:the )?[A-Za-z]"),
     )
 )
-_OF_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
+_OF_YOU = re.compile(r"(?i)\byour?\b")
 #: A question for who or what the character is: its first fact tells.
 _OF_ITSELF = re.compile(
-    r"\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?|\b(?:about|introduce) yourself"
-    r"|\bwhat(?:'s| is) your (?:trade|job|work)\b",
-    re.IGNORECASE,
+    r"(?i)\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?"
+    r"|\b(?:about|introduce) yourself|\bwhat(?:'s| is) your (?:trade|job|work)\b"
 )
 
 

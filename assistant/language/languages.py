@@ -102,7 +102,7 @@ _BEFORE = (
 )
 _NO_CALL = r"(?!(?:I|you|he|she|it|they|we|that|this|know|see|guess|tell|show|ask|not|me|us|is|are|was|and)\b)"
 _CALLED = rf"{_NO_CALL}[\w'-]+\W+(?:(?:{_WH})\b|(?!is\b|was\b|has\b){_AUXILIARY}\b)"
-_QUESTION = re.compile(rf"^\W*{_BEFORE}(?:(?:{_WH})\b|{_AUXILIARY}\b|{_CALLED})", re.IGNORECASE)
+_QUESTION = re.compile(rf"(?i)^\W*{_BEFORE}(?:(?:{_WH})\b|{_AUXILIARY}\b|{_CALLED})")
 _LAST_SENTENCE = re.compile(r"(?:^|(?<=[.!?\u2026])\s+)([^.!?\u2026]+)$")
 
 

@@ -21,7 +21,7 @@ _SHORT_LINE = 9
 _DOING = r"(?:take|give|hand|pass|open|close|shut|read|light|pour|fill|put|place|drop|pick up|fetch|bring|unlock)"
 #: How a sentence begins that plainly asks for no deed: a question, what somebody is or did, a greeting, a set phrase.
 _TALK = re.compile(
-    r"^\W*(?:(?:who|whose|where|when|which|how(?! about))\b|what\b(?!\s+about)|why (?!don't|not)\w+"
+    r"(?i)^\W*(?:(?:who|whose|where|when|which|how(?! about))\b|what\b(?!\s+about)|why (?!don't|not)\w+"
     r"|(?:did|does|are|is|was|were|has|have(?! an?\b)|had) \w+"
     r"|do (?:you(?! mind)|they|we|I|your|the|people|any\w*)\b"
     r"|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
@@ -41,43 +41,33 @@ _TALK = re.compile(
     r"|où|qui|que|quoi|quand|comment|pourquoi|yo|él|ella|mis?|ayer|qué|quién|dónde|de dónde|cómo|cuándo|cuánto)\b)"
     r"|\byou (?:should|ought to) (?:see|hear|know|try)\b|\b(?:yesterday|last (?:night|week|year)|years? ago|one day"
     r"|lately|used to)\b|\b(?:I|he|she|they) (?:say|said|told)\b|\bnow (?:there|that)(?:'s| is)\b"
-    r"|\band (?:I|you|we|he|she|it|they|nobody)(?:'d|'ll| would| will)\b",
-    re.IGNORECASE,
+    r"|\band (?:I|you|we|he|she|it|they|nobody)(?:'d|'ll| would| will)\b"
 )
 #: "Hold your tongue", "take my word": asked of something that is no thing here.
 _FIGURE = re.compile(
-    r"^\W*(?:hold|follow|keep|mind|watch|take|trust|save|stand by|read|open|change|use|give) (?:your|my|the) "
-    r"(?!hand|seat)(\w+)",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:hold|follow|keep|mind|watch|take|trust|save|stand by|read|open|change|use|give) (?:your|my|the) "
+    r"(?!hand|seat)(\w+)"
 )
 #: An order not to do something is obeyed by doing nothing, unless it is about walking.
 _LEFT_ALONE = re.compile(
-    r"^\W*(?:please )?(?:don't|do not|never)\b(?! (?:you )?(?:move|go|come|follow|leave|stir|walk|budge|run)\b)[^,;]*$",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:please )?(?:don't|do not|never)\b(?! (?:you )?(?:move|go|come|follow|leave|stir|walk|budge"
+    r"|run)\b)[^,;]*$"
 )
 #: Words without one of which an English line wants nobody to follow or to stay.
 _SAID_BY = {
-    "follow": re.compile(
-        r"\b(?:com(?:e|ing)|follow|join|along|behind|after|with me|beside|tag|heels?|close|stick|accompany|this way)\b",
-        re.IGNORECASE,
-    ),
-    "stay": re.compile(
-        r"\b(?:stay|stop|wait|halt|still|move|stir|freeze|budge|step|rest|remain|put|f[ua]rther|hold it|don't go)\b",
-        re.IGNORECASE,
-    ),
+    "follow": r"com(?:e|ing)|follow|join|along|behind|after|with me|beside|tag|heels?|close|stick|accompany|this way",
+    "stay": r"stay|stop|wait|halt|still|move|stir|freeze|budge|step|rest|remain|put|f[ua]rther|hold it|don't go",
 }
 _CLAIMS = re.compile(
-    rf"\bI(?: now| just)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b"
+    rf"(?i)\bI(?: now| just)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b"
     r"|\bI(?:'ve| have|'m| am)(?: now| just| already)* (?:taken|given|read|put|shut|lit|fetched|brought|(?:tak|giv|putt"
     r"|light|bring|fetch|open|clos|pour|fill|plac|hand|pass|drop|unlock)(?:ing|ed))\b"
-    r"|\bhere(?:'s| is| are) (?:the|your)\b|\b(?:here|there) you (?:are|go)\b",
-    re.IGNORECASE,
+    r"|\bhere(?:'s| is| are) (?:the|your)\b|\b(?:here|there) you (?:are|go)\b"
 )
 _QUOTED = re.compile(r"(?:^|[\s:(])['\"\u2018\u201c](.+)['\"\u2019\u201d](?!\w)", re.DOTALL)
 _ORDERS = re.compile(
-    rf"(?:^|[,.!?;]\s*|\b(?:please|you|and|to|let me|may I|can I)\s+){_DOING}\b|\bplease\b"
-    r"|\bI(?:'d| would) (?:like|love)\b|\bI(?:'ll| will)? (?:have|take|want|need)\b",
-    re.IGNORECASE,
+    rf"(?i)(?:^|[,.!?;]\s*|\b(?:please|you|and|to|let me|may I|can I)\s+){_DOING}\b|\bplease\b"
+    r"|\bI(?:'d| would) (?:like|love)\b|\bI(?:'ll| will)? (?:have|take|want|need)\b"
 )
 
 
@@ -102,7 +92,7 @@ def possible_deeds(line: str, who: str, view: View, it: str = "") -> dict[str, D
         things = [it]
     deeds = deeds_in(line, who, view, things)
     if not is_foreign(line):
-        lacking = {kind for kind, words in _SAID_BY.items() if not words.search(line)}
+        lacking = {kind for kind, words in _SAID_BY.items() if not re.search(rf"(?i)\b(?:{words})\b", line)}
         lacking |= {"act"} if deeds["act"] is ANY_GESTURE else set()
         deeds = {kind: deed for kind, deed in deeds.items() if kind not in lacking}
     return {} if len(words_of(line)) > _SHORT_LINE and not (things or "go" in deeds) else deeds

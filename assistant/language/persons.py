@@ -18,13 +18,12 @@ _FIRST = (
 _DOES = {"is": "am", "has": "have", "does": "do", "was": "was", "will": "will", "can": "can", "had": "had"}
 _ABOUT_ME = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 #: What one asks for oneself and not about oneself: "May I come in?".
-_MAY_I = re.compile(r"\b(?:can|could|may|might|shall|should|must|how (?:do|would)) I\b", re.IGNORECASE)
-_ABOUT_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_MAY_I = re.compile(r"(?i)\b(?:can|could|may|might|shall|should|must|how (?:do|would)) I\b")
+_ABOUT_YOU = re.compile(r"(?i)\b(?:you|your|yours|yourself)\b")
 #: "Do you still know what my dog is called?" is about the dog.
 _POLITE = re.compile(
-    r"\b(?:do|can|could|will|would) you (?:still |also |even )?(?:know|remember|recall|tell(?: me)?|say|guess)\b"
-    r"|\byou (?:know|remember)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:do|can|could|will|would) you (?:still |also |even )?(?:know|remember|recall|tell(?: me)?|say|guess)\b"
+    r"|\byou (?:know|remember)\b"
 )
 
 

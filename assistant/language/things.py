@@ -56,18 +56,15 @@ def known_words(*texts: str) -> frozenset[str]:
     return frozenset(singular(word) for text in texts for word in words_of(text))
 
 
-DENIES = re.compile(
-    r"\b(?:no|not|none|nothing|nor|never|without|cannot|isn|aren|don|doesn)\b|n['\u2019]t", re.IGNORECASE
-)
+DENIES = re.compile(r"(?i)\b(?:no|not|none|nothing|nor|never|without|cannot|isn|aren|don|doesn)\b|n['\u2019]t")
 #: How a sentence says that something is here, where it can be seen.
 _HERE = re.compile(
-    r"\bhere (?:is|are|lies?|stands?|hangs?|sits?)\b|\bI (?:can )?see\b"
-    r"|\b(?:is|are|lies?|stands?|hangs?|sits?) (?:right |over )?(?:here|there|in (?:this|the) (?:room|corner))\b",
-    re.IGNORECASE,
+    r"(?i)\bhere (?:is|are|lies?|stands?|hangs?|sits?)\b|\bI (?:can )?see\b"
+    r"|\b(?:is|are|lies?|stands?|hangs?|sits?) (?:right |over )?(?:here|there|in (?:this|the) (?:room|corner))\b"
 )
-_THEIRS = re.compile(r"\b(?:my|your|his|her|their)\b(?: \w+){1,2}|\b\w+['\u2019]s \w+", re.IGNORECASE)
+_THEIRS = re.compile(r"(?i)\b(?:my|your|his|her|their)\b(?: \w+){1,2}|\b\w+['\u2019]s \w+")
 _IS_TOLD = re.compile(
-    r"\b(?:if|would|could|dream\w*|once|when|used to|story|song|sometimes|often|every|always|like)\b", re.IGNORECASE
+    r"(?i)\b(?:if|would|could|dream\w*|once|when|used to|story|song|sometimes|often|every|always|like)\b"
 )
 
 

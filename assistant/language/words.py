@@ -15,10 +15,9 @@ _ARTICLES = frozenset({"the", "a", "an", "your", "my", "this", "that", "his", "h
 
 
 _QUESTION_WORDS = r"(?:what|which|who|whose|whom|where|when|why|how)"
-_OPEN_QUESTION = re.compile(rf"\b{_QUESTION_WORDS}(?:'s|'re)?\b[^?.!]*\?", re.IGNORECASE)
+_OPEN_QUESTION = re.compile(rf"(?i)\b{_QUESTION_WORDS}(?:'s|'re)?\b[^?.!]*\?")
 _TO_TELL = re.compile(
-    rf"\b(?:tell|say|explain|describe|show|let)\b[^?.!]*\b{_QUESTION_WORDS}\b|\btell (?:me|us) (?:about|of)\b",
-    re.IGNORECASE,
+    rf"(?i)\b(?:tell|say|explain|describe|show|let)\b[^?.!]*\b{_QUESTION_WORDS}\b|\btell (?:me|us) (?:about|of)\b"
 )
 #: Words that say nothing of what a line is about.
 _PLAIN_WORDS_TEXT = """

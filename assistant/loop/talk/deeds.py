@@ -39,7 +39,7 @@ _CANNOT = {
     "follow": "follow you", "home": "go home now", COMMAND: "{verb} the {thing}",
 }  # fmt: skip
 _A_REASON = re.compile(r"[A-Z][^\n.!?]{3,160}[.!]")
-_TO_PLAYERS = re.compile(r"\b(?:you|your|yours|command|commands|usage)\b", re.IGNORECASE)
+_TO_PLAYERS = re.compile(r"(?i)\b(?:you|your|yours|command|commands|usage)\b")
 
 
 async def do_what_is_asked(context: RunContext, run: Run, asked: Question, ruled: Sequence[Deed]) -> LLMResponse | None:

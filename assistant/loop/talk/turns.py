@@ -66,7 +66,7 @@ def earlier_turns(parts: Sequence[Part], names: Sequence[str], now: Collection[s
     """
     turns: list[Turn] = []
     waiting: list[_Waiting] = []
-    called = re.compile(rf"(?<!\w)@?{re.escape(names[0])}(?!\w)", re.IGNORECASE)
+    called = re.compile(rf"(?i)(?<!\w)@?{re.escape(names[0])}(?!\w)")
     for message in Joined(list(parts[-MAX_PARTS:])):
         if message.role is Role.USER:
             waiting += [heard for line in message.text.split("\n") if (heard := _heard(line, called, names))]
