@@ -151,6 +151,8 @@ def _of_the_part(sentence: str, line: Line) -> str:
         return "takes another part"
     if _gives_back(sentence, line.text):
         return "takes its own for the speaker's"
+    if asks_of_self(line.text) and _OF_ME.match(sentence) and not _OF_YOU.search(sentence):
+        return "answers of itself what was asked of the speaker"
     if not line.view.is_tiny:
         return ""
     if _is_theirs(sentence, line):
@@ -179,8 +181,6 @@ def _takes_new_part(sentence: str, line: Line) -> bool:
 def _is_theirs(sentence: str, line: Line) -> bool:
     """Tell whether a sentence says of the character what the line tells of its speaker: "I am a mason from Wells"."""
     told = [one for one in (line.text, *(turn.heard for turn in line.earlier[-2:])) if tells_of_self(one)]
-    if asks_of_self(line.text) and _OF_ME.match(sentence) and not _OF_YOU.search(sentence):
-        return True
     words = content_words(sentence) - {singular(word) for word in words_of(line.who)} - _FILLING
     if not told or not words or not _FIRST_PERSON.search(sentence) or sentence.endswith("?"):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -29,6 +30,8 @@ TEMPERATURES, TINY_TEMPERATURES = (0.2, 0.7), (0.2, 0.6, 0.9)
 ALIKE = 0.5
 #: From this likeness on two lines ask the same: then the same answer is right again.
 ASKED_AGAIN = 0.8
+#: A line that asks for the speaker's own words.
+_OWN_WORDS = re.compile(r"(?i)\b(?:did|have|had) I (?:\w+ )?(?:tell|told|say|said|mention|mentioned|ask|asked)\b")
 #: How many of its own last lines an answer must not repeat.
 OWN_LINES = 6
 
@@ -89,7 +92,11 @@ def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
     notes = notes_on(text, who, view, earlier, lore_texts(run.lore)) if text else ToldNotes()
-    told = (*notes.facts, *run.beside, *remembered_facts(run.recalled, text))
+    beside, recalled = run.beside, run.recalled
+    if _OWN_WORDS.search(text) and run.requester is not None:  # what others said is no answer to "what did I tell you?"
+        beside = tuple(one for one in beside if one.startswith(f"{who} said"))
+        recalled = tuple(memory for memory in recalled if memory.who == run.requester.id)
+    told = (*notes.facts, *beside, *remembered_facts(recalled, text))
     facts = dict.fromkeys((*told, *outcomes_of(run.executed), *filter(None, [asked.deed])))
     notes = replace(notes, facts=tuple(facts))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)

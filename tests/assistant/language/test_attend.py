@@ -90,17 +90,15 @@ def test_a_language_is_noticed_and_answered_in() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "text", "told"),
+    ("answer", "text"),
     [
-        ("I sell silk from Ravenna.", "I come from Ravenna and sell silk.", ""),
-        ("I am a mason from Wells too.", "Good day, I'm a mason from Wells.", ""),
-        ("I lost my red scarf.", "And where did I lose it?", "I lost my red scarf at the fair."),
+        ("I sell silk from Ravenna.", "I come from Ravenna and sell silk."),
+        ("I am a mason from Wells too.", "Good day, I'm a mason from Wells."),
     ],
 )
-def test_a_very_small_model_that_takes_a_story_for_its_own_is_asked_again(answer: str, text: str, told: str) -> None:
-    earlier = (Turn("Nell", told),) if told else ()
-    assert judge(answer, line_of(text, earlier, is_strict=True)) == ("", ["takes what it was told for its own"])
-    assert judge(answer, line_of(text, earlier))[0] == answer
+def test_a_very_small_model_that_takes_a_story_for_its_own_is_asked_again(answer: str, text: str) -> None:
+    assert judge(answer, line_of(text, is_strict=True)) == ("", ["takes what it was told for its own"])
+    assert judge(answer, line_of(text))[0] == answer
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ def said(raw: str, text: str, *earlier: str, is_strict: bool = False) -> str:
         ("Light the candle, please.", "I will light the candle."),
         ("Please light the candle.", "I will light the candle."),
         ("What happened to your brother?", "Your brother was lost at sea."),
+        ("What is my trade?", "My trade is the sea."),
+        ("Whom do I love?", "I love Bert."),
     ],
 )
 def test_what_may_not_be_said_is_not(text: str, raw: str) -> None:
@@ -59,7 +61,6 @@ def test_what_may_not_be_said_is_not(text: str, raw: str) -> None:
         ("You are a useless fat old man.", "I am a useless man."),
         ("Are you a ferryman?", "No, I am a baker."),
         ("Is a ferryman any use in a small harbour?", "A harbour does not need one."),
-        ("What is my trade?", "My trade is the sea."),
         ("My mother died last spring.", "I am the ferryman of a small harbour."),
     ],
 )
