@@ -245,5 +245,5 @@ def without_name(line: str, name: str) -> str:
 
 def messages_of(turns: Iterable[tuple[str, str]]) -> list[Message]:
     """Return turns as messages: what was heard, and what was said to it, if anything."""
-    both = ((user(heard), Message(Role.ASSISTANT, (Text(said),))) for heard, said in turns)
-    return [message for messages in both for message in messages if message.text]
+    both = ((user(heard), *([Message(Role.ASSISTANT, (Text(said),))] if said else [])) for heard, said in turns)
+    return [message for messages in both for message in messages]
