@@ -77,10 +77,9 @@ def is_talk(line: str, view: View) -> bool:
 
 
 def _tells(sentence: str, view: View) -> bool:
-    if _TALK.search(sentence) or _LEFT_ALONE.search(sentence):
-        return True
     figure = _FIGURE.search(sentence)
-    return figure is not None and not names_in(figure[1], (*view.things, *view.carried))
+    is_saying = figure is not None and not names_in(figure[1], (*view.things, *view.carried))
+    return is_saying or any(talk.search(sentence) for talk in (_TALK, _LEFT_ALONE))
 
 
 def possible_deeds(line: str, who: str, view: View, it: str = "") -> dict[str, Deed]:
@@ -100,9 +99,7 @@ def possible_deeds(line: str, who: str, view: View, it: str = "") -> dict[str, D
 
 def is_bare_order(line: str, view: View) -> bool:
     """Tell whether a line has no word but plain ones of orders and the names of what is here."""
-    rooms = [room for _, room in view.ways]
-    ways = [way for way, _ in view.ways]
-    known = known_words(view.name, *view.things, *view.carried, *view.people, *rooms, *ways)
+    known = known_words(view.name, *view.things, *view.carried, *view.people, *map(" ".join, view.ways))
     return known_words(line) <= known | COMMON_ENGLISH and not is_talk(line, view)
 
 
