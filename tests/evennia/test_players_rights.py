@@ -88,7 +88,7 @@ async def test_a_player_sees_what_is_remembered_of_him_and_has_it_deleted(tmp_pa
         anna, ben = here.player("Anna"), here.player("Ben")
         await here.says(anna, sage, "Sage, I like tea")
         told = await here.orders("what do you remember Sage", anna)
-        assert "Sage has 2 of its latest experiences with you in mind, and remembers of you:" in told
+        assert "Sage has met you once, first just now. Sage has 3 of its latest experiences with you" in told
         assert "1. just now, Sage noted: Anna likes |rtea." in told
         assert '2. just now, Anna told Sage: "Sage, I like tea"' in told
         assert "remembers nothing of you besides" in await here.orders("what do you remember", ben)
