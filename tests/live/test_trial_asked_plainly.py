@@ -36,7 +36,7 @@ async def test_a_line_is_answered_without_tools_and_what_it_names_stands_before_
     assert 'Sage says, "A mill, a square and a garden."' in result.out
     (request,) = server.chats
     assert not request.tools
-    assert "(The old map: A map of the valley" in last(request).partition("What is on")[0]
+    assert "The old map: A map of the valley" in last(request).partition("What is on")[0]
     assert last(request).endswith("What is on the old map?")
 
 

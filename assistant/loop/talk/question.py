@@ -18,7 +18,7 @@ from assistant.events.events import Arrived
 from assistant.language.attend import DEED, ToldNotes, Turn, View, place_asked, way_told
 from assistant.language.knowing import facts_in
 from assistant.language.languages import write_out
-from assistant.language.words import names_in, words_of
+from assistant.language.words import names_in, sentences_of, words_of
 from assistant.loop.prompt import ENOUGH_VOICE
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
@@ -31,7 +31,9 @@ from tools.policy.decide import level_of
 from tools.text.clean import clean_heard, one_line
 
 #: The fewest earlier turns that are shown, where there are so many, and the most.
-LEAST_TURNS, MAX_TURNS = 4, 8
+LEAST_TURNS, MAX_TURNS = 3, 8
+#: How many characters of an earlier line or answer are shown, or else one sentence.
+MAX_SHOWN = 160
 #: The most examples of the owner's that are shown: a local model takes seconds to read them all.
 MAX_VOICE = 8
 #: A model of fewer billions of parameters than this is told less of how to play: it would repeat what it is told. Its
@@ -84,7 +86,7 @@ class Question(Struct, frozen=True):
     #: The thing that one of the two lines before named last, empty for none. Lines trusted less than the asker's do not
     #: count: what is done to it follows from them.
     it: str
-    #: When it is, and who they are to the character, empty for nothing known.
+    #: When it is, and who they are to the character, where their talk begins; empty for nothing known.
     visitor: str = ""
 
 
@@ -113,7 +115,8 @@ async def question_of(context: RunContext, run: Run) -> Question | None:
     who = one_line(trigger.event.who.name, max_chars=60)
     things = (*view.things, *view.carried)
     named = [name for turn in trusted[-2:] for name in names_in(write_out(turn.heard), things)]
-    visitor = " ".join(filter(None, (scene.moment, run.visitor)))
+    is_met = any(turn.who == who and turn.said for turn in _shown(earlier))
+    visitor = "" if is_met else " ".join(filter(None, (scene.moment, run.visitor)))
     return Question(who, heard, text, describe_deeds(deeds, names), view, earlier, named[-1] if named else "", visitor)
 
 
@@ -175,14 +178,23 @@ async def _inspected(context: RunContext, name: str) -> str:
 def last_turns(line: str, view: View, notes: ToldNotes, earlier: Sequence[Turn], visitor: str = "") -> list[Message]:
     """Return the turns at the end: the latest earlier ones, and the line with its notes before it.
 
-    `visitor` says who is there, and when. It stands before the first of these turns, where it stays as long as that.
+    `visitor` says who is there, and when. It stands in the notes, since turns that stay the same are kept read by a
+    local server.
     """
-    heard = [(without_name(turn.heard, view.name), turn.said or DEED) for turn in _shown(earlier)]
-    told = notes.text()
+    heard = [(brief(without_name(turn.heard, view.name)), brief(turn.said) or DEED) for turn in _shown(earlier)]
+    told = " ".join(filter(None, (visitor, notes.text())))
     heard.append((f"({told})\n{without_name(line, view.name)}".rstrip() if told else without_name(line, view.name), ""))
-    if visitor:
-        heard[0] = (f"({visitor})\n{heard[0][0]}", heard[0][1])
     return messages_of(heard)
+
+
+def brief(text: str) -> str:
+    """Return the first sentences of a text, as many as fit, but one at least: a long story takes seconds to read."""
+    first, *others = sentences_of(text) or [""]
+    for one in others:
+        if len(first) + len(one) >= MAX_SHOWN:
+            break
+        first += f" {one}"
+    return first
 
 
 def front(view: View) -> list[Message]:

@@ -189,10 +189,10 @@ def test_what_the_examples_tell_of_character_and_place_is_true() -> None:
     assert "elephant" not in must_not_be_copied(scene)[-3]
 
 
-def test_who_is_there_stands_before_the_first_turn_that_is_shown() -> None:
+def test_who_is_there_stands_before_the_line() -> None:
     earlier = (Turn("Nell", "Good evening.", "Welcome."),)
     shown = last_turns("What do you see?", TOWER, notes_on("", "Nell", TOWER, ()), earlier, "It is evening.")
-    assert [message.text for message in shown] == ["(It is evening.)\nGood evening.", "Welcome.", "What do you see?"]
+    assert [message.text for message in shown] == ["Good evening.", "Welcome.", "(It is evening.)\nWhat do you see?"]
 
 
 def test_the_front_stays_the_same_whatever_is_said() -> None:
