@@ -59,7 +59,7 @@ _SAID_BY = {
     "stay": r"stay|stop|wait|halt|still|move|stir|freeze|budge|step|rest|remain|put|f[ua]rther|hold it|don't go",
 }
 _CLAIMS = re.compile(
-    rf"(?i)\bI(?: now| just)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b"
+    rf"(?i)\bI(?: now| just| will| shall|'ll)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b"
     r"|\bI(?:'ve| have|'m| am)(?: now| just| already)* (?:taken|given|read|put|shut|lit|fetched|brought|(?:tak|giv|putt"
     r"|light|bring|fetch|open|clos|pour|fill|plac|hand|pass|drop|unlock)(?:ing|ed))\b"
     r"|\bhere(?:'s| is| are) (?:the|your)\b|\b(?:here|there) you (?:are|go)\b"

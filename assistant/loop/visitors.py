@@ -84,7 +84,7 @@ def note_told(context: RunContext, run: Run, told: Told, line: str, found: Seque
     now = context.clock.seconds()
     is_dated = _TIME.search(line) and (asks_when(line) or find_time_asked(line, now, context.people.utc_offset))
     dated = [memory for memory in found[:MAX_DATED] if memory not in told.memories] if is_dated else []
-    run.visitor, run.told = told.visitor, told.memories
+    run.visitor, run.told = told.visitor if told.is_known else "", told.memories
     times = [defuse(describe_memory(memory, now)) for memory in dated]
     run.beside = (*told.met, *told.beside, *(f"{text[:1].upper()}{text[1:]}" for text in times))
 
