@@ -31,7 +31,7 @@ async def test_the_status_of_one_tells_what_it_thinks_with_and_what_waits(tmp_pa
         told = await here.orders("assistant/status Sage")
         assert "in Hall: awake" in told
         assert f"Thinks with: Ollama at {url}, model sage" in told
-        assert "0 things heard wait to be dealt with; 2 are in mind." in told
+        assert "0 things heard wait to be dealt with; 3 are in mind." in told
         assert f"{url}: answers normally" in told
 
 
