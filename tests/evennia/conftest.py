@@ -11,8 +11,14 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from twisted.internet.task import Clock
+
+if TYPE_CHECKING:
+    from assistant.worlds.evennia.body.body import EvenniaBody
+    from tests.evennia.village import Village
 
 HAS_EVENNIA = importlib.util.find_spec("evennia") is not None
 collect_ignore_glob = [] if HAS_EVENNIA else ["test_*.py"]
@@ -84,3 +90,31 @@ def db(_tables: None) -> Iterator[None]:
     flush_cache()
     LIVING.clear()
     cmdhandler._CMDSET_MERGE_CACHE.clear()  # it knows commands by the numbers of objects, which come again
+
+
+@pytest.fixture
+def village(db: None) -> Village:
+    """The rooms in which most tests meet."""
+    from tests.evennia.village import Village  # noqa: PLC0415
+
+    return Village()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The time of the bodies."""
+    return Clock()
+
+
+@pytest.fixture
+def sage(village: Village) -> Any:
+    """An assistant in the hall."""
+    return village.assistant()
+
+
+@pytest.fixture
+def body(sage: Any, clock: Clock) -> EvenniaBody:
+    """The body of that assistant."""
+    from assistant.worlds.evennia.body.body import EvenniaBody  # noqa: PLC0415
+
+    return EvenniaBody(sage, clock)

@@ -21,26 +21,6 @@ LONG = " ".join(f"This is sentence number {number} of a long answer, which goes 
 
 
 @pytest.fixture
-def village() -> Village:
-    return Village()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def sage(village: Village) -> Any:
-    return village.assistant()
-
-
-@pytest.fixture
-def body(sage: Any, clock: Clock) -> EvenniaBody:
-    return EvenniaBody(sage, clock)
-
-
-@pytest.fixture
 def anna(village: Village, body: EvenniaBody) -> Player:
     return village.player("Anna")
 

@@ -7,11 +7,6 @@ from tests.evennia.village import Village
 pytestmark = pytest.mark.usefixtures("db")
 
 
-@pytest.fixture
-def village() -> Village:
-    return Village()
-
-
 def test_whoever_looks_sees_that_it_is_an_ai(village: Village) -> None:
     anna, sage = village.player("Anna"), village.assistant()
     sage.db.desc = "An old man."

@@ -10,7 +10,6 @@ from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.utils.evmenu import get_input
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.body.body import EvenniaBody
 from assistant.worlds.evennia.body.border import FAILED
@@ -24,21 +23,6 @@ from tools.policy import decide as policy
 from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db")
-
-
-@pytest.fixture
-def village() -> Village:
-    return Village()
-
-
-@pytest.fixture
-def sage(village: Village) -> Any:
-    return village.assistant()
-
-
-@pytest.fixture
-def body(sage: Any) -> EvenniaBody:
-    return EvenniaBody(sage, Clock())
 
 
 def give(character: Any, *commands: type[Command]) -> None:

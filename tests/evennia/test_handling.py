@@ -23,18 +23,8 @@ ASKER = Principal("character:0", "Asker")
 
 
 @pytest.fixture
-def village() -> Village:
-    return Village()
-
-
-@pytest.fixture
 def anna(village: Village) -> Player:
     return village.player("Anna")
-
-
-@pytest.fixture
-def sage(village: Village) -> Any:
-    return village.assistant()
 
 
 def use(sage: Any, name: str, **arguments: JSON) -> Executed:

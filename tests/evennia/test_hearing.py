@@ -14,11 +14,6 @@ from tools.trust import Kind
 pytestmark = pytest.mark.usefixtures("db")
 
 
-@pytest.fixture
-def village() -> Village:
-    return Village()
-
-
 def heard(village: Village, *lines: str, by: Player, sage: Any = None) -> list[Event]:
     """What Sage hears when somebody types these lines, one after the other."""
     sage = sage or village.assistant()

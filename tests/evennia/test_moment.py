@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from evennia.utils import create, gametime
-from twisted.internet.task import Clock
 
 from assistant.worlds.evennia.accounts import open_account
 from assistant.worlds.evennia.body.body import EvenniaBody
@@ -18,26 +17,6 @@ from tests.guards import FlushFailures
 from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db")
-
-
-@pytest.fixture
-def village() -> Village:
-    return Village()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def sage(village: Village) -> Any:
-    return village.assistant()
-
-
-@pytest.fixture
-def body(sage: Any, clock: Clock) -> EvenniaBody:
-    return EvenniaBody(sage, clock)
 
 
 HOURS = {3: "night", 9: "morning", 15: "afternoon", 20: "evening"}

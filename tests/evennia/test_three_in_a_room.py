@@ -102,11 +102,6 @@ async def test_what_a_deleted_one_said_leaves_the_view_of_the_others(tmp_path: P
         assert "good evening" in str(history.messages())
 
 
-@pytest.fixture
-def village() -> Village:
-    return Village()
-
-
 def test_the_name_and_the_description_that_the_owner_gave_are_the_games_own(village: Village) -> None:
     oda = creation.create_assistant("Oda", village.hall, description="The innkeeper.")
     assert (oda.db.desc, Writers().level_of(oda)) == ("The innkeeper.", None)

@@ -22,11 +22,6 @@ pytestmark = pytest.mark.usefixtures("db")
 DEVELOPER = Principal("operator", "Op", Kind.OPERATOR)
 
 
-@pytest.fixture
-def village() -> Village:
-    return Village()
-
-
 def controlled(thing: Any, by: Any, kind: str = "id") -> Any:
     """The thing as a command that makes things would leave it."""
     thing.locks.add(f"control:{kind}({by.pk}) or perm(Admin)")
