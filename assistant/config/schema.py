@@ -165,6 +165,11 @@ class BudgetConfig(Settings):
     #: When the day ends: midnight, so many hours east of Greenwich.
     utc_offset_hours: float = Field(default=0.0, ge=-14, le=14)
 
+    @property
+    def utc_offset(self) -> float:
+        """Return how far east of Greenwich the day is counted, in seconds."""
+        return self.utc_offset_hours * 3600.0
+
 
 def _postgres_address(value: str) -> str:
     if value:

@@ -121,7 +121,7 @@ def build_assistant(
     grant = around.registry.same(granted_tools(settings, around.registry) - withheld)
     context = _context(settings, models, around, grant)
     rights = Rights(context.history, context.memories, around.storage.mutes, context.journal, context.people)
-    utc_offset = context.people.utc_offset = around.budget.utc_offset_hours * 3600.0
+    utc_offset = context.people.utc_offset = around.budget.utc_offset
     if isinstance(context.memories, IndexedMemories):
         context.memories.utc_offset = utc_offset
     sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)

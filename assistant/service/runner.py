@@ -237,17 +237,15 @@ class AssistantRunner:
         parts, settings = self._parts, self.config.assistant
         if self._storage is None:
             me = self.embodiment.me
-            names, hours = (settings.name, *settings.aliases), self.config.budget.utc_offset_hours
-            remember = remembering(names, settings.world_text_permission, hours * 3600.0)
+            names, offset = (settings.name, *settings.aliases), self.config.budget.utc_offset
+            remember = remembering(names, settings.world_text_permission, offset)
             storage = await parts.storage_of(me.id, settings.inbox_limit, me.name, remember)
             self.embodiment.enter()
             muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
             fallback_line = FallbackLine(
                 self._world, parts.clock, settings.fallback_line, settings.fallback_every_seconds
             )
-            self._pending = PendingInbox(
-                storage, manners_of(settings, self.embodiment.me), muted, fallback_line, self._waking
-            )
+            self._pending = PendingInbox(storage, manners_of(settings, me), muted, fallback_line, self._waking)
             self._storage = storage
             self.intake.open(self._pending, storage.life)
             parts.journal.begins_to_hear(me.id)

@@ -173,7 +173,7 @@ def ring_of(service: AssistantService, store: KeyStore, *, is_open: bool = False
     async def read_keys(known: StoredKeys | None) -> StoredKeys | None:
         return await in_daemon_thread(reactor, _LOAD_SECONDS, lambda: changed_keys(store, known))
 
-    offset = service.config.settings.budget.utc_offset_hours * 3600
+    offset = service.config.settings.budget.utc_offset
     spending = KeySpending(service.parts.ledger, service.config.wall, offset, service.usage)
     return KeyRing(read_keys, spending, service.clock, service.config.wall, is_open=is_open)
 

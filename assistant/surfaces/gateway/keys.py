@@ -26,7 +26,7 @@ from assistant.service.usage_store import UsageRow
 from assistant.surfaces.journal.places import PlaceFinder
 from resilience import Allowance, Amount
 
-_DAY_SECONDS, _HOUR_SECONDS = 86_400, 3600
+_DAY_SECONDS = 86_400
 
 
 class KeysOptions(Struct, frozen=True):
@@ -112,7 +112,7 @@ def _facts(key: VirtualKey, wall: float) -> str:
 
 def _usage(name: str, config: Config, folder: Path, environment: Mapping[str, str], wall: float) -> str:
     """Return what a key used today and in this month, by the journal of the settings. Raises CannotRead."""
-    today = day_of(int((wall + config.budget.utc_offset_hours * _HOUR_SECONDS) // _DAY_SECONDS))
+    today = day_of(int((wall + config.budget.utc_offset) // _DAY_SECONDS))
     place = PlaceFinder(config.journal, folder, environment, Secrets()).of_settings()
     if place is None:
         return "  used: not known, because nothing is kept on disk (journal.file of the settings)"
