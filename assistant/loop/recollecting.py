@@ -90,7 +90,7 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     known = _find_shown(context, run, (*usable, *lore))
     run.recalled = tuple(memory for memory in usable if memory.id not in known)[:most]
     run.lore = tuple(memory for memory in lore if memory.id not in known)
-    run.visitor, run.beside, run.told = told.visitor if told.is_known else "", told.met, told.memories
+    run.visitor, run.beside, run.told = told.visitor, told.met, told.memories
     _append(context, run, found)
 
 

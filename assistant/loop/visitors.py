@@ -17,16 +17,13 @@ from assistant.language.words import words_of
 from assistant.loop.run import Run, RunContext
 from assistant.memory.acquaintance.asked_parts import asks_of_people, asks_when, asks_whether_known, names_asked
 from assistant.memory.acquaintance.known_people import FoundPeople
-from assistant.memory.acquaintance.visitor_words import Asking, Told, tell_of
+from assistant.memory.acquaintance.visitor_words import Asking, VisitorNotes, tell_of
 from assistant.memory.time_words import find_time_asked
 from tools.memories import Memory, describe_memory
-from tools.text.clean import one_line
 from tools.trust import Principal, authority_of_words
 
 #: So many memories are shown with their time where a line asks for that.
 MAX_DATED = 3
-#: Told of a person of whom the character knows nothing yet.
-NEW = "You have not met {name} before today."
 #: A line may ask for a person by a name with a capital, or by any with one of these words.
 _NAMES = re.compile(
     r"(?!^)\b[A-Z][^\W\d_]|\b(?:know|knows|met|meet|remember|recall|about|who|whose|seen|heard|does|did|tell|forgotten)\b"
@@ -40,7 +37,7 @@ _TIME = re.compile(
 _log = Logger()
 
 
-async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is_plain: bool) -> Told:
+async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is_plain: bool) -> VisitorNotes:
     """Return what the character knows of who asks with this line, and of those whom it names.
 
     A matter of theirs that is over by now is asked about once in a visit.
@@ -50,13 +47,13 @@ async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is
     try:
         found = await context.people.find(asker.id, names, parts)
         if not found.named and not parts and (found.asker is None or found.asker.is_new):
-            return Told() if is_plain else Told(NEW.format(name=one_line(asker.name, max_chars=60)))
+            return VisitorNotes()
         told = await _tell(context, run, asker, line, found, is_plain=is_plain)
     except CancelledError:
         raise
     except JournalError as failed:
         _log.warn("{name} cannot tell whom it knows: {why}", name=context.me.name, why=str(failed))
-        return Told()
+        return VisitorNotes()
     if parts and asks_whether_known(line):
         known = {word for name, _ in found.named for word in words_of(name)} | _seen_words(context, run)
         unknown = [f"You have never met anybody called {part.title()}." for part in parts if part not in known]
@@ -66,7 +63,7 @@ async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is
 
 async def _tell(
     context: RunContext, run: Run, asker: Principal, line: str, found: FoundPeople, *, is_plain: bool
-) -> Told:
+) -> VisitorNotes:
     now = context.clock.seconds()
     least = min(1, asker.permission) if is_plain else authority_of_words(asker)
     own = {heard.event.id for heard in run.events}
@@ -76,7 +73,7 @@ async def _tell(
     return told
 
 
-def note_told(context: RunContext, run: Run, told: Told, line: str, found: Sequence[Memory]) -> None:
+def note_told(context: RunContext, run: Run, told: VisitorNotes, line: str, found: Sequence[Memory]) -> None:
     """Note in a run of a model that is asked plainly what it is told beside the line, with when things `found` were.
 
     The times are told where the line asks for a time.
@@ -84,7 +81,7 @@ def note_told(context: RunContext, run: Run, told: Told, line: str, found: Seque
     now = context.clock.seconds()
     is_dated = _TIME.search(line) and (asks_when(line) or find_time_asked(line, now, context.people.utc_offset))
     dated = [memory for memory in found[:MAX_DATED] if memory not in told.memories] if is_dated else []
-    run.visitor, run.told = told.visitor if told.is_known else "", told.memories
+    run.visitor, run.told = told.visitor, told.memories
     times = [defuse(describe_memory(memory, now)) for memory in dated]
     run.beside = (*told.met, *told.beside, *(f"{text[:1].upper()}{text[1:]}" for text in times))
 

@@ -36,7 +36,7 @@ _UNIT_SECONDS = {"minute": 60.0, "hour": _HOUR, "day": _DAY, "week": _WEEK, "for
 _UNIT = r"(?P<unit>minute|hour|day|week|fortnight|month)s?"
 
 
-class TimeRange(Struct, frozen=True):
+class TimeSpan(Struct, frozen=True):
     """A range of time, in seconds since 1970, and the words that named it."""
 
     since: float
@@ -64,27 +64,27 @@ _Found = re.Match[str]
 _Make = Callable[[_Found, _Now], tuple[float, float] | None]
 
 
-def find_past(text: str, now: float, offset: float = 0.0) -> TimeRange | None:
+def find_past(text: str, now: float, offset: float = 0.0) -> TimeSpan | None:
     """Return the time before now that a line means, None when it names none. `offset` is local time minus UTC."""
     return _find(_PAST, text, _Now(now, offset))
 
 
-def find_time_asked(text: str, now: float, offset: float = 0.0) -> TimeRange | None:
+def find_time_asked(text: str, now: float, offset: float = 0.0) -> TimeSpan | None:
     """Return the time before now of which a line wants to be told something; None for a line that only names one."""
     return find_past(text, now, offset) if _ASKS.search(text) else None
 
 
-def find_future(text: str, now: float, offset: float = 0.0) -> TimeRange | None:
+def find_future(text: str, now: float, offset: float = 0.0) -> TimeSpan | None:
     """Return the time after now that a line means, None when it names none. `offset` is local time minus UTC."""
     return _find(_FUTURE, text, _Now(now, offset))
 
 
-def _find(rules: tuple[tuple[re.Pattern[str], _Make], ...], text: str, now: _Now) -> TimeRange | None:
+def _find(rules: tuple[tuple[re.Pattern[str], _Make], ...], text: str, now: _Now) -> TimeSpan | None:
     straight = " ".join(text.casefold().replace("\u2019", "'").split())
     for pattern, make in rules:
         for found in pattern.finditer(straight):
             if (span := make(found, now)) is not None:
-                return TimeRange(*span, found[0].strip())
+                return TimeSpan(*span, found[0].strip())
     return None
 
 

@@ -13,7 +13,7 @@ from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.question import Question, without_name
 from assistant.memory.topics.next_saying import key_of
-from assistant.memory.topics.telling_topics import Listener, Saying, choose_saying
+from assistant.memory.topics.telling_topics import Saying, TopicListener, choose_saying
 from llm import LLMResponse, ToolCall
 from tools.memories import Memory, MemoryKind
 from tools.text.clean import one_line
@@ -51,11 +51,11 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     return response_of(calls) if calls else None
 
 
-def _listener(context: RunContext, asked: Question, event: Event, told: dict[str, Told]) -> Listener:
+def _listener(context: RunContext, asked: Question, event: Event, told: dict[str, Told]) -> TopicListener:
     names = {word for name in (*asked.view.people, asked.who) for word in words_of(name)}
     mine = {word for name in (context.settings.name, *context.settings.aliases) for word in words_of(name)}
     lately = [turn.said for turn in asked.earlier[-_LATELY:] if turn.said]
-    return Listener(told, lately, _place_of(context, event), names - mine, mine)
+    return TopicListener(told, lately, _place_of(context, event), names - mine, mine)
 
 
 def _place_of(context: RunContext, event: Event) -> str:

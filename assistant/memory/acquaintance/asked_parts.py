@@ -6,7 +6,7 @@ import re
 
 from assistant.language.words import is_question
 from assistant.memory.acquaintance.kin_words import ANIMALS, RELATIONS
-from assistant.memory.recall.words import find_capitalised, join_neighbours, split_words
+from assistant.memory.recall.words import DATE_WORDS, find_capitalised, join_neighbours, split_words
 from tools.memories import FactPart
 
 #: The most words of a name.
@@ -78,10 +78,9 @@ _WHEN = re.compile(
 #: Words that begin with a capital in a question and are no name.
 _NO_NAME_TEXT = """
     i i'm i've what who when where why how do does did have has had is are was were can could would will shall tell
-    please hello hi hey good yes no monday tuesday wednesday thursday friday saturday sunday january february march
-    april may june july august september october november december mr mrs miss sir lady lord master the a an
+    please hello hi hey good yes no mr mrs miss sir lady lord master the a an
 """
-_NO_NAME = frozenset(_NO_NAME_TEXT.split())
+_NO_NAME = frozenset(_NO_NAME_TEXT.split()) | DATE_WORDS
 
 
 def asks_of_people(line: str) -> bool:

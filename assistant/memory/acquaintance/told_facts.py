@@ -59,7 +59,6 @@ _I_AM_A = re.compile(
     re.IGNORECASE,
 )
 _KIN_NAMES = "|".join(sorted(RELATIONS | ANIMALS, key=len, reverse=True))
-_PLURAL_OF_KIN = rf"(?:{_KIN_NAMES})(?:e?s)?"
 _ANY_KIN = re.compile(rf"{_I}.*\b(?:{'|'.join(sorted(RELATIONS, key=len, reverse=True))})s?\b", re.IGNORECASE)
 _MY_KIN = re.compile(
     rf"\b(?:my|our) (?P<which>(?:[\w'-]+ ){{0,2}}?)(?P<kin>{_KIN_NAMES})(?P<many>e?s)?(?:-in-law)?\b(?P<rest>.*)",
@@ -113,7 +112,6 @@ _FEAR = re.compile(
     r"|\bmy (?:greatest |worst |only |biggest )?fear is(?P<is>.*)|\bnightmares? (?:of|about)(?P<dream>.*)",
     re.IGNORECASE,
 )
-_NOT_FEAR = re.compile(r"\bi(?:'m| am) afraid (?!of\b)", re.IGNORECASE)
 _PROMISED = re.compile(
     r"\byou(?:'ve| have)? (?:\w+ )?promised\b|\byou (?:\w+ )?(?:owe|owed) (?:me|us)\b"
     r"|\byou said (?:that )?you(?:'d| would)"

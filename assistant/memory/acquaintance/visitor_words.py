@@ -37,7 +37,7 @@ _MATTERS = {FactPart.OPEN, FactPart.LOST}
 _SHARED, _RIGHT_PART = 3, 2
 
 
-class Told(Struct, frozen=True):
+class VisitorNotes(Struct, frozen=True):
     """What is told of who asks as long as they stay, and beside their line what it asks for, each as a sentence.
 
     `met` tells how those whom the line names were met, and what is to be asked; `beside` is what people told.
@@ -51,8 +51,6 @@ class Told(Struct, frozen=True):
     memories: tuple[Memory, ...] = ()
     wanted: tuple[Memory, ...] = ()
     due: KnownFact | None = None
-    #: Whether who asks was met before this visit.
-    is_known: bool = False
 
 
 class Asking(Struct, frozen=True):
@@ -70,15 +68,14 @@ class Asking(Struct, frozen=True):
     names: frozenset[str] = frozenset()
 
 
-def tell_of(found: FoundPeople, asking: Asking) -> Told:
+def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
     """Return what the character knows of who asks, and of those whom the line names, as far as the hearers may know."""
-    asker, due, is_known = found.asker, None, False
+    asker, due = found.asker, None
     visitor, met, beside = "", list[str](), list[str]()
     shown, wanted = list[KnownFact](), list[KnownFact]()
     named = [(word, one) for word, one in found.named if asker is None or one.who != asker.who]
     if asker is not None:
         visitor, shown = _visitor(asker, asking)
-        is_known = asker.left_before(asking.now) > 0
         if not named and asks_of_me(asking.line) and asks_of_people(asking.line):
             wanted = _wanted(asker, asking)
         if (due := matter_due(asker, asking.hearers, asking.now, asking.least)) is not None:
@@ -96,19 +93,17 @@ def tell_of(found: FoundPeople, asking: Asking) -> Told:
             beside += [_sentence(fact, asking, which) for fact in told]
             wanted += told
     memories, asked = (tuple(fact.memory for fact in some) for some in ((*shown, *wanted), wanted))
-    return Told(visitor, tuple(met), tuple(beside), memories, asked, due, is_known)
+    return VisitorNotes(visitor, tuple(met), tuple(beside), memories, asked, due)
 
 
 def _visitor(person: Acquaintance, asking: Asking) -> tuple[str, list[KnownFact]]:
-    """Return since when the person is known, and the first of what they told before this visit.
+    """Return since when the person is known, and the first of what they told before this visit; nothing of a stranger.
 
     It is the same while they stay.
     """
-    left = person.left_before(asking.now)
-    first = describe_age(asking.now - person.first_at)
-    if not left:
-        return f"You have not met {_name(person)} before today.", []
-    last = describe_age(asking.now - left)
+    if not (left := person.left_before(asking.now)):
+        return "", []
+    first, last = describe_age(asking.now - person.first_at), describe_age(asking.now - left)
     parts = [f"You know {_name(person)}{_former(person)}: first met {first}, last {last}, visit {person.visits}."]
     known = [fact for fact in _known(person, asking.hearers, asking.least) if fact.memory.at <= left]
     shown = _fitting([fact for fact in _in_order(known) if not _is_past(fact, asking.now)], USUAL_CHARS - len(parts[0]))

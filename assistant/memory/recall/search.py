@@ -34,7 +34,7 @@ from assistant.memory.recall.words import (
     split_words,
     stem_word,
 )
-from assistant.memory.time_words import TimeRange, find_time_asked
+from assistant.memory.time_words import TimeSpan, find_time_asked
 from tools.memories import RECALLED
 from tools.trust import Audience
 
@@ -167,7 +167,7 @@ def _rank(lists: CandidateLists, query: RecallQuery, scope: Scope) -> _Ranking:
     )
 
 
-def _without_time(text: str, past: TimeRange) -> str:
+def _without_time(text: str, past: TimeSpan) -> str:
     """Return a query without the words of a time, but for the names of days and months, which lines may hold."""
     words = [word for word in past.words.split() if word not in DATE_WORDS and not word[0].isdigit()]
     pattern = "|".join(map(re.escape, words))
@@ -175,7 +175,7 @@ def _without_time(text: str, past: TimeRange) -> str:
 
 
 def _put_time_first(
-    lines: Sequence[RankedLine], query: RecallQuery, past: TimeRange, matching: frozenset[int]
+    lines: Sequence[RankedLine], query: RecallQuery, past: TimeSpan, matching: frozenset[int]
 ) -> list[RankedLine]:
     """Put what is from the time that the query names first, and among that what shares a word with it.
 

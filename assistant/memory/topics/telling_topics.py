@@ -33,7 +33,7 @@ _STORY, _ANOTHER = (
 _BARE_ANSWER = 4
 
 
-class Listener(Struct, frozen=True):
+class TopicListener(Struct, frozen=True):
     """Who asks, and what they were told. `lately` are the last things said to them, `place` is where all hear it.
 
     `names` are words of the names of people present, `mine` those of the character's own.
@@ -59,7 +59,7 @@ class Saying(Struct, frozen=True):
     which: int | None = None
 
 
-async def choose_saying(knowledge: Knowledge, line: str, listener: Listener, now: float) -> Saying | None:
+async def choose_saying(knowledge: Knowledge, line: str, listener: TopicListener, now: float) -> Saying | None:
     """Return what the owner wrote for a line, None where a model is to answer it."""
     topics = knowledge.topics.topics
     last = last_told(topics, listener.told, now)
@@ -76,7 +76,7 @@ async def choose_saying(knowledge: Knowledge, line: str, listener: Listener, now
     return next((one for one in sayings if one.words), next(iter(sayings), None))
 
 
-def _next(knowledge: Knowledge, topic: Topic, listener: Listener, now: float) -> Saying:
+def _next(knowledge: Knowledge, topic: Topic, listener: TopicListener, now: float) -> Saying:
     """Return the next thing said of a topic; one without words where it is used up."""
     key = key_of(topic)
     told, last = listener.told.get(key, Told()), last_told(knowledge.topics.topics, listener.told, now)
@@ -89,7 +89,7 @@ def _next(knowledge: Knowledge, topic: Topic, listener: Listener, now: float) ->
     return Saying(topic, topic.says[which], gesture, with_said(told, which, now), which)
 
 
-def _of_riddle(riddle: Topic, line: str, listener: Listener, now: float) -> Saying | None:
+def _of_riddle(riddle: Topic, line: str, listener: TopicListener, now: float) -> Saying | None:
     """Return what answers a line on the riddle that was told last; None where it is of something else."""
     told = listener.told[key_of(riddle)]
     if told.closed:
@@ -107,7 +107,7 @@ def _of_riddle(riddle: Topic, line: str, listener: Listener, now: float) -> Sayi
     return None
 
 
-def _goes_on(topic: Topic, line: str, listener: Listener) -> bool:
+def _goes_on(topic: Topic, line: str, listener: TopicListener) -> bool:
     """Tell whether a line that wants more wants more of this topic.
 
     A story goes on while it is what was said last, or where it is named. Of any other topic only another one is wanted.
@@ -119,7 +119,7 @@ def _goes_on(topic: Topic, line: str, listener: Listener) -> bool:
     return is_last and not words.isdisjoint(_ANOTHER)
 
 
-def _is_fresh(topic: Topic, listener: Listener) -> bool:
+def _is_fresh(topic: Topic, listener: TopicListener) -> bool:
     """Tell whether one of the last things said to the listener was of this topic."""
     lately = [words_of(said) for said in listener.lately]
     ours = [words_of(said) for said in (*topic.says, *(NOT_THAT if topic.answers else ()))]
