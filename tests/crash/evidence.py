@@ -32,6 +32,13 @@ _ANSWERED = """SELECT events.id, step FROM responses
     AND NOT (closed_at IS NULL AND EXISTS (SELECT 1 FROM run_events AS other JOIN events AS bad ON bad.seq = other.event
         WHERE other.run = runs.seq AND bad.crashes >= 2))"""
 
+#: Events that a run will be made of, or is. Not those of a run that is put aside as soon as the next life begins:
+#: nobody tells of its end, and a life with nothing else before it would wait for ever.
+_WAITING = """SELECT assistant FROM events WHERE state = 'pending' AND NOT EXISTS (
+    SELECT 1 FROM run_events JOIN runs ON runs.seq = run_events.run
+    JOIN run_events AS other ON other.run = runs.seq JOIN events AS bad ON bad.seq = other.event
+    WHERE run_events.event = events.seq AND closed_at IS NULL AND bad.crashes >= 2)"""
+
 
 @dataclass
 class Findings:
@@ -90,7 +97,7 @@ class Evidence:
                 f"{assistant}: {count} after life {life}" for assistant, count in new.items() if count > 1
             ]
             self._answered[life] = self._answers(db)
-            return Counter(name for (name,) in db.execute("SELECT assistant FROM events WHERE state = 'pending'"))
+            return Counter(name for (name,) in db.execute(_WAITING))
 
     def at_end(self, acknowledged: Iterable[str], told: dict[str, dict[str, Any]], hide: str) -> Findings:
         """Compare everything. `told` is what the last life said of each assistant; `hide` is the excuse."""
