@@ -79,6 +79,11 @@ class Conversations:
         self._turns: dict[str, tuple[str, Audience, float]] = {}
         self._left_to_others: dict[str, None] = {}
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it took notice of anybody since the process began."""
+        return bool(self._turns)
+
     def is_new(self, who: str) -> bool:
         """Tell whether a talk with this person begins: they were not answered lately, or not since they came."""
         return self._now() - self._turns.get(who, _NO_TURN)[2] > VISIT_SECONDS
@@ -102,7 +107,8 @@ class Conversations:
         if place is None or (is_unspoken(event) and attention.verdict is not Classification.TRIGGER):
             return
         key = (event.who.id, place)
-        is_meant = attention.addressed and event.who.kind is not Kind.ASSISTANT
+        # Who is greeted as they come speaks to the one who greets them.
+        is_meant = (attention.addressed or isinstance(event, Arrived)) and event.who.kind is not Kind.ASSISTANT
         last = self._last.pop(key, None)
         if not is_meant:
             self._interrupted(event, place)

@@ -26,6 +26,7 @@ from assistant.loop.speech.screening import Repeats
 from assistant.loop.spending import Billing, Meter
 from assistant.loop.writing import Writes
 from assistant.memory.acquaintance.known_people import KnownPeople
+from assistant.memory.acquaintance.spoken_answers import KnownAnswer
 from assistant.memory.history import History
 from assistant.memory.origins import Voices
 from assistant.memory.questions import Questions
@@ -178,7 +179,9 @@ class Run:
     visitor: str = ""
     #: What is known of the people and times that the line asks for, as sentences: what stands beside the line.
     beside: tuple[str, ...] = ()
-    #: The memories that both repeat.
+    #: What the character can say of people without a model, where the line asks for just that.
+    known_answer: KnownAnswer | None = None
+    #: The memories that these repeat.
     told: tuple[Memory, ...] = ()
     #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
     written: int = 0

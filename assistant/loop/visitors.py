@@ -17,6 +17,7 @@ from assistant.language.words import words_of
 from assistant.loop.run import Run, RunContext
 from assistant.memory.acquaintance.asked_parts import asks_of_people, asks_when, asks_whether_known, names_asked
 from assistant.memory.acquaintance.known_people import FoundPeople
+from assistant.memory.acquaintance.spoken_answers import answer_about_stranger
 from assistant.memory.acquaintance.visitor_words import Asking, VisitorNotes, tell_of
 from assistant.memory.time_words import find_time_asked
 from tools.memories import Memory, describe_memory
@@ -57,7 +58,10 @@ async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is
     if parts and asks_whether_known(line):
         known = {word for name, _ in found.named for word in words_of(name)} | _seen_words(context, run)
         unknown = [f"You have never met anybody called {part.title()}." for part in parts if part not in known]
-        told = replace(told, met=(*told.met, *unknown))
+        answer = (
+            answer_about_stranger(parts[0].title(), int(context.clock.seconds())) if len(unknown) == 1 else told.answer
+        )
+        told = replace(told, met=(*told.met, *unknown), answer=answer)
     return told
 
 
@@ -81,7 +85,7 @@ def note_told(context: RunContext, run: Run, told: VisitorNotes, line: str, foun
     now = context.clock.seconds()
     is_dated = _TIME.search(line) and (asks_when(line) or find_time_asked(line, now, context.people.utc_offset))
     dated = [memory for memory in found[:MAX_DATED] if memory not in told.memories] if is_dated else []
-    run.visitor, run.told = told.visitor, told.memories
+    run.visitor, run.told, run.known_answer = told.visitor, told.memories, told.answer
     times = [defuse(describe_memory(memory, now)) for memory in dated]
     run.beside = (*told.met, *told.beside, *(f"{text[:1].upper()}{text[1:]}" for text in times))
 

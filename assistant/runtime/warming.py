@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -25,11 +26,14 @@ _log = Logger()
 class Warmer:
     """The record of the prompt fronts that models have read in advance: each front once for each model.
 
-    The assistants of a process share it. A server's cache keeps what was read, even when the reading was cut off.
+    The assistants of a process share it, and one front is read at a time: first for those who talk with somebody. A
+    server's cache keeps what was read, even when the reading was cut off.
     """
 
     def __init__(self) -> None:
         self._read: set[bytes] = set()
+        self._waiting: dict[Deferred[None], RunContext] = {}
+        self._is_reading = False
         #: The models that have answered somebody in this process, each by its address and name.
         self.answered: set[str] = set()
 
@@ -41,8 +45,33 @@ class Warmer:
         for beginning, tools in await beginnings_of(context):
             front = chosen.provider.build_request(beginning, tools, None, CallOptions())
             key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()
-            if chosen.may_be_warmed and key not in self._read and await read_ahead(context, beginning, tools):
-                self._read.add(key)
+            if not chosen.may_be_warmed or key in self._read:
+                continue
+            await self._turn(context)
+            try:
+                if key not in self._read and await read_ahead(context, beginning, tools):
+                    self._read.add(key)
+            finally:
+                self._is_reading = False
+                self._next()
+
+    async def _turn(self, context: RunContext) -> None:
+        """Wait until no other front is read. Cancelling gives the turn up."""
+        turn: Deferred[None] = Deferred()
+        self._waiting[turn] = context
+        self._next()
+        try:
+            await turn
+        finally:
+            self._waiting.pop(turn, None)
+
+    def _next(self) -> None:
+        if self._is_reading or not self._waiting:
+            return
+        turn = max(self._waiting, key=lambda each: self._waiting[each].talk.has_begun)
+        del self._waiting[turn]
+        self._is_reading = True
+        turn.callback(None)
 
 
 async def beginnings_of(context: RunContext) -> list[tuple[Sequence[Message], Sequence[ToolSpec]]]:

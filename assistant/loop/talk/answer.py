@@ -49,6 +49,14 @@ _RETELLS = re.compile(
 #: Said when nothing the model wrote may be heard: to a question, an order, a name, the rest.
 _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
 _UNABLE = ("That I cannot do.", "Not now, I think.")
+#: How somebody tells what is to go no further, and how they give their name.
+_CONFIDES = re.compile(
+    r"(?i)\btell (?:no ?(?:one|body)|not a soul)\b|\b(?:not|n['\u2019]?t|never) tell (?:any|a soul|him|her|them)"
+    r"|\bkeep (?:it|this|that|my secret)\b.*\b(?:yourself|secret|quiet|us)\b|\bbetween (?:you and me|us|ourselves)\b"
+    r"|\b(?:our|a|my) (?:little )?secret\b"
+)
+_DISCREET = ("It stays with me.", "Nobody hears that from me.")
+_GIVES_NAME = re.compile(r"\b(?:I am|I['\u2019]m|[Cc]all me|[Mm]y name is) [A-Z]")
 _MET = ("Well met, {who}.", "Welcome, {who}.")
 _ACKNOWLEDGED = ("I see.", "Is that so?", "So it goes.")
 
@@ -119,8 +127,13 @@ def fallback(line: Line) -> str:
 
 def words_for_nothing(heard: str, number: int, who: str = "") -> str:
     """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
-    met = _MET if who and _I_AM.search(heard) else ()
-    choices = _UNKNOWN if is_question(heard) else _UNABLE if is_order(heard) else met or _ACKNOWLEDGED
+    choices: Sequence[str]
+    if _CONFIDES.search(heard):
+        choices = _DISCREET
+    elif is_question(heard) or is_order(heard):
+        choices = _UNKNOWN if is_question(heard) else _UNABLE
+    else:
+        choices = _MET if who and _GIVES_NAME.search(heard) else _ACKNOWLEDGED
     return choices[(len(words_of(heard)) + number) % len(choices)].format(who=who)
 
 

@@ -46,10 +46,11 @@ You have a life of your own: say what you feel, what you like and what you remem
 _PLAY = """You play {name}, a person in a story. {persona}
 Stay {name}: a stubborn, living person with feelings and opinions, not a helper. Answer in one or two short, lively \
 sentences. Take a side, give a reason, or ask something back."""
-_SCENE = """
-Place: {room}. {description}
+_SCENE = """\
+(Place: {room}. {description}
 Things here, and nothing else: {things}.
-Ways out: {ways}."""
+Ways out: {ways}.)
+What is here?"""
 #: Examples that only show how to talk. What is said in them is right of anybody, so that nobody hears false history.
 _LIVELY = (
     ("How are you?", "Better than I look, and I have had worse years. And you?"),
@@ -198,29 +199,31 @@ def brief(text: str) -> str:
 
 
 def front(view: View) -> list[Message]:
-    """Return the messages that stay the same while the scene does."""
-    text = ((_TINY if view.is_tiny else _PLAY) + _SCENE).format(
-        persona=" ".join(view.persona.split()),
-        name=view.name,
+    """Return the messages that stay the same while the scene does. The scene is the last of them.
+
+    Where something is taken or put down, only what stands behind it is read anew.
+    """
+    text = (_TINY if view.is_tiny else _PLAY).format(persona=" ".join(view.persona.split()), name=view.name)
+    scene = _SCENE.format(
         room=view.room,
         description=" ".join(view.description.split()),
         things=", ".join(view.things) or "none",
         ways="; ".join(view.ways_told()) or "none",
     )
-    return [system(text), *messages_of((*example_turns(view), *list(view.voice.items())[:MAX_VOICE]))]
+    seen = " and ".join(f"the {thing.removeprefix('the ')}" for thing in view.things[:2]) or "nothing"
+    voice = list(view.voice.items())[:MAX_VOICE]
+    return [system(text), *messages_of((*example_turns(view), *voice, (scene, f"I see {seen}.")))]
 
 
 def example_turns(view: View) -> tuple[tuple[str, str], ...]:
-    """Return the example turns, each a line and its answer. What they tell of the character and the place is true.
+    """Return the example turns, each a line and its answer. What they tell of the character is true.
 
     Those that only show how to talk are left out where the character's own voice shows that.
     """
     own = next((fact for fact in facts_in(view.persona, view.name) if fact.startswith("I ")), "")
     odd = next((noun for noun in _ODD if noun not in view.words()), _ODD[-1])
-    seen = " and ".join(f"the {thing.removeprefix('the ')}" for thing in view.things[:2])
     told = (
         *([(f"({own})\nWhat do you do?", own)] if own else []),
-        *([(f"(Here I see: {', '.join(view.things[:2])}.)\nWhat is here?", f"I see {seen}.")] if seen else []),
         ('(They said: "I come from far away.")\nWhere do I come from?', "You come from far away."),
         (f"(There is no {odd} here.)\nWhere is your {odd}?", f"I have never seen any {odd} here."),
     )
@@ -231,7 +234,7 @@ def example_turns(view: View) -> tuple[tuple[str, str], ...]:
 
 def must_not_be_copied(view: View) -> list[str]:
     """Return the lines of the examples that are not true of the character or the place."""
-    return [text for turn in example_turns(view) if "(I " not in turn[0] and "I see" not in turn[0] for text in turn]
+    return [text for turn in example_turns(view) if "(I " not in turn[0] for text in turn]
 
 
 def _shown(earlier: Sequence[Turn]) -> Sequence[Turn]:

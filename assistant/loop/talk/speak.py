@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.found import FOUND_NOTHING, fits, fitting_hits, has_searched, with_source
+from assistant.loop.talk.known import agrees
 from assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
 from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
 from llm import LLMResponse, Message, Usage
@@ -30,8 +30,6 @@ TEMPERATURES, TINY_TEMPERATURES = (0.2, 0.7), (0.2, 0.6, 0.9)
 ALIKE = 0.5
 #: From this likeness on two lines ask the same: then the same answer is right again.
 ASKED_AGAIN = 0.8
-#: A line that asks for the speaker's own words.
-_OWN_WORDS = re.compile(r"(?i)\b(?:did|have|had) I (?:\w+ )?(?:tell|told|say|said|mention|mentioned|ask|asked)\b")
 #: How many of its own last lines an answer must not repeat.
 OWN_LINES = 6
 
@@ -71,6 +69,8 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
         if said := _fit(tries[-1], line, asked):
             break
     said = said or next(filter(None, (_fit(words, line, asked, is_last=True) for words in tries)), "")
+    if run.known_answer and not agrees(said, run.known_answer, asked.text):
+        said = run.known_answer.text
     if asked.text:
         said = with_source(said or fallback(line), hits)
     call = speech_call(context, run, said)
@@ -92,11 +92,7 @@ def _line(run: Run, asked: Question) -> tuple[Line, Sequence[Turn]]:
     """
     text, who, view, earlier = asked.text, asked.who, asked.view, asked.earlier
     notes = notes_on(text, who, view, earlier, lore_texts(run.lore)) if text else ToldNotes()
-    beside, recalled = run.beside, run.recalled
-    if _OWN_WORDS.search(text) and run.requester is not None:  # what others said is no answer to "what did I tell you?"
-        beside = tuple(one for one in beside if one.startswith(f"{who} said"))
-        recalled = tuple(memory for memory in recalled if memory.who == run.requester.id)
-    told = (*notes.facts, *beside, *remembered_facts(recalled, text))
+    told = (*notes.facts, *run.beside, *remembered_facts(run.recalled, text))
     facts = dict.fromkeys((*told, *outcomes_of(run.executed), *filter(None, [asked.deed])))
     notes = replace(notes, facts=tuple(facts))
     did = frozenset(done.call.name for done in run.executed if done.status is Status.DONE)

@@ -16,6 +16,7 @@ from assistant.memory.acquaintance.asked_parts import (
     parts_asked,
 )
 from assistant.memory.acquaintance.known_people import Acquaintance, FoundPeople
+from assistant.memory.acquaintance.spoken_answers import KnownAnswer, answer_about_asker, answer_about_other
 from assistant.memory.recall.words import collect_stems
 from tools.memories import FactPart, Memory, describe_age
 from tools.text.clean import clean_heard, one_line
@@ -42,7 +43,7 @@ class VisitorNotes(Struct, frozen=True):
 
     `met` tells how those whom the line names were met, and what is to be asked; `beside` is what people told.
     `memories` are those that all this repeats, `wanted` those that the line asks for. `due` is a matter of the asker's
-    to be asked about.
+    to be asked about. `answer` is what can be said to the line without a model, None for nothing.
     """
 
     visitor: str = ""
@@ -51,6 +52,7 @@ class VisitorNotes(Struct, frozen=True):
     memories: tuple[Memory, ...] = ()
     wanted: tuple[Memory, ...] = ()
     due: KnownFact | None = None
+    answer: KnownAnswer | None = None
 
 
 class Asking(Struct, frozen=True):
@@ -72,12 +74,14 @@ def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
     """Return what the character knows of who asks, and of those whom the line names, as far as the hearers may know."""
     asker, due = found.asker, None
     visitor, met, beside = "", list[str](), list[str]()
+    answer: KnownAnswer | None = None
     shown, wanted = list[KnownFact](), list[KnownFact]()
     named = [(word, one) for word, one in found.named if asker is None or one.who != asker.who]
     if asker is not None:
         visitor, shown = _visitor(asker, asking)
         if not named and asks_of_me(asking.line) and asks_of_people(asking.line):
             wanted = _wanted(asker, asking)
+            answer = answer_about_asker(asking.line, asker, wanted, asking.now, int(asking.now))
         if (due := matter_due(asker, asking.hearers, asking.now, asking.least)) is not None:
             met.append(f'Ask {_name(asker)} how it went: "{_quoted(due)}"')
             shown = [*shown, due]
@@ -92,8 +96,10 @@ def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
             met.append(_meetings(one, asking.now, which))
             beside += [_sentence(fact, asking, which) for fact in told]
             wanted += told
+            if len({one.who for _, one in named}) == 1:
+                answer = answer_about_other(asking.line, one, told, asking.now, int(asking.now))
     memories, asked = (tuple(fact.memory for fact in some) for some in ((*shown, *wanted), wanted))
-    return VisitorNotes(visitor, tuple(met), tuple(beside), memories, asked, due)
+    return VisitorNotes(visitor, tuple(met), tuple(beside), memories, asked, due, answer)
 
 
 def _visitor(person: Acquaintance, asking: Asking) -> tuple[str, list[KnownFact]]:

@@ -16,6 +16,12 @@ _LEAD = re.compile(
     r"^(?:(?:well|oh|ah|and|but|so|then|hey|hello|hi|say|please|now|yes|no|ok|okay)\b[\s,.!-]*)+",
     re.IGNORECASE,
 )
+#: A greeting, to anybody, before what a line says.
+_GREETS = re.compile(
+    r"^\W*(?:hello|hi|hiya|hey|hail|greetings|well met|good (?:morning|day|afternoon|evening))\b"
+    r"(?:,?\s+[\w'\u2019-]+){0,2}\s*[.!]+\s+(?=\S)",
+    re.IGNORECASE,
+)
 #: What is polite before a question, and an answer to nothing then.
 _POLITE = re.compile(
     r"^(?:(?:sorry|excuse me)\b[\s,.!-]*|"
@@ -124,6 +130,7 @@ def asking_part(line: str) -> str:
 
     "I am a carpenter. Is there any work?" asks for work, "I am bored, tell me something" to be told something.
     """
+    line = _GREETS.sub("", line)
     sentences = sentences_of(line)
     asking = [one for one in sentences if kind_of(one) is LineKind.ASKS]
     if not asking and len(sentences) == 1:

@@ -1,0 +1,80 @@
+"""Says without a model what people told the character, where a line asks for just that, and returns a gesture."""
+
+from __future__ import annotations
+
+import re
+
+from assistant.language.knowing import stems
+from assistant.language.words import content_words
+from assistant.loop.run import Run, RunContext
+from assistant.loop.talk.calls import response_of, speech_call
+from assistant.loop.talk.question import Question
+from assistant.memory.acquaintance.spoken_answers import KnownAnswer
+from llm import LLMResponse, ToolCall
+from tools.memories import MemoryKind
+from tools.text.clean import clean_heard
+
+#: The most characters of a line that is repeated.
+MOST_QUOTED = 200
+#: The most words that an answer of a model adds to what was told.
+MOST_NEW = 1
+#: A line that asks for the speaker's own words.
+_OWN_WORDS = re.compile(
+    r"(?i)\b(?:what|which|anything|something)\b.*"
+    r"\b(?:did|have|had) I (?:\w+ )?(?:tell|told|say|said|mention|mentioned)\b"
+    r"|\b(?:did|have|had) I (?:\w+ )?(?:tell|told|mention|mentioned) (?:to )?you\b.*\b(?:about|of)\b"
+)
+_REPEATED = ('You told me: "{text}"', 'You said, and I remember it: "{text}"')
+_NOT_REMEMBERED = "Nothing that I remember."
+#: What is done to somebody who did so.
+_RETURNED = {
+    "waves": "waves back at {who}.", "nods": "nods back at {who}.", "smiles": "smiles back at {who}.",
+    "grins": "grins back at {who}.", "winks": "winks back at {who}.", "bows": "bows to {who} in turn.",
+    "curtsies": "bows to {who} in turn.", "curtseys": "bows to {who} in turn.", "salutes": "salutes {who} in turn.",
+    "beams": "smiles back at {who}.", "hugs": "hugs {who} back.",
+}  # fmt: skip
+
+
+def tell_known(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
+    """Return the words for a line that asks what somebody told the character; None where a model is to say it.
+
+    A model says it in words of its own, which `agrees` judges, once it has answered anything: its first answer takes
+    long. Where nothing was told, it would only invent something.
+    """
+    run.known_answer = answer = _words_of_their_own(run, asked) or run.known_answer
+    if answer is None or (answer.may_be_reworded and context.waking.has_answered):
+        return None
+    call = speech_call(context, run, answer.text)
+    return None if call is None else response_of([call])
+
+
+def agrees(said: str, answer: KnownAnswer, line: str) -> bool:
+    """Tell whether an answer to a line tells what is known, and next to nothing else."""
+    asked = stems(content_words(line))
+    quoted = stems(content_words(answer.quoted)) - asked
+    words = stems(content_words(said))
+    new = words - asked - stems(content_words(answer.text))
+    return len(new) <= MOST_NEW and (not quoted or not quoted.isdisjoint(words))
+
+
+def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
+    """Return what the speaker said of what they ask for, word for word; None where they do not ask for that."""
+    if run.requester is None or not _OWN_WORDS.search(asked.text):
+        return None
+    about = stems(content_words(asked.text))
+    theirs = [one for one in run.recalled if one.who == run.requester.id and one.kind is MemoryKind.HEARD]
+    shared = [(len(about & stems(content_words(one.text))), one.at, one) for one in theirs]
+    best = max(shared, key=lambda each: each[:2], default=None)
+    if best is None or not best[0]:
+        return KnownAnswer(_NOT_REMEMBERED, may_be_reworded=False)
+    words = clean_heard(best[2].text, MOST_QUOTED)
+    return KnownAnswer(_REPEATED[len(asked.earlier) % len(_REPEATED)].format(text=words), words)
+
+
+def return_gesture(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
+    """Return a greeting without words for one of the same kind; None for any other deed."""
+    done = re.fullmatch(rf"{re.escape(asked.who)} (\w+)(?: \w+ly| back)?(?: (?:at|to|towards?))? you\.", asked.deed)
+    if done is None or done[1] not in _RETURNED or "emote" not in context.rules.grant:
+        return None
+    call_id = f"{run.id}.{run.written + 1}.gesture"
+    return response_of([ToolCall(call_id, "emote", {"text": _RETURNED[done[1]].format(who=asked.who)})])

@@ -1,0 +1,158 @@
+"""Says without a model what a line asks of a person: what they told, word for word, or that it is theirs to tell. Pure.
+
+A small model that is shown what somebody said invents the rest of their life. It knows English only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from assistant.journal.tables.acquaintances import KnownFact
+from assistant.memory.acquaintance.asked_parts import asks_all, asks_whether_known, parts_asked
+from assistant.memory.acquaintance.known_people import Acquaintance
+from assistant.memory.recall.words import collect_stems
+from tools.memories import describe_age
+from tools.text.clean import clean_heard, one_line
+
+#: The most characters of what is repeated, and the most of one sentence.
+MOST_CHARS, MOST_QUOTED = 220, 160
+MAX_NAME = 60
+_PART = r"(?:what|who|whom|where|when|which \w+|how many \w+|how old|why)"
+#: A question for something that the speaker told of themselves: "what did I lose?", "do you know where I live?".
+_MINE = re.compile(
+    rf"(?i)\b{_PART} (?:do|did|am|was|have|had) I\b"
+    r"(?! (?:find|get|go|need|put|pay|sit|sleep|buy|begin|start|look|owe|have to|do (?:now|next|with|about))\b)"
+    r"|\b(?:what|who|how old)(?: is|'s| are| was| were) my\b|\bwhat (?:am I called|trade am I)\b"
+    rf"|\b(?:know|remember|recall|forgotten|forgot|tell me) (?:{_PART}|how|that|my|the name of my)\b"
+    r"(?=.*\b(?:my|I (?!can|could|may|might|must|should|shall|will|would|need|have to|ought))\b)"
+)
+#: A question for all that is known of the speaker.
+_ALL_OF_ME = re.compile(
+    r"(?i)\b(?:know|remember|recall|recogni[sz]e|forgot|forgotten|forget|met) (?:\w+ )?me\b"
+    r"(?! (?:to|that|how|what|where)\b)"
+    r"|\b(?:know|remember|recall|heard|learnt|learned|tell me|everything|anything) (?:\w+ )?"
+    r"(?:about|of) (?:me|myself)\b"
+    r"|\bwho (?:am I|I am)\b"
+)
+#: A question for something of the person called {name}.
+_THEIRS = (
+    rf"(?i)\b{_PART} (?:do|does|did|is|was|has|had|are) {{name}}\b"
+    r"|\b(?:what|who|how old)(?: is|'s| are| was| were) {name}['\u2019]s?\b"
+    r"|\bis {name} (?:married|in love|from|afraid|a)\b|\bdoes {name} (?:have|like|love|live|come|hate|own|fear|work)\b"
+)
+#: A question for what the person called {name} told the character.
+_TOLD_BY = (
+    r"(?i)\b(?:(?:did|has|does) {name} (?:\w+ )?(?:tell|told|say|said|mention|mentioned|whisper|whispered)"
+    r"|what (?:did|has|does) {name} (?:\w+ )?(?:tell|told|say|said|mention|whisper|whispered))\b"
+)
+_OPINION = (
+    r"(?i)\bwhat do you (?:think|make) of {name}\b|\bdo you (?:like|trust) {name}\b|\bhow do you (?:like|find) {name}\b"
+)
+_QUOTING_ME = (
+    "You told me so yourself: {words}",
+    "I have not forgotten. You said: {words}",
+    "In your own words: {words}",
+)
+_KNOWING_ME = (
+    "Of course I know you, {name}. {words}",
+    "I do not forget a face, {name}, nor what comes with it. {words}",
+)
+_QUOTING = ("{name} told me so: {words}", "I have it from {name}: {words}")
+_KNOWING = ("{name}? We met {when}. {words}", "{name}, yes. We met {when}. {words}")
+_SILENT = ("That is for {name} to tell, not for me.", "You must ask {name} that.", "{name} will tell you, or will not.")
+_NOBODY = ("{name}? I have met nobody of that name.", "Nobody called {name} has come by me.")
+_DISCREET = (
+    "What {name} says to me stays with me, as what you say to me does.",
+    "I carry no words from one to the other. Ask {name}.",
+)
+
+
+class KnownAnswer(Struct, frozen=True):
+    """What can be said to a line as it is. `quoted` is what it repeats of somebody's words.
+
+    `may_be_reworded` says that a model may say it in words of its own; where there is nothing to tell, it would invent.
+    """
+
+    text: str
+    quoted: str = ""
+    may_be_reworded: bool = True
+
+
+def answer_about_asker(
+    line: str, asker: Acquaintance, wanted: Sequence[KnownFact], now: float, turn: int
+) -> KnownAnswer | None:
+    """Return what is said to somebody who asks of themselves; None where the line asks for something else.
+
+    `wanted` is what they told and the line asks for, the best first. Another `turn` may give other words.
+    """
+    name = one_line(asker.name, max_chars=MAX_NAME)
+    if _ALL_OF_ME.search(line):
+        words = _quoted(wanted)
+        if words:
+            return KnownAnswer(_one_of(_KNOWING_ME, turn).format(name=name, words=f"You told me: {words}"), words)
+        if (left := asker.left_before(now)) > 0:
+            seen = f"You were here {describe_age(now - left)}, and kept your story to yourself."
+            return KnownAnswer(_one_of(_KNOWING_ME, turn).format(name=name, words=seen))
+        return None
+    if not _MINE.search(line):
+        return None
+    fitting = _answering(line, wanted, name)
+    if not fitting:
+        return None
+    words = _quoted(fitting[:1])
+    return KnownAnswer(_one_of(_QUOTING_ME, turn).format(words=words), words)
+
+
+def answer_about_other(
+    line: str, other: Acquaintance, wanted: Sequence[KnownFact], now: float, turn: int
+) -> KnownAnswer | None:
+    """Return what is said to somebody who asks of another person; None where the line asks for something else.
+
+    `wanted` is what the other told, those who hear may know, and the line asks for.
+    """
+    name = one_line(other.name, max_chars=MAX_NAME)
+    if _asks(_TOLD_BY, line, name):
+        return KnownAnswer(_one_of(_DISCREET, turn).format(name=name), may_be_reworded=False)
+    if asks_all(line) or asks_whether_known(line) or _asks(_OPINION, line, name):
+        words = _quoted(wanted)
+        told = f"They told me: {words}" if words else "They have told me little of themselves."
+        met = describe_age(now - other.first_at)
+        return KnownAnswer(_one_of(_KNOWING, turn).format(name=name, when=met, words=told), words)
+    if not _asks(_THEIRS, line, name):
+        return None
+    if fitting := _answering(line, wanted, name):
+        words = _quoted(fitting[:1])
+        return KnownAnswer(_one_of(_QUOTING, turn).format(name=name, words=words), words)
+    return KnownAnswer(_one_of(_SILENT, turn).format(name=name), may_be_reworded=False)
+
+
+def answer_about_stranger(name: str, turn: int) -> KnownAnswer:
+    """Return what is said to somebody who asks if the character knows a person whom it never met."""
+    return KnownAnswer(_one_of(_NOBODY, turn).format(name=name))
+
+
+def _answering(line: str, wanted: Sequence[KnownFact], name: str) -> list[KnownFact]:
+    """Return the facts that answer the line: of the kind that it asks for, or with a word of it beside their name."""
+    parts, asked = parts_asked(line), collect_stems(line) - collect_stems(name)
+    return [fact for fact in wanted if fact.part in parts or asked & collect_stems(fact.memory.text)]
+
+
+def _asks(pattern: str, line: str, name: str) -> bool:
+    return re.search(pattern.replace("{name}", re.escape(name)), line) is not None
+
+
+def _quoted(facts: Sequence[KnownFact]) -> str:
+    """Return what was told, word for word, as much as fits."""
+    texts, room = list[str](), MOST_CHARS
+    for text in dict.fromkeys(clean_heard(fact.memory.text, MOST_QUOTED) for fact in facts):
+        if len(text) <= room:
+            texts.append(f'"{text}"')
+            room -= len(text)
+    return " ".join(texts)
+
+
+def _one_of(choices: Sequence[str], turn: int) -> str:
+    return choices[turn % len(choices)]
