@@ -81,8 +81,8 @@ class Conversations:
 
     @property
     def has_begun(self) -> bool:
-        """Whether it took notice of anybody since the process began."""
-        return bool(self._turns)
+        """Whether anybody came or spoke to it since the process began."""
+        return bool(self._turns or self._last)
 
     def is_new(self, who: str) -> bool:
         """Tell whether a talk with this person begins: they were not answered lately, or not since they came."""

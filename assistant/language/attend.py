@@ -14,7 +14,15 @@ from assistant.language.knowing import facts_in, find_facts, stems
 from assistant.language.languages import language_of
 from assistant.language.persons import asks_of_self, tells_of_self
 from assistant.language.things import absent_things, known_words
-from assistant.language.words import content_words, is_question, names_in, sentences_of, words_of
+from assistant.language.words import (
+    content_words,
+    is_question,
+    listed,
+    names_in,
+    sentences_of,
+    with_article,
+    words_of,
+)
 
 #: How many facts the speaker told are shown again, and how many absent things are named.
 MAX_TOLD, MAX_ABSENT = 3, 2
@@ -141,7 +149,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Seq
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [view.details[name] if name in view.people else f"The {name}: {view.details[name]}" for name in named]
     asks = is_question(line)
-    facts += (*_of_names(line, who, view), *_of_the_place(line, view, asks=asks, is_of_a_thing=bool(named)))
+    facts += (*_of_names(line, who, view), *_of_the_place(line, who, view, asks=asks, is_of_a_thing=bool(named)))
     own: list[str] = []
     if not (of_self := asks_of_self(line)):
         known = (*facts_in(view.persona, view.name), *(fact for text in lore for fact in facts_in(text, view.name)))
@@ -179,17 +187,18 @@ def is_order(line: str) -> bool:
     return _ORDER.search(line) is not None
 
 
-def _of_the_place(line: str, view: View, *, asks: bool, is_of_a_thing: bool) -> list[str]:
+def _of_the_place(line: str, who: str, view: View, *, asks: bool, is_of_a_thing: bool) -> list[str]:
     """Return what is here, who is here and where the ways lead, where a line asks for that."""
     facts = list(view.routes)
     if not is_of_a_thing and _WHAT_HERE.search(line):
-        facts.append(f"Here I see: {', '.join(view.things) or 'nothing'}.")
+        facts.append(f"Here I see {listed([with_article(thing) for thing in view.things]) or 'nothing'}.")
     if _WAYS.search(line) and view.ways:
-        facts.append(f"From here one can go {' or '.join(view.ways_told())}.")
+        facts.append(f"From here one can go {listed(view.ways_told(), 'or')}.")
     if asks and _STEPS.search(line):
         facts += [f"{way.capitalize()} is {room}." for way, room in view.ways if room and way.casefold() in _STEEP]
     if _WHO_HERE.search(line):
-        facts.append(f"Here are {', '.join(view.people) or 'nobody else'}.")
+        others = [name for name in view.people if name != who]
+        facts.append(f"Here are {listed([*others, 'you'])} and I." if others else "Here are only you and I.")
     return facts
 
 

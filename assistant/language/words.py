@@ -102,6 +102,18 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) >= _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Return the names as one reads them out: "the map, the hearth and the book"; empty for none."""
+    *first, last = names or [""]
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def with_article(thing: str) -> str:
+    """Return the name of a thing as one points at it: "the old map"."""
+    first, _, rest = thing.partition(" ")
+    return f"the {rest}" if rest and first.casefold() in _ARTICLES else f"the {thing}"
+
+
 def content_words(text: str) -> set[str]:
     """Return the words of `text`, in the singular, that say what it is about."""
     return {singular(word) for word in words_of(text)} - PLAIN_WORDS

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from assistant.language.knowing import stems
-from assistant.language.words import content_words
+from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.question import Question
+from assistant.loop.talk.question import Question, without_name
 from assistant.memory.acquaintance.spoken_answers import KnownAnswer
 from llm import LLMResponse, ToolCall
 from tools.memories import MemoryKind
@@ -41,11 +41,21 @@ def tell_known(context: RunContext, run: Run, asked: Question) -> LLMResponse | 
     A model says it in words of its own, which `agrees` judges, once it has answered anything: its first answer takes
     long. Where nothing was told, it would only invent something.
     """
-    run.known_answer = answer = _words_of_their_own(run, asked) or run.known_answer
+    answer = _words_of_their_own(run, asked) or run.known_answer
+    if answer is not None and not answer.may_be_reworded and _is_told_elsewhere(run, asked):
+        answer = None
+    run.known_answer = answer
     if answer is None or (answer.may_be_reworded and context.waking.has_answered):
         return None
     call = speech_call(context, run, answer.text)
     return None if call is None else response_of([call])
+
+
+def _is_told_elsewhere(run: Run, asked: Question) -> bool:
+    """Tell whether a memory has to do with what the line asks of somebody."""
+    names = {word for name in (*asked.view.people, *(one.name for one in run.recalled)) for word in words_of(name)}
+    about = stems(content_words(asked.text) - names)
+    return any(about & stems(content_words(one.text)) for one in run.recalled)
 
 
 def agrees(said: str, answer: KnownAnswer, line: str) -> bool:
@@ -67,7 +77,7 @@ def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
     best = max(shared, key=lambda each: each[:2], default=None)
     if best is None or not best[0]:
         return KnownAnswer(_NOT_REMEMBERED, may_be_reworded=False)
-    words = clean_heard(best[2].text, MOST_QUOTED)
+    words = without_name(clean_heard(best[2].text, MOST_QUOTED), asked.view.name)
     return KnownAnswer(_REPEATED[len(asked.earlier) % len(_REPEATED)].format(text=words), words)
 
 

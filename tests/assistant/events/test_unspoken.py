@@ -213,21 +213,21 @@ PLAIN = {"asking": "plain"}
 
 async def test_asked_plainly_a_pose_stands_in_brackets_and_gets_one_sentence() -> None:
     async with living(said("Good day to you. I see no dragon."), model=PLAIN) as life:
-        await pose(life, "waves at Sage.")
+        await pose(life, "sneezes at Sage.")
         assert spoken(life) == ["Sage: Good day to you."]
-        assert last(life) == "(Ann waves at you.)"
+        assert last(life) == "(Ann sneezes at you.)"
         assert not life.fake.chats[-1].tools
 
 
 async def test_asked_plainly_what_goes_before_a_question_is_told_with_it() -> None:
     async with living(said("A pleasure.", "It is a map of the valley."), {"wake_seconds": 3600}, PLAIN) as life:
-        await pose(life, "waves at Sage.")
+        await pose(life, "sneezes at Sage.")
         await pose(life, "points at the wall.")
         await life.say("Sage, what is on the old map?")
         assert "Ann points at the wall.)\n" in last(life)
         assert last(life).endswith("What is on the old map?")
         turns = [str(message["content"]) for message in life.fake.chats[-1].messages]
-        assert turns[turns.index("(Ann waves at you.)") + 1] == "A pleasure."
+        assert turns[turns.index("(Ann sneezes at you.)") + 1] == "A pleasure."
 
 
 @pytest.mark.parametrize(("deed", "line"), [("gift", "Sage: Thank you, Ann."), ("pose", "Sage nods to Ann.")])
@@ -249,3 +249,10 @@ async def test_asked_plainly_an_order_in_a_pose_is_none() -> None:
     async with living(said("I stay here."), model=PLAIN) as life:
         await pose(life, "go up. Sage, go up.")
         assert life.home.room.key == life.ann.room.key
+
+
+async def test_asked_plainly_a_gesture_is_returned_without_a_model() -> None:
+    async with living(said("Good day to you."), model=PLAIN) as life:
+        await pose(life, "waves at Sage.")
+        assert spoken(life) == ["Sage waves back at Ann."]
+        assert not life.fake.chats

@@ -184,7 +184,7 @@ def test_names_are_found_by_their_last_word_and_in_the_plural() -> None:
 def test_what_the_examples_tell_of_character_and_place_is_true() -> None:
     shown = [text for turn in example_turns(TOWER) for text in turn]
     assert "I am an old watcher of the stars who lives alone in a tower." in shown
-    assert "I see the telescope and the star chart." in [message.text for message in front(TOWER)]
+    assert "I see the telescope, the star chart and the stool." in [message.text for message in front(TOWER)]
     scene = View("Odo", "You own mules.", things=("pebble", "windows", "elephant"))
     assert "elephant" not in must_not_be_copied(scene)[-3]
 

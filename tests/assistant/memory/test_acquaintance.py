@@ -278,3 +278,37 @@ def test_a_greeting_for_strangers_alone_is_said_to_no_friend() -> None:
         life.leave(IDA)
         life.pass_time(2 * DAY)
         assert life.come(IDA) == [again]
+
+
+def asked_after(life: Days, who: Principal, line: str) -> str:
+    """Return what the character says to a line."""
+    life.say(who, line)
+    return life.witness.heard[-1].removeprefix("Sage: ")
+
+
+def test_a_small_model_that_tells_something_else_is_not_heard() -> None:
+    life = days()
+    life.come(IDA)
+    life.say(IDA, "I have lost my red scarf.")
+    life.say(IDA, "I come from Lindby.")
+    assert '"I have lost my red scarf."' in asked_after(life, IDA, "what did I lose?")
+    assert '"I come from Lindby."' in asked_after(life, IDA, "do you remember me?")
+    assert '"I come from Lindby."' in asked_after(life, IDA, "what did I tell you about Lindby?")
+    assert asked_after(life, IDA, "what did I tell you about my uncle?") == "Nothing that I remember."
+    assert "may be said of that" in asked_after(life, IDA, "where do I find the inn?")
+    assert "may be said of that" in asked_after(life, IDA, "do you know where I can sleep?")
+
+
+def test_what_somebody_did_not_tell_everybody_is_theirs_to_tell() -> None:
+    life = days()
+    life.come(IDA)
+    life.come(OTTO)
+    life.say(OTTO, "I drive the mail coach.")
+    life.whisper(OTTO, "I am in love with Wren. Tell no one!")
+    asked = asked_after(life, IDA, "whom does Otto love?")
+    assert "Otto" in asked
+    assert "Wren" not in asked
+    assert '"' not in asked
+    assert "Wren" not in asked_after(life, IDA, "what did Otto tell you about me?")
+    assert '"I drive the mail coach."' in asked_after(life, IDA, "what do you think of Otto?")
+    assert '"' not in asked_after(life, IDA, "do you know Jorinde?")
