@@ -53,7 +53,11 @@ def tell_known(context: RunContext, run: Run, asked: Question) -> LLMResponse | 
 
 def _is_told_elsewhere(run: Run, asked: Question) -> bool:
     """Tell whether a memory has to do with what the line asks of somebody."""
-    names = {word for name in (*asked.view.people, *(one.name for one in run.recalled)) for word in words_of(name)}
+    names = {
+        word
+        for name in (asked.view.name, *asked.view.people, *(one.name for one in run.recalled))
+        for word in words_of(name)
+    }
     about = stems(content_words(asked.text) - names)
     return any(about & stems(content_words(one.text)) for one in run.recalled)
 
@@ -71,7 +75,7 @@ def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
     """Return what the speaker said of what they ask for, word for word; None where they do not ask for that."""
     if run.requester is None or not _OWN_WORDS.search(asked.text):
         return None
-    about = stems(content_words(asked.text))
+    about = stems(content_words(without_name(asked.text, asked.view.name)))
     theirs = [one for one in run.recalled if one.who == run.requester.id and one.kind is MemoryKind.HEARD]
     shared = [(len(about & stems(content_words(one.text))), one.at, one) for one in theirs]
     best = max(shared, key=lambda each: each[:2], default=None)
