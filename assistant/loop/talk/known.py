@@ -24,6 +24,7 @@ _OWN_WORDS = re.compile(
     r"\b(?:did|have|had) I (?:\w+ )?(?:tell|told|say|said|mention|mentioned)\b"
     r"|\b(?:did|have|had) I (?:\w+ )?(?:tell|told|mention|mentioned) (?:to )?you\b.*\b(?:about|of)\b"
 )
+_ABOUT = re.compile(r"(?i)\b(?:about|of)\b")
 _REPEATED = ('You told me: "{text}"', 'You said, and I remember it: "{text}"')
 _NOT_REMEMBERED = "Nothing that I remember."
 #: What is done to somebody who did so.
@@ -80,7 +81,7 @@ def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
     shared = [(len(about & stems(content_words(one.text))), one.at, one) for one in theirs]
     best = max(shared, key=lambda each: each[:2], default=None)
     if best is None or not best[0]:
-        return KnownAnswer(_NOT_REMEMBERED, may_be_reworded=False)
+        return KnownAnswer(_NOT_REMEMBERED, may_be_reworded=False) if _ABOUT.search(asked.text) else None
     words = without_name(clean_heard(best[2].text, MOST_QUOTED), asked.view.name)
     return KnownAnswer(_REPEATED[len(asked.earlier) % len(_REPEATED)].format(text=words), words)
 
