@@ -107,8 +107,7 @@ class Conversations:
         if place is None or (is_unspoken(event) and attention.verdict is not Classification.TRIGGER):
             return
         key = (event.who.id, place)
-        # Who is greeted as they come speaks to the one who greets them.
-        is_meant = (attention.addressed or isinstance(event, Arrived)) and event.who.kind is not Kind.ASSISTANT
+        is_meant = attention.addressed and event.who.kind is not Kind.ASSISTANT
         last = self._last.pop(key, None)
         if not is_meant:
             self._interrupted(event, place)
@@ -118,6 +117,11 @@ class Conversations:
                 del self._last[next(iter(self._last))]
         elif last is not None and attention.verdict is not Classification.TRIGGER:
             self._last[key] = last
+
+    def welcomed(self, who: Principal) -> None:
+        """Take note that somebody came whom the assistant greets: what they say next is to it."""
+        if self._seconds > 0:
+            self._last[who.id, ""] = _Exchange(who.name, self._now(), waits=False)
 
     def ended(self, askers: Collection[Principal], *, is_settled: bool) -> None:
         """Take note that a run for these people is over. It is tried again unless it `is_settled`."""

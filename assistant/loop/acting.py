@@ -148,7 +148,6 @@ async def carry_out(
     context: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
 ) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
-    context.waking.answered()
     log = CallLog(run.writes, context.registry, step)
     executed = await run.dispatcher.answer_all(calls, _context(context, run, calls), log=log, past=past)
     for done in executed:

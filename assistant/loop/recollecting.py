@@ -20,8 +20,10 @@ from assistant.journal.tables.memories import SHOWN
 from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.visitors import defuse, meet, note_told, own_words
+from assistant.memory.acquaintance.asked_parts import asks_own_words
 from assistant.memory.acquaintance.told_questions import only_asks
 from assistant.memory.recall.index import RecallIndexError
+from assistant.memory.recall.words import collect_stems
 from assistant.memory.remembering import spoken_part
 from assistant.memory.topics.next_saying import key_of
 from llm import Role, user
@@ -103,6 +105,8 @@ async def _recall(context: RunContext, run: Run, asker: str, line: str) -> Recal
     try:
         if _OF_ME.search(query):
             return _best_known(await context.memories.about(asker), run, most)
+        if asks_own_words(line):
+            return _said_by(asker, await context.memories.about(asker), run, line, most)
         return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=most)
     except CancelledError:
         raise
@@ -117,6 +121,15 @@ def _best_known(known: Sequence[Memory], run: Run, most: int) -> Recalled:
     told = [memory for memory in valid if may_hear(memory.audience, run.hearers)]
     best = sorted(told, key=lambda memory: -memory.importance)[:most]
     return Recalled(tuple(best), withheld=len(valid) - len(told))
+
+
+def _said_by(asker: str, known: Sequence[Memory], run: Run, line: str, most: int) -> Recalled:
+    """Return what the asker said and may be told here: what the line asks for first, and the newest."""
+    asked = collect_stems(line)
+    said = [one for one in known if one.who == asker and one.kind is MemoryKind.HEARD]
+    told = [one for one in said if may_hear(one.audience, run.hearers) and not only_asks(spoken_part(one.text))]
+    best = sorted(told, key=lambda one: (-len(asked & collect_stems(one.text)), -one.at))
+    return Recalled(tuple(best[:most]))
 
 
 def _query(context: RunContext, run: Run, asker: str, asked: str) -> str:

@@ -84,6 +84,7 @@ class Company:
         if attention.addressed:
             self._knows(event.who.id)
         if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting:
+            self._context.talk.welcomed(event.who)
             self._launcher.launch(self._greet(event), "greeting a player")
         if not isinstance(event, Said):
             return

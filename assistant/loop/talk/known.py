@@ -9,6 +9,7 @@ from assistant.language.words import content_words, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.question import Question, without_name
+from assistant.memory.acquaintance.asked_parts import asks_own_words
 from assistant.memory.acquaintance.spoken_answers import KnownAnswer
 from llm import LLMResponse, ToolCall
 from tools.memories import MemoryKind
@@ -18,12 +19,6 @@ from tools.text.clean import clean_heard
 MOST_QUOTED = 200
 #: The most words that an answer of a model adds to what was told.
 MOST_NEW = 1
-#: A line that asks for the speaker's own words.
-_OWN_WORDS = re.compile(
-    r"(?i)\b(?:what|which|anything|something)\b.*"
-    r"\b(?:did|have|had) I (?:\w+ )?(?:tell|told|say|said|mention|mentioned)\b"
-    r"|\b(?:did|have|had) I (?:\w+ )?(?:tell|told|mention|mentioned) (?:to )?you\b.*\b(?:about|of)\b"
-)
 _ABOUT = re.compile(r"(?i)\b(?:about|of)\b")
 _REPEATED = ('You told me: "{text}"', 'You said, and I remember it: "{text}"')
 _NOT_REMEMBERED = "Nothing that I remember."
@@ -74,7 +69,7 @@ def agrees(said: str, answer: KnownAnswer, line: str) -> bool:
 
 def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
     """Return what the speaker said of what they ask for, word for word; None where they do not ask for that."""
-    if run.requester is None or not _OWN_WORDS.search(asked.text):
+    if run.requester is None or not asks_own_words(asked.text):
         return None
     about = stems(content_words(without_name(asked.text, asked.view.name)))
     theirs = [one for one in run.recalled if one.who == run.requester.id and one.kind is MemoryKind.HEARD]

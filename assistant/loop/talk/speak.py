@@ -64,6 +64,7 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
             think=bool(context.model.think),
             vary=number > 0,
         )
+        context.waking.answered()
         usage += response.usage
         tries.append(context.scrub(response.content).strip().partition("\n")[0])
         if said := _fit(tries[-1], line, asked):

@@ -75,6 +75,12 @@ _KNOWN = re.compile(
 _WHEN = re.compile(
     r"\b(?:when|how long ago|how long since|what day|which day|last time|first time|how often)\b", re.IGNORECASE
 )
+_OWN_WORDS = re.compile(
+    r"\b(?:what|which|anything|something)\b.*"
+    r"\b(?:did|have|had) I (?:\w+ )?(?:tell|told|say|said|mention|mentioned)\b"
+    r"|\b(?:did|have|had) I (?:\w+ )?(?:tell|told|mention|mentioned) (?:to )?you\b.*\b(?:about|of)\b",
+    re.IGNORECASE,
+)
 #: Words that begin with a capital in a question and are no name.
 _NO_NAME_TEXT = """
     i i'm i've what who when where why how do does did have has had is are was were can could would will shall tell
@@ -101,6 +107,11 @@ def asks_all(line: str) -> bool:
 def asks_whether_known(line: str) -> bool:
     """Tell whether a line asks if the character knows or has met somebody."""
     return _KNOWN.search(line) is not None
+
+
+def asks_own_words(line: str) -> bool:
+    """Tell whether a line asks what its speaker said before."""
+    return _OWN_WORDS.search(line) is not None
 
 
 def asks_when(line: str) -> bool:
