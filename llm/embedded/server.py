@@ -34,7 +34,7 @@ LOOPBACK = "127.0.0.1"
 #: How much of earlier conversations is kept for reuse, in MiB. The library's own default is 8 GiB.
 _CACHE_MIB = 512
 #: How many tokens of a prompt are read at once.
-_READ_TOKENS = 128
+_READ_TOKENS = 64
 _HEALTH_SECONDS = 10.0
 _WARNINGS = 2
 #: The context of a model of sentence vectors, in tokens. It reads a text at once, so all its batches are as long.
