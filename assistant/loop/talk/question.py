@@ -31,7 +31,7 @@ from tools.policy.decide import level_of
 from tools.text.clean import clean_heard, one_line
 
 #: The fewest earlier turns that are shown, where there are so many, and the most.
-LEAST_TURNS, MAX_TURNS = 3, 6
+LEAST_TURNS, MAX_TURNS = 2, 6
 #: How many characters of an earlier line or answer are shown, or else one sentence.
 MAX_SHOWN = 120
 #: The most examples of the owner's that are shown: a local model takes seconds to read them all.
