@@ -79,6 +79,8 @@ class ToldNotes(Struct, frozen=True):
     facts: tuple[str, ...] = ()
     #: Those of them that the character knows of itself, and by which it may answer without a model.
     own: tuple[str, ...] = ()
+    #: Those that tell of the place.
+    place: tuple[str, ...] = ()
     #: What the speaker told of themselves and asks for, word for word.
     told: tuple[str, ...] = ()
     #: Things the line speaks of that are not here.
@@ -149,7 +151,8 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Seq
     named = names_in(line, view.details) or _meant_by_pronoun(line, view, earlier)
     facts = [view.details[name] if name in view.people else f"The {name}: {view.details[name]}" for name in named]
     asks = is_question(line)
-    facts += (*_of_names(line, who, view), *_of_the_place(line, who, view, asks=asks, is_of_a_thing=bool(named)))
+    place = _of_the_place(line, who, view, asks=asks, is_of_a_thing=bool(named))
+    facts += (*_of_names(line, who, view), *place)
     own: list[str] = []
     if not (of_self := asks_of_self(line)):
         known = (*facts_in(view.persona, view.name), *(fact for text in lore for fact in facts_in(text, view.name)))
@@ -164,7 +167,7 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Seq
         told = _about(line, stated) or (stated[-MAX_TOLD:] if of_self else [])
         facts += (f'{who} said: "{one}"' for one in told)
     absent = _absent(line, view, earlier) if asks or is_order(line) else ()
-    return ToldNotes((*facts, *own), tuple(own), tuple(told), absent, language_of(line))
+    return ToldNotes((*facts, *own), tuple(own), tuple(place), tuple(told), absent, language_of(line))
 
 
 def place_asked(line: str, view: View) -> str:

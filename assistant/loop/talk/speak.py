@@ -14,7 +14,7 @@ from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
 from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.found import FOUND_NOTHING, fits, fitting_hits, has_searched, with_source
+from assistant.loop.talk.found import FOUND_NOTHING, Hit, fits, fitting_hits, has_searched, with_source
 from assistant.loop.talk.known import agrees
 from assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
 from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
@@ -42,8 +42,8 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     """
     line, shown = _line(run, asked)
     hits = fitting_hits(run.executed)
-    if has_searched(run.executed) and not hits and not any(fits(asked.text, fact) for fact in line.notes.facts):
-        call = speech_call(context, run, FOUND_NOTHING)
+    if told := _told_by_rule(run, asked, line, hits):
+        call = speech_call(context, run, told)
         return None if call is None else ((), 0, response_of([call]))
     prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown, asked.visitor)]
     tokens = context.client.provider.count_tokens(prompt)
@@ -76,6 +76,17 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
         said = with_source(said or fallback(line), hits)
     call = speech_call(context, run, said)
     return None if call is None else (prompt, tokens, response_of([call], usage, response))
+
+
+def _told_by_rule(run: Run, asked: Question, line: Line, hits: Sequence[Hit]) -> str:
+    """Return what is said without asking the model, empty for nothing.
+
+    It would make up what a search did not find, and a very small one mixes up rooms.
+    """
+    facts, place = line.notes.facts, line.notes.place
+    if has_searched(run.executed) and not hits and not any(fits(asked.text, fact) for fact in facts):
+        return FOUND_NOTHING
+    return " ".join(place) if asked.view.is_tiny and place == facts else ""
 
 
 def _fit(words: str, line: Line, asked: Question, *, is_last: bool = False) -> str:

@@ -176,3 +176,10 @@ async def test_no_answer_that_a_reader_found_good_is_refused_or_altered() -> Non
             await life.say(line)
             assert [one.partition(": ")[2] for one in life.witness.heard] == [said], line
             assert len(life.fake.chats) == 1, line
+
+
+async def test_a_very_small_model_is_not_asked_where_the_ways_lead() -> None:
+    for name, heard in (("qwen2.5:0.5b", "Sage: Up is The Attic."), ("qwen2.5:1.5b", f"Sage: {FIVE}")):
+        async with living(lambda _: Reply(text=FIVE), model={**PLAIN, "model": name}) as life:
+            await life.say("Sage, where do the stairs lead?")
+            assert life.witness.heard[-1] == heard
