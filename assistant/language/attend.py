@@ -120,7 +120,9 @@ _PURPOSES = (
     (re.compile(r"(?i)\b(?:buy|sell|shop|purchase)\b"), "market shop store bazaar"),
     (re.compile(r"(?i)\bpray\b"), "chapel church temple shrine"),
 )  # fmt: skip
-_WHERE = re.compile(r"(?i)\bwhere (?:can|could|may|do|does|might|should|would)\b")
+_WHERE = re.compile(
+    r"(?i)\bwhere (?:can|could|may|do|does|might|should|would) (?:I|we|one|people|somebody|anybody|a|the)\b"
+)
 #: The most steps of a way that are told.
 MAX_STEPS = 5
 #: A line that wants something done with a thing.

@@ -14,6 +14,12 @@ _FIRST = (
     (r"\byours\b", "mine"), (r"\byour\b", "my"), (rf"\b({_TO_YOU}) you\b", r"\1 me"),
     (r"\byou(?=\s*(?:[.,;!?]|$|and |when |as |with ))", "me"), (r"\byou\b", "I"),
 )  # fmt: skip
+_SECOND = (
+    (r"\b(?:I am|I['\u2019]m|we are|we['\u2019]re)\b", "you are"), (r"\b(?:am I|are we)\b", "are you"),
+    (r"\bI was\b", "you were"), (r"\bwas I\b", "were you"), (r"\b(?:I|we)['\u2019]ve\b", "you have"),
+    (r"\b(?:I|we)['\u2019]d\b", "you would"), (r"\b(?:I|we)['\u2019]ll\b", "you will"), (r"\bmyself\b", "yourself"),
+    (r"\b(?:mine|ours)\b", "yours"), (r"\b(?:my|our)\b", "your"), (r"\b(?:I|me|we|us)\b", "you"),
+)  # fmt: skip
 #: What stands after the character's name where the name is who does it.
 _DOES = {"is": "am", "has": "have", "does": "do", "was": "was", "will": "will", "can": "can", "had": "had"}
 _ABOUT_ME = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
@@ -35,6 +41,15 @@ def to_first(text: str, name: str = "") -> str:
         for does, do in _DOES.items():
             text = re.sub(rf"\b{re.escape(name)} {does}\b", f"I {do}", text)
         text = re.sub(rf"\b{re.escape(name)}['\u2019]s\b", "my", text)
+    return capital(text)
+
+
+def to_second(text: str) -> str:
+    """Return what somebody said of themselves as it is told to them; empty where it speaks of the listener as well."""
+    if _ABOUT_YOU.search(text):
+        return ""
+    for pattern, other in _SECOND:
+        text = re.sub(pattern, other, text, flags=re.IGNORECASE)
     return capital(text)
 
 

@@ -118,8 +118,12 @@ def visit_line(moment: str, visitor: Person | None, known: str) -> str:
 def _look_of(visitor: Person) -> str:
     """Return how somebody looks; empty where the description tells no more than the name, or that somebody is there."""
     look = _plain(one_line(visitor.description, max_chars=_MAX_LOOK))
-    bare = look.strip(" .").casefold()
-    return "" if bare in {*_NO_LOOK, f"this is {visitor.name.casefold()}"} else look
+    return "" if tells_nothing(look, visitor.name) else look
+
+
+def tells_nothing(description: str, name: str) -> bool:
+    """Tell whether the description of somebody is one that games give to everybody who has none."""
+    return description.strip(" .").casefold() in {*_NO_LOOK, f"this is {name.casefold()}"}
 
 
 def trusted_scene(scene: Scene | None, world_text: int, least: int) -> str:

@@ -58,7 +58,8 @@ class Questions:
         """Take note of what somebody says in a place (`room`, `channel`, `private`), if it ends with a question.
 
         `sources` are the ids of all whose words it repeats, and `authority` is its level of trust. `of` are the ids of
-        those who are asked, None for whoever is there. Who says something else after a question waits for no answer.
+        those who are spoken to, None for whoever is there. Who says something else after a question waits for no
+        answer, nor does who is told something after theirs.
         """
         sentences = sentences_of(clean_heard(text))
         if sentences and is_question(sentences[-1]) and len(sentences[-1]) <= MAX_CHARS:
@@ -66,7 +67,7 @@ class Questions:
             self._last[place] = _Waiting(Asked(sentences[-1], sources, authority), who, self._now(), of)
             while len(self._last) > _KEPT:
                 del self._last[next(iter(self._last))]
-        elif (last := self._last.get(place)) is not None and last.who == who:
+        elif (last := self._last.get(place)) is not None and last.who in {who, *(of or ())}:
             del self._last[place]
 
     def heard(self, event: Event, attention: Attention) -> Attention:

@@ -33,6 +33,7 @@ from assistant.worlds.embedded.hamlet import HAMLET, Place
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
+from llm.testing.ollama import OllamaModel
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
 from tools import Kind, Principal, Registry
 from tools.verbs import WORLD_TOOLS
@@ -151,12 +152,14 @@ async def living(
     `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes until it is moved.
     """
     fake: FakeServer = FAKES.get(provider, FakeChat)(server_clock or reactor, script)
+    if isinstance(fake, FakeOllama) and model and "model" in model:
+        fake.models[f"{model['model']}"] = OllamaModel()
     exchange, launcher = HttpExchange(reactor), Launcher()
     async with serve(fake, reactor) as url:
         config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, "max_attempts": 1, **(model or {})})
         base = f"{url}/v1" if provider in {"openai", "openai-responses", "openrouter"} else url
         chosen = ChosenModel(
-            get_provider(provider, base, "sage"),
+            get_provider(provider, base, config.model or "sage"),
             "a fake",
             config,
         )

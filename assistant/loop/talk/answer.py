@@ -36,6 +36,8 @@ _NEW_PART = re.compile(
     r"you are now|you['\u2019]re now|role ?play|behave (?:as|like)|your (?:new )?name is)\b"
 )
 _I_AM = re.compile(r"(?i)\b(?:I am|I['\u2019]m|my name is|call me)\b([^.!?]*)")
+_I_AM_NO = re.compile(r"(?i)\bI(?: am|['\u2019]m) not (?:an?|the|your) ")
+_SPEAKS_OF_YOU = re.compile(r"(?i)\b(?:you|your|u|ur)\b")
 _YES = re.compile(r"(?i)^\W*(?:yes|of course|certainly)\b")
 _OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"(?i)\byour?s?\b")
 _YOUR = re.compile(r"(?i)\byour (\w+)")
@@ -162,6 +164,8 @@ def _of_the_part(sentence: str, line: Line) -> str:
     """Return how a sentence falls out of the part, empty for not. A model that is not very small hardly ever does."""
     if _takes_new_part(sentence, line):
         return "takes another part"
+    if _I_AM_NO.search(sentence) and not _SPEAKS_OF_YOU.search(line.text):
+        return "denies what nobody said of it"  # "I am sorry that he died. But I am not a dog."
     if _gives_back(sentence, line.text):
         return "takes its own for the speaker's"
     if asks_of_self(line.text) and _OF_ME.match(sentence) and not _OF_YOU.search(sentence):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assistant.language.knowing import stems
-from assistant.language.words import content_words, words_of
+from assistant.language.words import content_words, sentences_of, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.question import Question, without_name
@@ -77,7 +77,9 @@ def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
     best = max(shared, key=lambda each: each[:2], default=None)
     if best is None or not best[0]:
         return KnownAnswer(_NOT_REMEMBERED, may_be_reworded=False) if _ABOUT.search(asked.text) else None
-    words = without_name(clean_heard(best[2].text, MOST_QUOTED), asked.view.name)
+    whole = without_name(clean_heard(best[2].text, MOST_QUOTED), asked.view.name)
+    fitting = [one for one in sentences_of(whole) if about & stems(content_words(one))]
+    words = " ".join(fitting) or whole
     return KnownAnswer(_REPEATED[len(asked.earlier) % len(_REPEATED)].format(text=words), words)
 
 

@@ -19,7 +19,7 @@ from assistant.language.attend import DEED, ToldNotes, Turn, View, place_asked, 
 from assistant.language.knowing import facts_in
 from assistant.language.languages import write_out
 from assistant.language.words import listed, names_in, sentences_of, with_article, words_of
-from assistant.loop.prompt import ENOUGH_VOICE
+from assistant.loop.prompt import ENOUGH_VOICE, tells_nothing
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
 from assistant.models.chosen import size_of
@@ -150,7 +150,7 @@ async def _view(context: RunContext, scene: Scene, text: str = "", before: Seque
     details: dict[str, str] = {}
     for name in names_in(text, known) or names_in(" ".join(before), {*things, *carried}):
         told = known[name] or await _inspected(context, name)
-        if detail := clean_heard(told, MAX_DETAIL):
+        if (detail := clean_heard(told, MAX_DETAIL)) and not tells_nothing(detail, name):
             details[name] = detail
     ways = tuple((one_line(way), one_line(scene.behind.get(way, ""))) for way in scene.exits)
     return View(

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assistant.journal.tables.acquaintances import KnownFact
+from assistant.language.persons import to_second
+from assistant.language.words import is_question
 from assistant.memory.acquaintance.asked_parts import asks_all, asks_whether_known, parts_asked
 from assistant.memory.acquaintance.known_people import Acquaintance
 from assistant.memory.recall.words import collect_stems
-from tools.memories import describe_age
+from tools.memories import FactPart, describe_age
 from tools.text.clean import clean_heard, one_line
 
 #: The most characters of what is repeated, and the most of one sentence.
@@ -51,17 +53,18 @@ _TOLD_BY = (
 _OPINION = (
     r"(?i)\bwhat do you (?:think|make) of {name}\b|\bdo you (?:like|trust) {name}\b|\bhow do you (?:like|find) {name}\b"
 )
-_QUOTING_ME = (
-    "You told me so yourself: {words}",
-    "I have not forgotten. You said: {words}",
-    "In your own words: {words}",
-)
+_TELLING_ME = ("{words} You told me so yourself.", "{words} I have not forgotten.", "{words} I remember it well.")
+_FOUND_AGAIN = "{words} Has it turned up?"
 _KNOWING_ME = (
     "Of course I know you, {name}. {words}",
     "I do not forget a face, {name}, nor what comes with it. {words}",
 )
 _QUOTING = ("{name} told me so: {words}", "I have it from {name}: {words}")
 _KNOWING = ("{name}? We met {when}. {words}", "{name}, yes. We met {when}. {words}")
+_JUDGING = (
+    "{name}? It is early to judge. {words}",
+    "We met {when}, {name} and I. I do not judge so fast. {words}",
+)
 _SILENT = ("That is for {name} to tell, not for me.", "You must ask {name} that.", "{name} will tell you, or will not.")
 _NOBODY = ("{name}? I have met nobody of that name.", "Nobody called {name} has come by me.")
 _DISCREET = (
@@ -89,21 +92,23 @@ def answer_about_asker(
     `wanted` is what they told and the line asks for, the best first. Another `turn` may give other words.
     """
     name = one_line(asker.name, max_chars=MAX_NAME)
+    if not is_question(line):
+        return None
     if _ALL_OF_ME.search(line):
-        words = _quoted(wanted)
-        if words:
-            return KnownAnswer(_one_of(_KNOWING_ME, turn).format(name=name, words=f"You told me: {words}"), words)
+        if wanted:
+            text = _one_of(_KNOWING_ME, turn).format(name=name, words=_told_back(wanted))
+            return KnownAnswer(text, _quoted(wanted))
         if (left := asker.left_before(now)) > 0:
             seen = f"You were here {describe_age(now - left)}, and kept your story to yourself."
             return KnownAnswer(_one_of(_KNOWING_ME, turn).format(name=name, words=seen))
         return None
     if not _MINE.search(line):
         return None
-    fitting = _answering(line, wanted, name)
+    fitting = _answering(line, wanted, name)[:1]
     if not fitting:
         return None
-    words = _quoted(fitting[:1])
-    return KnownAnswer(_one_of(_QUOTING_ME, turn).format(words=words), words)
+    frame = _FOUND_AGAIN if fitting[0].part is FactPart.LOST else _one_of(_TELLING_ME, turn)
+    return KnownAnswer(frame.format(words=_told_back(fitting)), _quoted(fitting))
 
 
 def answer_about_other(
@@ -114,13 +119,15 @@ def answer_about_other(
     `wanted` is what the other told, those who hear may know, and the line asks for.
     """
     name = one_line(other.name, max_chars=MAX_NAME)
+    if not is_question(line):
+        return None
     if _asks(_TOLD_BY, line, name):
         return KnownAnswer(_one_of(_DISCREET, turn).format(name=name), may_be_reworded=False)
     if asks_all(line) or asks_whether_known(line) or _asks(_OPINION, line, name):
         words = _quoted(wanted)
         told = f"They told me: {words}" if words else "They have told me little of themselves."
-        met = describe_age(now - other.first_at)
-        return KnownAnswer(_one_of(_KNOWING, turn).format(name=name, when=met, words=told), words)
+        frame = _one_of(_JUDGING if _asks(_OPINION, line, name) else _KNOWING, turn)
+        return KnownAnswer(frame.format(name=name, when=describe_age(now - other.first_at), words=told), words)
     if not _asks(_THEIRS, line, name):
         return None
     if fitting := _answering(line, wanted, name):
@@ -142,6 +149,17 @@ def _answering(line: str, wanted: Sequence[KnownFact], name: str) -> list[KnownF
 
 def _asks(pattern: str, line: str, name: str) -> bool:
     return re.search(pattern.replace("{name}", re.escape(name)), line) is not None
+
+
+def _told_back(facts: Sequence[KnownFact]) -> str:
+    """Return what somebody told, as one tells it to them; word for word where it cannot be turned."""
+    quoted = _quoted(facts)
+    turned = [to_second(clean_heard(fact.memory.text, MOST_QUOTED)) for fact in facts]
+    return (
+        " ".join(dict.fromkeys(turned))
+        if all(turned) and sum(map(len, turned)) <= MOST_CHARS
+        else (f"You told me: {quoted}")
+    )
 
 
 def _quoted(facts: Sequence[KnownFact]) -> str:

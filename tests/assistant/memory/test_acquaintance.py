@@ -291,8 +291,8 @@ def test_a_small_model_that_tells_something_else_is_not_heard() -> None:
     life.come(IDA)
     life.say(IDA, "I have lost my red scarf.")
     life.say(IDA, "I come from Lindby.")
-    assert '"I have lost my red scarf."' in asked_after(life, IDA, "what did I lose?")
-    assert '"I come from Lindby."' in asked_after(life, IDA, "do you remember me?")
+    assert asked_after(life, IDA, "what did I lose?") == "You have lost your red scarf. Has it turned up?"
+    assert "You come from Lindby." in asked_after(life, IDA, "do you remember me?")
     assert '"I come from Lindby."' in asked_after(life, IDA, "what did I tell you about Lindby?")
     assert asked_after(life, IDA, "what did I tell you about my uncle?") == "Nothing that I remember."
     assert "may be said of that" in asked_after(life, IDA, "where do I find the inn?")

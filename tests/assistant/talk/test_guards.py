@@ -148,7 +148,7 @@ async def test_answers_of_somebody_with_a_life_pass_every_guard_even_the_strict_
         async with living(lambda _: Reply(text=answer), {"tools": ("say",)}, {**PLAIN, "model": name}) as life:
             await life.say(line)
             assert [one.partition(": ")[2] for one in life.witness.heard] == [answer]
-            assert len(life.fake.chats) == 1
+            assert len(life.fake.chats) == 1 or name.endswith(":0.5b")  # which may be asked again
 
 
 async def test_a_thing_that_is_only_spoken_of_may_be_asked_for_again_but_is_heard() -> None:
