@@ -27,7 +27,7 @@ _THINGS_TEXT = """
     lemon letter lily lion lock lute lyre machine manuscript map mask mat microscope mirror money monkey mouse mug
     mule mushroom necklace needle nest net newspaper notebook onion orange organ oven owl ox painting pan paper
     parasol parchment parrot pearl pebble pen pencil pepper phone photo photograph piano picture pie pig pillow
-    pin pipe pistol pitcher plate platter pond pony pool portrait poster pot potato potion pouch purse rabbit
+    pin pipe pistol pitcher plate platter poker pond pony pool portrait poster pot potato potion pouch purse rabbit
     radio raven ribbon rifle ring robe robot rope rose ruby rug saddle safe sandwich satchel saw scale scarf
     scroll sculpture shawl sheep shelf shell shield shirt shoe shovel sink skeleton skull slipper soap sock sofa
     spade spear spectacles spider spoon staircase statue stool stove sundial sword table tank tapestry tea teapot
