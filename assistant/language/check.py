@@ -25,6 +25,8 @@ WHOLE_EXAMPLE = 4
 #: A line of fewer words than the first may be returned ("Good morning"); one of fewer than the second is too short to
 #: be recognised.
 GREETING_WORDS, SHORT_WORDS = 5, 3
+#: Words in a row that an answer may not share with an earlier one.
+OWN_WORDS = 8
 #: From this likeness on, an answer is the same as an earlier one.
 _SAME = 0.9
 
@@ -121,6 +123,12 @@ def _says_example(words: list[str], heard: Heard) -> bool:
         if runs(words, EXAMPLE_WORDS) & runs(example, EXAMPLE_WORDS) - allowed:
             return True
     return False
+
+
+def copies(answer: str, own: Sequence[str]) -> bool:
+    """Tell whether an answer has a long run of words from one of the `own` lines."""
+    said = runs(words_of(answer), OWN_WORDS)
+    return bool(said) and any(said & runs(words_of(line), OWN_WORDS) for line in own)
 
 
 def is_yes_or_no(line: str) -> bool:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assistant.language.attend import ToldNotes, Turn, View, is_order
-from assistant.language.check import Heard, fault_of
+from assistant.language.check import Fault, Heard, copies, fault_of
 from assistant.language.knowing import facts_in
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
 from assistant.language.orders import claims_deed
@@ -87,6 +87,8 @@ def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str
     faults: list[str] = []
     for sentence in _sentences(raw, line):
         fault = fault_of(sentence, heard, is_strict=line.view.is_tiny) or fault_of(" ".join([*kept, sentence]), heard)
+        if not fault and copies(sentence, line.heard.own):
+            fault = Fault.REPEATS_SELF
         wrong = fault or _of_the_scene(sentence, line, heard) or _of_the_part(sentence, line)
         if wrong:
             faults.append(str(wrong))
