@@ -53,11 +53,12 @@ _UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
 _UNABLE = ("That I cannot do.", "Not now, I think.")
 #: How somebody tells what is to go no further, and how they give their name.
 _CONFIDES = re.compile(
-    r"(?i)\btell (?:no ?(?:one|body)|not a soul)\b|\b(?:not|n['\u2019]?t|never) tell (?:any|a soul|him|her|them)"
+    r"(?i)\bmust (?:not|never) (?:know|hear|find out|learn)\b|\btell (?:no ?(?:one|body)|not a soul)\b"
+    r"|\b(?:not|n['\u2019]?t|never) tell (?:any|a soul|him|her|them)"
     r"|\bkeep (?:it|this|that|my secret)\b.*\b(?:yourself|secret|quiet|us)\b|\bbetween (?:you and me|us|ourselves)\b"
     r"|\b(?:our|a|my) (?:little )?secret\b"
 )
-_DISCREET = ("It stays with me.", "Nobody hears that from me.")
+_DISCREET = ("It stays with me.", "Nobody hears that from me.", "I shall keep it to myself.")
 _GIVES_NAME = re.compile(r"\b(?:I am|I['\u2019]m|[Cc]all me|[Mm]y name is) [A-Z]")
 _MET = ("Well met, {who}.", "Welcome, {who}.")
 _ACKNOWLEDGED = ("I see.", "Is that so?", "So it goes.")
@@ -129,10 +130,15 @@ def fallback(line: Line) -> str:
     return words_for_nothing(line.text, len(line.earlier), line.who)
 
 
+def is_told_in_confidence(heard: str) -> bool:
+    """Tell whether a line tells something that is to go no further. Models answer that they cannot help with it."""
+    return _CONFIDES.search(heard) is not None and not is_question(heard)
+
+
 def words_for_nothing(heard: str, number: int, who: str = "") -> str:
     """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
     choices: Sequence[str]
-    if _CONFIDES.search(heard):
+    if is_told_in_confidence(heard):
         choices = _DISCREET
     elif is_question(heard) or is_order(heard):
         choices = _UNKNOWN if is_question(heard) else _UNABLE

@@ -12,7 +12,7 @@ from assistant.language.things import known_words
 from assistant.language.words import is_like, words_of
 from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
+from assistant.loop.talk.answer import Line, fallback, fit_to_say, is_told_in_confidence, judge, words_for_nothing
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.found import FOUND_NOTHING, Hit, fits, fitting_hits, has_searched, with_source
 from assistant.loop.talk.known import agrees
@@ -86,6 +86,8 @@ def _told_by_rule(run: Run, asked: Question, line: Line, hits: Sequence[Hit]) ->
     facts, place = line.notes.facts, line.notes.place
     if has_searched(run.executed) and not hits and not any(fits(asked.text, fact) for fact in facts):
         return FOUND_NOTHING
+    if is_told_in_confidence(asked.text):
+        return words_for_nothing(asked.text, len(asked.earlier))
     return " ".join(place) if asked.view.is_tiny and place == facts else ""
 
 
