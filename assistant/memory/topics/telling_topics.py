@@ -69,10 +69,12 @@ async def choose_saying(knowledge: Knowledge, line: str, listener: TopicListener
         if wants_more(line) and _goes_on(last, line, listener):
             saying = _next(knowledge, last, listener, now)
             return saying if saying.words else None
-    if wants_more(line):
-        return None
-    found = await knowledge.topics.find(line, names=listener.names, mine=listener.mine)
-    sayings = [_next(knowledge, topic, listener, now) for topic in found.meant]
+    if wants_more(line):  # of something that has no more parts, for which there may be words as well
+        meant = [topic for topic in topics if not topic.parts and any(map(wants_more, topic.asks))]
+    else:
+        found = await knowledge.topics.find(line, names=listener.names, mine=listener.mine)
+        meant = list(found.meant)
+    sayings = [_next(knowledge, topic, listener, now) for topic in meant]
     return next((one for one in sayings if one.words), next(iter(sayings), None))
 
 

@@ -194,7 +194,8 @@ class TopicIndex:
 
     def _may_mean(self, number: int, kind: LineKind, named: Collection[str], *, has_key: bool) -> bool:
         """Tell whether a line that names these can be about a topic."""
-        if named and not (self._is_of_anybody[number] or self._names[number].issuperset(named)):
+        is_told = kind is LineKind.TELLS and has_key and self._reacts[number]  # of whomever: "My dog Rex has died."
+        if named and not (is_told or self._is_of_anybody[number] or self._names[number].issuperset(named)):
             return False
         return has_key or kind is LineKind.ASKS or not (self._reacts[number] and self.topics[number].keys)
 
