@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from assistant.language.knowing import facts_in, find_facts, stems
+from assistant.language.knowing import facts_in, find_facts
 from assistant.language.languages import language_of
-from assistant.language.persons import asks_of_self, tells_of_self
+from assistant.language.persons import asks_of_self
 from assistant.language.things import absent_things, known_words
 from assistant.language.words import (
-    content_words,
     is_question,
     listed,
     names_in,
@@ -24,8 +23,8 @@ from assistant.language.words import (
     words_of,
 )
 
-#: How many facts the speaker told are shown again, and how many absent things are named.
-MAX_TOLD, MAX_ABSENT = 3, 2
+#: How many absent things are named.
+MAX_ABSENT = 2
 #: In a line of this many words or more, "it" means something the line names itself.
 _SHORT_LINE = 12
 #: Stands for what the character did without words.
@@ -81,8 +80,6 @@ class ToldNotes(Struct, frozen=True):
     own: tuple[str, ...] = ()
     #: Those that tell of the place.
     place: tuple[str, ...] = ()
-    #: What the speaker told of themselves and asks for, word for word.
-    told: tuple[str, ...] = ()
     #: Things the line speaks of that are not here.
     absent: tuple[str, ...] = ()
     #: The language of the line by its English name, empty for English.
@@ -156,20 +153,14 @@ def notes_on(line: str, who: str, view: View, earlier: Sequence[Turn], lore: Seq
     place = _of_the_place(line, who, view, asks=asks, is_of_a_thing=bool(named))
     facts += (*_of_names(line, who, view), *place)
     own: list[str] = []
-    if not (of_self := asks_of_self(line)):
+    if not asks_of_self(line):
         known = (*facts_in(view.persona, view.name), *(fact for text in lore for fact in facts_in(text, view.name)))
         seen = _seen(view) if asks and not facts else ()
         found = find_facts(line, (*known, *seen))
         own = [fact for fact in found if fact in known]
         facts += [fact for fact in found if fact in seen]
-    heard = [turn.heard for turn in earlier if turn.who == who]
-    told: list[str] = []
-    if asks and (of_self or not (facts or own)):
-        stated = [one for one in heard if tells_of_self(one)]
-        told = _about(line, stated) or (stated[-MAX_TOLD:] if of_self else [])
-        facts += (f'{who} said: "{one}"' for one in told)
     absent = _absent(line, view, earlier) if asks or is_order(line) else ()
-    return ToldNotes((*facts, *own), tuple(own), tuple(place), tuple(told), absent, language_of(line))
+    return ToldNotes((*facts, *own), tuple(own), tuple(place), absent, language_of(line))
 
 
 def place_asked(line: str, view: View) -> str:
@@ -205,13 +196,6 @@ def _of_the_place(line: str, who: str, view: View, *, asks: bool, is_of_a_thing:
         others = [name for name in view.people if name != who]
         facts.append(f"Here are {listed([*others, 'you'])} and I." if others else "Here are only you and I.")
     return facts
-
-
-def _about(line: str, told: Sequence[str]) -> list[str]:
-    """Return those of the lines that share most with a question, the best last."""
-    asked = stems(content_words(line))
-    shared = [(len(asked & stems(content_words(one))), at) for at, one in enumerate(told)]
-    return [told[at] for count, at in sorted(shared)[-MAX_TOLD:] if count]
 
 
 def _meant_by_pronoun(line: str, view: View, earlier: Sequence[Turn]) -> list[str]:

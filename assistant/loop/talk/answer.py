@@ -123,8 +123,6 @@ def fallback(line: Line) -> str:
     own = next(iter(line.notes.own), "")
     if own and (not own.startswith("I am ") or "you" in words_of(line.text)):  # what it is answers few other questions
         return own
-    if line.notes.told and asks_of_self(line.text):
-        return f'You told me: "{line.notes.told[-1]}"'
     if line.notes.language:
         return SPEAKS_A_LITTLE[line.notes.language]
     return words_for_nothing(line.text, len(line.earlier), line.who)

@@ -56,13 +56,6 @@ def test_the_room_says_where_its_stair_leads() -> None:
     assert "Down is The Study." in notes.facts
 
 
-def test_what_the_speaker_told_of_themselves_is_told_again_word_for_word() -> None:
-    earlier = (Turn("Nell", "I keep seven goats on the hill.", "Yes."), Turn("Bert", "I hate goats.", "Yes."))
-    assert notes_on("How many goats do I keep?", "Nell", TOWER, earlier).facts == (
-        'Nell said: "I keep seven goats on the hill."',
-    )
-
-
 @pytest.mark.parametrize("text", ["What is your cat doing?", "Why is the piano so loud?", "How many swords hang here?"])
 def test_a_thing_that_is_not_there_is_denied(text: str) -> None:
     line = line_of(text)
