@@ -99,6 +99,7 @@ async def read_ahead(context: RunContext, beginning: Sequence[Message], tools: S
             _log.info("the model of {name} was not warmed: {why}", name=context.me.name, why=context.scrub(str(error)))
             return False  # the first real call will say what is wrong
         else:
+            context.waking.warmed()
             return True
     return False
 

@@ -84,7 +84,7 @@ class Waking:
 
     @property
     def is_awake(self) -> bool:
-        """Whether its model has answered somebody."""
+        """Whether its model has answered somebody, or read the beginning of a prompt."""
         return self._model in self._answered
 
     def asked(self, event: Event) -> None:
@@ -97,6 +97,10 @@ class Waking:
     def answered(self) -> None:
         """Note that its model has answered."""
         self.has_answered = True
+        self.warmed()
+
+    def warmed(self) -> None:
+        """Note that its model is loaded and has read something."""
         self._answered.add(self._model)
 
     def over(self, heard: Iterable[Accepted]) -> None:
