@@ -105,7 +105,7 @@ async def _recall(context: RunContext, run: Run, asker: str, line: str) -> Recal
     try:
         if _OF_ME.search(query):
             return _best_known(await context.memories.about(asker), run, most)
-        if asks_own_words(line):
+        if context.is_asked_plainly and asks_own_words(line):
             return _said_by(asker, await context.memories.about(asker), run, line, most)
         return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=most)
     except CancelledError:

@@ -71,7 +71,7 @@ async def _tell(
     now = context.clock.seconds()
     least = min(1, asker.permission) if is_plain else authority_of_words(asker)
     own = {heard.event.id for heard in run.events}
-    told = tell_of(found, Asking(line, run.hearers, least, now, own, own_words(context)))
+    told = tell_of(found, Asking(line, run.hearers, least, now, own, own_words(context), is_plain))
     if told.due is not None:
         await context.people.asked(asker.id, told.due, now)
     return told

@@ -58,8 +58,8 @@ class VisitorNotes(Struct, frozen=True):
 class Asking(Struct, frozen=True):
     """A line that is answered, and who hears the answer. `now` is in clock seconds.
 
-    `least` is the lowest level of words that are repeated, `own` are the ids of the events that the line came with, and
-    `names` the words of the character's own names.
+    `least` is the lowest level of words that are repeated, `own` are the ids of the events that the line came with,
+    `names` the words of the character's own names, and `wants_answer` asks for what can be said without a model.
     """
 
     line: str
@@ -68,6 +68,7 @@ class Asking(Struct, frozen=True):
     now: float
     own: Collection[str] = ()
     names: frozenset[str] = frozenset()
+    wants_answer: bool = False
 
 
 def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
@@ -81,7 +82,8 @@ def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
         visitor, shown = _visitor(asker, asking)
         if not named and asks_of_me(asking.line) and asks_of_people(asking.line):
             wanted = _wanted(asker, asking)
-            answer = answer_about_asker(asking.line, asker, wanted, asking.now, int(asking.now))
+            if asking.wants_answer:
+                answer = answer_about_asker(asking.line, asker, wanted, asking.now, int(asking.now))
         if (due := matter_due(asker, asking.hearers, asking.now, asking.least)) is not None:
             met.append(f'Ask {_name(asker)} how it went: "{_quoted(due)}"')
             shown = [*shown, due]
@@ -96,7 +98,7 @@ def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
             met.append(_meetings(one, asking.now, which))
             beside += [_sentence(fact, asking, which) for fact in told]
             wanted += told
-            if len({one.who for _, one in named}) == 1:
+            if asking.wants_answer and len({one.who for _, one in named}) == 1:
                 answer = answer_about_other(asking.line, one, told, asking.now, int(asking.now))
     memories, asked = (tuple(fact.memory for fact in some) for some in ((*shown, *wanted), wanted))
     return VisitorNotes(visitor, tuple(met), tuple(beside), memories, asked, due, answer)
