@@ -73,7 +73,7 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     if trigger is None or run.by_rule is not None or run.granted is not None:
         return
     asker, line, is_plain = trigger.event.who, " ".join(run.asked_texts), context.is_asked_plainly
-    found = await _recall(context, run, asker.id, line)
+    found = await _recall(context, run, asker.id, line, is_plain=is_plain)
     told = await meet(context, run, asker, line, is_plain=is_plain)
     context.talk.begin_turn(asker.id, line, run.hearers)
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
@@ -96,7 +96,7 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     _append(context, run, found)
 
 
-async def _recall(context: RunContext, run: Run, asker: str, line: str) -> Recalled:
+async def _recall(context: RunContext, run: Run, asker: str, line: str, *, is_plain: bool) -> Recalled:
     """Return what the character remembers of the words that woke the run, nothing where there were none."""
     query = _query(context, run, asker, line)
     if not query:
@@ -105,7 +105,7 @@ async def _recall(context: RunContext, run: Run, asker: str, line: str) -> Recal
     try:
         if _OF_ME.search(query):
             return _best_known(await context.memories.about(asker), run, most)
-        if context.is_asked_plainly and asks_own_words(line):
+        if is_plain and asks_own_words(line):
             return _said_by(asker, await context.memories.about(asker), run, line, most)
         return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=most)
     except CancelledError:
