@@ -57,6 +57,10 @@ class View(Struct, frozen=True):
         """Return each way out, with the room behind it."""
         return [f"{way} to {room}" if room else way for way, room in self.ways]
 
+    def seen_told(self) -> str:
+        """Return what is here as the character says it."""
+        return f"I see {listed([with_article(thing) for thing in self.things]) or 'nothing'}."
+
     def words(self) -> frozenset[str]:
         """Return all words of the scene and the persona, in the singular."""
         told = [text for texts in (self.details, self.voice, self.described) for text in texts.values()]
@@ -120,7 +124,8 @@ _PURPOSES = (
 _WHERE = re.compile(
     r"(?i)\bwhere (?:can|could|may|do|does|might|should|would) (?:I|we|one|people|somebody|anybody|a|the)\b"
 )
-#: The most steps of a way that are told.
+#: How the way to a place is told, and the most steps of it.
+WAY_TOLD = "The way to "
 MAX_STEPS = 5
 #: A line that wants something done with a thing.
 _ORDER = re.compile(
@@ -175,7 +180,12 @@ def place_asked(line: str, view: View) -> str:
 def way_told(room: str, steps: Sequence[str]) -> str:
     """Return the way to a room as a sentence."""
     more = f", and {len(steps) - MAX_STEPS} rooms more" if len(steps) > MAX_STEPS else ""
-    return f"The way to {room} is {', then '.join(steps[:MAX_STEPS])}{more}."
+    return f"{WAY_TOLD}{room} is {', then '.join(steps[:MAX_STEPS])}{more}."
+
+
+def asks_what_is_here(line: str) -> bool:
+    """Tell whether a line asks what is where the character is."""
+    return _WHAT_HERE.search(line) is not None
 
 
 def is_order(line: str) -> bool:
@@ -186,7 +196,7 @@ def is_order(line: str) -> bool:
 def _of_the_place(line: str, who: str, view: View, *, asks: bool, is_of_a_thing: bool) -> list[str]:
     """Return what is here, who is here and where the ways lead, where a line asks for that."""
     facts = list(view.routes)
-    if not is_of_a_thing and _WHAT_HERE.search(line):
+    if not is_of_a_thing and asks_what_is_here(line):
         facts.append(f"Here I see {listed([with_article(thing) for thing in view.things]) or 'nothing'}.")
     if _WAYS.search(line) and view.ways:
         facts.append(f"From here one can go {listed(view.ways_told(), 'or')}.")

@@ -86,6 +86,14 @@ def possible_deeds(line: str, who: str, view: View, it: str = "") -> dict[str, D
     """Return the deeds that a line may ask for, by kind; none for plain talk. `it` is what was spoken of before."""
     if is_talk(line, view):
         return {}
+    deeds: dict[str, Deed] = {}
+    for sentence in sentences_of(line):  # "I have no camel. Will you take me along?" asks for no camel
+        deeds |= _possible_in(sentence, who, view, it)
+        it = (names_in(sentence, (*view.things, *view.carried)) or [it])[-1]
+    return deeds
+
+
+def _possible_in(line: str, who: str, view: View, it: str) -> dict[str, Deed]:
     things = names_in(line, (*view.things, *view.carried))
     if not things and it and re.search(r"\b(?:it|them|that one|this one)\b", line, re.IGNORECASE):
         things = [it]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.language.attend import ToldNotes, Turn, View, is_order
+from assistant.language.attend import ToldNotes, Turn, View, asks_what_is_here, is_order
 from assistant.language.check import Fault, Heard, copies, fault_of
 from assistant.language.knowing import facts_in
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
@@ -88,7 +88,7 @@ def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str
     faults: list[str] = []
     for sentence in _sentences(raw, line):
         fault = fault_of(sentence, heard, is_strict=line.view.is_tiny) or fault_of(" ".join([*kept, sentence]), heard)
-        if not fault and copies(sentence, line.heard.own):
+        if not fault and copies(sentence, own):
             fault = Fault.REPEATS_SELF
         wrong = fault or _of_the_scene(sentence, line, heard) or _of_the_part(sentence, line)
         if wrong:
@@ -160,6 +160,8 @@ def _of_the_scene(sentence: str, line: Line, heard: Heard) -> str:
     known = line.view.words() | known_words(*heard.now, *heard.earlier, *heard.facts)
     if things_said_to_be_here(sentence, known):
         return "tells of a thing that is not there"
+    if words_of(sentence) == words_of(line.view.seen_told()) and not asks_what_is_here(line.text):
+        return "tells unasked what is here"
     if not line.did and claims_deed(sentence, line.text):
         return "claims what it did not do"
     absent = is_order(line.text) and not DENIES.search(sentence) and known_words(sentence) & set(line.notes.absent)
@@ -241,13 +243,14 @@ def _lacks(said: str, line: Line) -> str:
     notes = line.notes
     if notes.language:
         return "is in another language" if common_words(said, notes.language) == 0 else ""
+    news = content_words(" ".join(notes.facts)) - content_words(line.text)
+    is_ignored = bool(news) and is_question(line.text) and not news & content_words(said)
+    if is_ignored and _IGNORANT.search(said):
+        return "ignores what it was told"
     if not line.view.is_tiny:
         return ""
     asked = (content_words(line.text) - set(words_of(line.view.name))) | _NOTHING
     is_open, is_choice = is_open_question(line.text), " or " in line.text
     if is_open and not is_choice and not content_words(said) - asked and not DENIES.search(said):
         return "tells nothing"  # "Yes.", "It is in a place."
-    news = content_words(" ".join(notes.facts)) - content_words(line.text)
-    if not news or not is_question(line.text) or news & content_words(said):
-        return ""
-    return "ignores what it was told" if is_open or _IGNORANT.search(said) else ""
+    return "ignores what it was told" if is_ignored and is_open else ""

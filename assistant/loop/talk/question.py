@@ -18,7 +18,7 @@ from assistant.events.events import Arrived
 from assistant.language.attend import DEED, ToldNotes, Turn, View, place_asked, way_told
 from assistant.language.knowing import facts_in
 from assistant.language.languages import write_out
-from assistant.language.words import listed, names_in, sentences_of, with_article, words_of
+from assistant.language.words import names_in, sentences_of, words_of
 from assistant.loop.prompt import ENOUGH_VOICE, tells_nothing
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
@@ -210,9 +210,8 @@ def front(view: View) -> list[Message]:
         things=", ".join(view.things) or "none",
         ways="; ".join(view.ways_told()) or "none",
     )
-    seen = listed([with_article(thing) for thing in view.things]) or "nothing"
     voice = list(view.voice.items())[:MAX_VOICE]
-    return [system(text), *messages_of((*example_turns(view), *voice, (scene, f"I see {seen}.")))]
+    return [system(text), *messages_of((*example_turns(view), *voice, (scene, view.seen_told())))]
 
 
 def example_turns(view: View) -> tuple[tuple[str, str], ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.language.attend import ToldNotes, Turn, notes_on
+from assistant.language.attend import WAY_TOLD, ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.things import known_words
 from assistant.language.words import is_like, words_of
@@ -30,6 +31,7 @@ TEMPERATURES, TINY_TEMPERATURES = (0.2, 0.7), (0.2, 0.6, 0.9)
 ALIKE = 0.5
 #: From this likeness on two lines ask the same: then the same answer is right again.
 ASKED_AGAIN = 0.8
+_DIRECTION = re.compile(r"\b(?:north|south)(?:east|west)?\b|\beast\b|\bwest\b|\bup\b|\bdown\b")
 #: How many of its own last lines an answer must not repeat.
 OWN_LINES = 6
 
@@ -72,6 +74,9 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     said = said or next(filter(None, (_fit(words, line, asked, is_last=True) for words in tries)), "")
     if run.known_answer and not agrees(said, run.known_answer, asked.text):
         said = run.known_answer.text
+    way = next((one for one in line.notes.place if one.startswith(WAY_TOLD)), "")
+    if way and _DIRECTION.findall(said.casefold()) != _DIRECTION.findall(way.casefold()):
+        said = way
     if asked.text:
         said = with_source(said or fallback(line), hits)
     call = speech_call(context, run, said)

@@ -56,7 +56,6 @@ def test_what_may_not_be_said_is_not(text: str, raw: str) -> None:
     ("text", "raw"),
     [
         ("What is in the barrel?", "Yes."),
-        ("What is in the barrel?", "I do not know."),
         ("What does the barrel hold?", "The barrel holds what is in the barrel."),
         ("You are a useless fat old man.", "I am a useless man."),
         ("Are you a ferryman?", "No, I am a baker."),
