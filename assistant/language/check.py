@@ -41,6 +41,7 @@ _MODEL_VOICE = re.compile(
     r"|\bpersonal (?:opinions?|feelings?|desires?|preferences?|experiences?)\b"
     r"|I apologi[sz]e for (?:any|the) (?:confusion|inconvenience|misunderstanding)"
     r"|\b(?:do not|don['\u2019]t) have the capabilit\w+|\bcannot answer (?:this|that)\b|\bsay what you feel\b"
+    r"|\ba life of (?:my|your) own\b|\btalk with a visitor\b"
     r"|\bnot (?:just |only )?an? helper\b|\byour (?:question|statement) or (?:question|statement)\b"
     r"|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details|context)"
     r"|information you (?:provide|gave|have provided)"

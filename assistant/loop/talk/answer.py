@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assistant.events.conversation import is_farewell
 from assistant.language.attend import ToldNotes, Turn, View, asks_what_is_here, is_order
 from assistant.language.check import Fault, Heard, copies, fault_of
 from assistant.language.knowing import facts_in
@@ -60,6 +61,7 @@ _CONFIDES = re.compile(
 )
 _DISCREET = ("It stays with me.", "Nobody hears that from me.", "I shall keep it to myself.")
 _GIVES_NAME = re.compile(r"\b(?:I am|I['\u2019]m|[Cc]all me|[Mm]y name is) [A-Z]")
+_FAREWELLS = ("Go well, {who}.", "Farewell, {who}. Come again.", "Until next time, {who}.")
 _MET = ("Well met, {who}.", "Welcome, {who}.")
 _ACKNOWLEDGED = ("I see.", "Is that so?", "So it goes.")
 
@@ -136,7 +138,9 @@ def is_told_in_confidence(heard: str) -> bool:
 def words_for_nothing(heard: str, number: int, who: str = "") -> str:
     """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
     choices: Sequence[str]
-    if is_told_in_confidence(heard):
+    if is_farewell(heard):
+        choices = _FAREWELLS
+    elif is_told_in_confidence(heard):
         choices = _DISCREET
     elif is_question(heard) or is_order(heard):
         choices = _UNKNOWN if is_question(heard) else _UNABLE

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from assistant.events.conversation import is_farewell
 from assistant.language.attend import WAY_TOLD, ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.things import known_words
@@ -91,8 +92,8 @@ def _told_by_rule(run: Run, asked: Question, line: Line, hits: Sequence[Hit]) ->
     facts, place = line.notes.facts, line.notes.place
     if has_searched(run.executed) and not hits and not any(fits(asked.text, fact) for fact in facts):
         return FOUND_NOTHING
-    if is_told_in_confidence(asked.text):
-        return words_for_nothing(asked.text, len(asked.earlier))
+    if is_farewell(asked.text) or is_told_in_confidence(asked.text):
+        return words_for_nothing(asked.text, len(asked.earlier), asked.who)
     return " ".join(place) if asked.view.is_tiny and place == facts else ""
 
 
