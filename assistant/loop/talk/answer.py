@@ -55,7 +55,7 @@ _UNABLE = ("That I cannot do.", "Not now, I think.")
 #: How somebody tells what is to go no further, and how they give their name.
 _CONFIDES = re.compile(
     r"(?i)\bmust (?:not|never) (?:know|hear|find out|learn)\b|\btell (?:no ?(?:one|body)|not a soul)\b"
-    r"|\b(?:not|n['\u2019]?t|never) tell (?:any|a soul|him|her|them)"
+    r"|\b(?:not|n['\u2019]?t|never) tell (?!me\b|you\b|us\b)"
     r"|\bkeep (?:it|this|that|my secret)\b.*\b(?:yourself|secret|quiet|us)\b|\bbetween (?:you and me|us|ourselves)\b"
     r"|\b(?:our|a|my) (?:little )?secret\b"
 )

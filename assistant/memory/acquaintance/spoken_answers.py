@@ -43,7 +43,8 @@ _ALL_OF_ME = re.compile(
 _THEIRS = (
     rf"(?i)\b{_PART} (?:do|does|did|is|was|has|had|are) {{name}}\b"
     r"|\b(?:what|who|how old)(?: is|'s| are| was| were) {name}['\u2019]s?\b"
-    r"|\bis {name} (?:married|in love|from|afraid|a)\b|\bdoes {name} (?:have|like|love|live|come|hate|own|fear|work)\b"
+    r"|\b(?:is|was|does|did|has|had) {name}\b"
+    r"(?! (?:here|there|around|in|at|on|gone|back|out|away|come|came|go|went|pass|leave|left|arrive)\b)"
 )
 #: A question for what the person called {name} told the character.
 _TOLD_BY = (
