@@ -47,10 +47,8 @@ _THEIRS = (
     r"(?! (?:here|there|around|in|at|on|gone|back|out|away|come|came|go|went|pass|leave|left|arrive)\b)"
 )
 #: A question for what the person called {name} told the character.
-_TOLD_BY = (
-    r"(?i)\b(?:(?:did|has|does) {name} (?:\w+ )?(?:tell|told|say|said|mention|mentioned|whisper|whispered)"
-    r"|what (?:did|has|does) {name} (?:\w+ )?(?:tell|told|say|said|mention|whisper|whispered))\b"
-)
+_TELL = r"(?:\w+ )?(?:tell|told|say|said|mention|mentioned|whisper|whispered|talk|talked|speak|spoken)"
+_TOLD_BY = rf"(?i)\b(?:what )?(?:did|has|does) {{name}} {_TELL}\b"
 _OPINION = (
     r"(?i)\bwhat do you (?:think|make) of {name}\b|\bdo you (?:like|trust) {name}\b|\bhow do you (?:like|find) {name}\b"
 )
