@@ -2,7 +2,3 @@
 
 Read `loop/react.py` first. What wakes it is in `events/classify.py`, when it thinks in the table of `events/tick.py`.
 """
-
-from assistant.moved import install
-
-install()
