@@ -4,8 +4,6 @@ Knows nothing of language models or games. Read `pipeline.py` first; when a circ
 `admission/breaker.py`.
 """
 
-from typing import TYPE_CHECKING
-
 from resilience.admission.attempt import Attempt, Verdict
 from resilience.admission.breaker import BreakerConfig, CircuitBreaker, CircuitState
 from resilience.admission.capacity import InFlightConfig
@@ -41,7 +39,6 @@ from resilience.http.exchange import HttpExchange
 from resilience.http.headers import ReceivedHeaders, SentHeaders
 from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
 from resilience.pipeline import Pipeline
-from resilience.renamed import former_names
 from resilience.snapshot import Snapshot
 
 __all__ = [
@@ -96,16 +93,3 @@ __all__ = [
     "host_of",
     "origin_of",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = former_names(
-        __name__,
-        {
-            "Barred": "Revoked",
-            "Order": "Call",
-            "Passage": "Attempt",
-            "State": "CircuitState",
-            "RequestTarget": "CallTarget",
-            "Told": "RateLimitSnapshot",
-        },
-    )

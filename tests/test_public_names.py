@@ -52,11 +52,3 @@ def test_importing_the_packages_takes_no_reactor() -> None:
         "sys.exit('twisted.internet.reactor' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_name_of_the_release_before_still_works() -> None:
-    journal = importlib.import_module("assistant.journal")
-    with pytest.warns(DeprecationWarning, match="OpeningRefused"):
-        assert journal.Refused is journal.OpeningRefused
-    with pytest.raises(AttributeError):
-        journal.Unknown  # noqa: B018  (asking for it is the test)

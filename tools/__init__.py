@@ -3,9 +3,6 @@
 Read `execution/dispatch.py` first. Whether a call may happen is decided in `policy/decide.py`.
 """
 
-from typing import TYPE_CHECKING
-
-from resilience.renamed import former_names
 from tools.context import Pending, Requirement, ToolContext
 from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
 from tools.execution.dispatch import Dispatcher
@@ -86,15 +83,3 @@ __all__ = [
     "strip_actor_name",
     "strip_speech_label",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = former_names(
-        __name__,
-        {
-            "Caps": "EffectLimits",
-            "Rules": "PolicyConfig",
-            "Sight": "ContextTrust",
-            "acted": "strip_actor_name",
-            "spoken": "strip_speech_label",
-        },
-    )

@@ -3,8 +3,6 @@
 `MemoryJournal` keeps it as long as the process lives. `StoredJournal` keeps it on disk, in a `Store`.
 """
 
-from typing import TYPE_CHECKING
-
 from assistant.journal.errors import (
     AlreadyRecorded,
     BrokenRecord,
@@ -42,7 +40,6 @@ from assistant.journal.tables.mutes import Muted, StoredMutes
 from assistant.journal.tables.process_wide import StoredBindings, StoredUsage
 from assistant.journal.tables.removal import Pruned, next_prune_after
 from assistant.journal.tables.stream import LoadedStream, StoredStream
-from resilience.renamed import former_names
 
 __all__ = [
     "NO_CHANGE",
@@ -89,6 +86,3 @@ __all__ = [
     "UnknownRun",
     "next_prune_after",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = former_names(__name__, {"Refused": "OpeningRefused", "SqliteJournal": "StoredJournal"})

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-import tools
 from tools.policy.decide import base_permission
 from tools.testing import WaitingTool
 from tools.tool import Category, NoArguments, Tool
@@ -38,12 +36,3 @@ def test_a_copy_of_a_tool_keeps_what_it_requires_and_warns_of_nothing() -> None:
     assert replace(STAY, name="wait").required_permission == 0
     assert replace(MOVE, name="walk").required_permission is None
     assert WaitingTool("wait").tool.required_permission is None
-
-
-def test_a_public_name_of_the_version_before_is_understood_with_the_present_one() -> None:
-    package: Any = tools  # a type checker knows the present names only
-    with pytest.warns(DeprecationWarning, match="tools.spoken is now called tools.strip_speech_label"):
-        assert package.spoken is tools.strip_speech_label
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = package.nothing
-    assert "spoken" not in tools.__all__
