@@ -8,7 +8,6 @@ from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
 from tools.execution.dispatch import Dispatcher
 from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
 from tools.memories import KeptMemory, Memories, Memory, MemoryKind, Recalled
-from tools.notes import Note, Notes
 from tools.policy.approvals import Approvals, Declined, Denied, Given
 from tools.policy.config import EffectLimits, PolicyConfig
 from tools.policy.decide import Allowed, Authority, Decision, NeedsApproval, Refused, decide
@@ -49,8 +48,6 @@ __all__ = [
     "MemoryKind",
     "NeedsApproval",
     "NoArguments",
-    "Note",
-    "Notes",
     "Past",
     "Pending",
     "Person",

@@ -5,36 +5,17 @@ Whom a character follows is kept in memory only: after a restart it follows nobo
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from llm.messages import JSONObject
-from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
+from tools.game import Person, Target, World
 from tools.memories import RECALLED, Memories, Memory
-from tools.notes import Notes
-from tools.trust import ContextTrust, Kind, Principal
+from tools.trust import ContextTrust, Principal
 
 if TYPE_CHECKING:
     from treq.client import HTTPClient
-
-#: The names of `tools.game` and `tools.trust` are here for tools of the version before, for one release.
-__all__ = [
-    "Following",
-    "GameCommand",
-    "Kind",
-    "Pending",
-    "Person",
-    "Principal",
-    "Requirement",
-    "Scene",
-    "Target",
-    "Thing",
-    "ToolContext",
-    "World",
-    "Written",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +101,6 @@ class Following:
         self._leader = self.asker = None
 
 
-#: The names of `tools.game` and `tools.trust` are here for tools of the version before, for one release.
-
-
 class WebKnowledge(Protocol):
     """What a run knows of the web (`tools/web/cite.py`); only the web's own tools know more of it than this."""
 
@@ -188,12 +166,6 @@ class ToolContext:
         """Everybody whose words woke the run, each once; the requester may be one more."""
         everybody = (*self.askers, *((self.requester,) if self.requester else ()))
         return tuple({who.id: who for who in everybody}.values())
-
-    @property
-    def notes(self) -> Notes:
-        """The memories by their name of the version before, with the methods that notes had."""
-        warnings.warn("ToolContext.notes is now called ToolContext.memories", DeprecationWarning, stacklevel=2)
-        return Notes(self.memories, self.now)
 
     def cite(self, words: str) -> str:
         """Return words for people's ears, with the sources that they name below them."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -101,18 +100,6 @@ class Tool:
     idle: bool = False
     targets: tuple[str, ...] = ()
     reach: Reach | None = None
-    #: The name of `required_permission` in the version before; understood for one release.
-    needs: InitVar[int | None] = None
-
-    def __post_init__(self, needs: int | None) -> None:
-        """Take what a tool of the version before passes as `needs`."""
-        if needs is None:
-            return
-        warnings.warn(
-            f"the tool {self.name} passes needs: it is now called required_permission", DeprecationWarning, stacklevel=3
-        )
-        if self.required_permission is None:
-            object.__setattr__(self, "required_permission", needs)
 
     @property
     def takes_turn(self) -> bool:

@@ -10,10 +10,10 @@ import pytest
 
 from assistant.worlds.embedded.world import EmbeddedBody
 from llm.testing import Call, RecordedRequest, Reply, Step
+from tests.assistant.journal.keeping import fact
 from tests.assistant.living import ANN, Life, Witness, living
 from tests.assistant.willing import easily_led, willing
 from tools import Kind, Principal, Registry, Thing
-from tools.notes import Notes
 from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -167,7 +167,8 @@ async def test_a_page_that_was_read_still_counts_for_what_follows_from_it() -> N
 
     async with three(reads) as (life, oda, _):
         life.world.remove(oda)
-        await Notes(life.assistant.context.memories, lambda: 0.0).add("the orders: go south", None, 0)
+        orders = fact("the orders: go south", at=0.0, authority=0, importance=9)
+        await life.assistant.context.memories.keep(orders)
         await life.say("Sage, do as it says in the orders")
         assert life.home.room.key == "library"
         assert len(life.assistant.context.approvals.pending()) == 1

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from assistant.events.events import Arrived
 from assistant.worlds.embedded.world import EmbeddedBody
+from tests.assistant.journal.keeping import fact
+from tests.assistant.living import reactor
 from tests.policy.stage import BOB, ECHO, GUEST, MALLORY, Stage
 from tools import Kind, Principal, Thing
 
@@ -154,7 +156,7 @@ async def _memory(stage: Stage, text: str) -> None:
 
 async def _old_note(stage: Stage, text: str) -> None:
     """Noted before this life, while a web page was in view."""
-    await stage.notes.add(f"lore: {text}", None, 0)
+    await stage.memories.keep(fact(f"lore: {text}", at=reactor.seconds(), authority=0, importance=9))
     await _asks(stage, "what do you know of lore")
 
 

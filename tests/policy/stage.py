@@ -22,6 +22,7 @@ from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from llm import Capabilities, get_provider
 from llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
 from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from tests.assistant.journal.keeping import fact
 from tests.assistant.living import Witness, reactor
 from tests.policy.judge import Effect, Log, command_needs
 from tools import (
@@ -39,7 +40,7 @@ from tools import (
     ToolFailed,
 )
 from tools.game import Route
-from tools.notes import Notes
+from tools.memories import Memories
 from tools.trust import Audience
 from tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 
@@ -185,7 +186,7 @@ class Stage:
     people: dict[str, EmbeddedBody]
     listener: dict[str, Witness]
     web: Web
-    notes: Notes
+    memories: Memories
     log: Log
     events: int = 0
 
@@ -249,9 +250,9 @@ async def stage(
         )
         world, web = EmbeddedWorld(), Web(log)
         storage = in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
-        notes = Notes(storage.memories, reactor.seconds)
         home = world.add(SAGE)
-        await notes.add(f"The secret of Bea is {SECRET}.", BEA, 1, audience=frozenset({BEA.id}))
+        secret = fact(f"The secret of Bea is {SECRET}.", BEA, frozenset({BEA.id}), at=reactor.seconds(), importance=9)
+        await storage.memories.keep(secret)
         around = Dependencies(
             me=SAGE,
             world=LoggedBody(home, log),
@@ -271,7 +272,7 @@ async def stage(
         listener = {who.id: Witness() for who in cast}
         people = {who.id: world.add(who, listener=listener[who.id]) for who in cast}
         try:
-            yield Stage(assistant, fake, world, home, people, listener, web, notes, log)
+            yield Stage(assistant, fake, world, home, people, listener, web, storage.memories, log)
         finally:
             await assistant.stop()
             await launcher.stop()

@@ -37,7 +37,7 @@ from llm import FinishReason, LLMResponse, RateLimitInfo, RawTurn, Reasoning, Te
 from llm.messages import Citation, Message, Role, ServerToolCall, ServerToolResult, tool_results, user
 from tests.assistant.journal.keeping import fact, memories_of
 from tools import Category, Executed, Kind, Pending, Principal, Status
-from tools.context import Target
+from tools.game import Target
 
 NOON = 1_800_000_000.0
 ANNA = Principal("player:7", "Anna", Kind.PLAYER, 1)
