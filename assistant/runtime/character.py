@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, DeferredLock
@@ -68,12 +67,6 @@ class Assistant:
         self._alone = DeferredLock()
         pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
         self.tick = Tick(self._one_run, context.clock, pace, settings.name, context.random, scheduler=context.scheduler)
-
-    @property
-    def mind(self) -> RunContext:
-        """The context of its runs, by the name of the version before."""
-        warnings.warn("Assistant.mind is now called Assistant.context", DeprecationWarning, stacklevel=2)
-        return self.context
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from assistant.worlds.embedded.game import EventListener, Occupant
+from assistant.worlds.embedded.game import Occupant
 from assistant.worlds.embedded.hamlet import level_of_body
 from tools.errors import ToolFailed
 from tools.game import GameCommand, Target, Thing
@@ -94,7 +94,7 @@ def _give(body: Occupant, text: str, _: frozenset[str]) -> str:
     body.world.tell(
         others, lambda listener: listener.saw_emote(body.principal, f"gives the {thing.name} to {receiver.name}.")
     )
-    body.world.tell(getting, lambda listener: _tell_of_gift(listener, body, thing))
+    body.world.tell(getting, lambda listener: listener.was_given(body.principal, thing.name, thing.authority))
     return f"You give the {thing.name} to {receiver.name}."
 
 
@@ -263,11 +263,3 @@ COMMANDS = {
     )
 }
 _BY_WORD = {word: command for command in COMMANDS.values() for word in (command.name, *command.aliases)}
-
-
-def _tell_of_gift(listener: EventListener, body: Occupant, thing: Thing) -> None:
-    """Tell the receiver of a thing; a listener without `was_given`, from an earlier version, see a pose instead."""
-    if hasattr(listener, "was_given"):
-        listener.was_given(body.principal, thing.name, thing.authority)
-    else:
-        listener.saw_emote(body.principal, f"gives you {thing.name}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import localtime
@@ -53,18 +52,13 @@ class EmbeddedWorld(EmbeddedGame):
         listener: EventListener | None = None,
         description: str = "",
         *,
-        ears: EventListener | None = None,
         by_owner: bool = False,
     ) -> EmbeddedBody:
         """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body.
 
         `by_owner` says that the owner of the game wrote the description, and not the principal.
         """
-        if ears is not None:
-            warnings.warn("'ears' is now called 'listener'", DeprecationWarning, stacklevel=2)
-        body = EmbeddedBody(
-            self, principal, self.rooms[room or self.start], listener or ears, description, by_owner=by_owner
-        )
+        body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener, description, by_owner=by_owner)
         self.enter(body)
         return body
 
@@ -98,16 +92,6 @@ class EmbeddedBody(Occupant):
         """Describe a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
         with self.label_failures():
             return self._inspect(target)
-
-    @property
-    def ears(self) -> EventListener | None:
-        """The listener, by the name of the version before."""
-        return self.listener
-
-    @ears.setter
-    def ears(self, listener: EventListener | None) -> None:
-        warnings.warn("EmbeddedBody.ears is now called EmbeddedBody.listener", DeprecationWarning, stacklevel=2)
-        self.listener = listener
 
     def _inspect(self, target: str) -> str:
         room = self.room
