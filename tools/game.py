@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import Parameter, signature
 from typing import Protocol, Self
 
 from tools.errors import ToolFailed
@@ -239,35 +238,9 @@ def tools_without_use(world: World) -> frozenset[str]:
     return without
 
 
-#: What an assistant reads where its world cannot tell who would hear it.
-CANNOT_TELL = "This game cannot tell who would hear that, so nothing private can be said here."
-
-
 async def way_to(world: World, place: str) -> Route | None:
-    """Return a world's way to a place, None for none; a world that was written for an older version knows none."""
-    find = getattr(world, "route", None)
-    if find is None:
-        return None
+    """Return a world's way to a place, None for none."""
     try:
-        found: Route = await find(place)
+        return await world.route(place)
     except ToolFailed:
         return None
-    return found
-
-
-def takes_only(speak: Callable[..., object]) -> bool:
-    """Tell whether a world's `whisper` or `page` takes `only`; one that was written for an older version does not."""
-    parameters = signature(speak).parameters.values()
-    return any(one.name == "only" or one.kind is Parameter.VAR_KEYWORD for one in parameters)
-
-
-def speak_to(speak: Callable[..., Awaitable[None]], target: str, text: str, only: Audience) -> Awaitable[None]:
-    """Speak by a world's `whisper` or `page` to nobody but those in `only`, None for anybody.
-
-    Raises ToolFailed where the world cannot tell who would hear it.
-    """
-    if only is None:
-        return speak(target, text)
-    if not takes_only(speak):
-        raise ToolFailed(CANNOT_TELL)
-    return speak(target, text, only=only)

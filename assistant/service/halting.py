@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from tools import Person, Principal, Scene, ToolFailed, World
-from tools.game import GameCommand, Route, speak_to, way_to
+from tools.game import GameCommand, Route
 from tools.trust import Audience
 
 #: What an act that came too late is answered.
@@ -58,7 +58,7 @@ class HaltableWorld(World):
 
     def whisper(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
         """Speak to one person in the room, and to nobody but those in `only`."""
-        return speak_to(self._acting().whisper, target, text, only)
+        return self._acting().whisper(target, text, only=only)
 
     def hears(self, who: Principal) -> bool:
         """Tell whether this person would hear the character speak aloud now, or reads it elsewhere."""
@@ -66,7 +66,7 @@ class HaltableWorld(World):
 
     def page(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
         """Speak to one person anywhere in the game, and to nobody but those in `only`."""
-        return speak_to(self._acting().page, target, text, only)
+        return self._acting().page(target, text, only=only)
 
     def speak_on(self, channel: str, text: str) -> Awaitable[None]:
         """Speak on a channel."""
@@ -76,11 +76,9 @@ class HaltableWorld(World):
         """Leave by an exit."""
         return self._acting().move(direction)
 
-    async def route(self, place: str) -> Route:
+    def route(self, place: str) -> Awaitable[Route]:
         """Find the way to the nearest room that `place` names."""
-        if (found := await way_to(self._world, place)) is None:
-            raise ToolFailed(f"No way to {place!r} is known from here.")
-        return found
+        return self._world.route(place)
 
     def go_home(self) -> Awaitable[Scene]:
         """Go to the character's home."""

@@ -20,7 +20,7 @@ from llm.testing import Brain, Call, RecordedRequest, Reply, Step
 from tests.policy.stage import SAGE, Stage, stage
 from tools import Principal
 from tools.execution.dispatch import Dispatcher
-from tools.game import CANNOT_TELL, World
+from tools.game import World
 from tools.policy.config import PolicyConfig
 from tools.result import Executed
 from tools.testing import now, tool_call, tool_context
@@ -131,30 +131,3 @@ def test_a_gift_goes_to_nobody_where_two_have_the_name() -> None:
     given = spoken(body, tool_call("give", thing=thing.name, person="Ann"), ContextTrust(), people=[ANN])
     assert given.result.failed
     assert body.carried == [thing]
-
-
-class OlderBody:
-    """A body of a world that was written before `only`."""
-
-    def __init__(self, body: Any) -> None:
-        self._body = body
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._body, name)
-
-    async def whisper(self, target: str, text: str) -> None:
-        await self._body.whisper(target, text)
-
-    async def page(self, target: str, text: str) -> None:
-        await self._body.page(target, text)
-
-
-@pytest.mark.parametrize("verb", ["whisper", "page"])
-def test_an_older_world_speaks_in_public_runs_and_says_why_it_does_not_in_private_ones(verb: str) -> None:
-    world = EmbeddedWorld()
-    body: Any = OlderBody(world.add(SAGE))
-    world.add(ANN)
-    call = tool_call(verb, target="Ann", text="psst")
-    assert spoken(body, call, ContextTrust(), people=[ANN]).result.text.startswith("You ")
-    private = spoken(body, call, ContextTrust(audience=frozenset({ANN.id})), people=[ANN])
-    assert private.result.text == CANNOT_TELL

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from tools.context import ToolContext
 from tools.errors import ToolRetry, Unheard
-from tools.game import speak_to
 from tools.text.clean import clean_speech, one_line
 from tools.text.lenient import MAX_WORDS, Words, strip_actor_name, strip_speech_label
 from tools.tool import Arguments, Category, Reach, Tool
@@ -106,7 +105,7 @@ async def whisper(arguments: WhisperArguments, context: ToolContext) -> str:
         raise ToolRetry("There were no words in 'text'. Whisper something.")
     target = one_line(arguments.target)
     said = " ".join(context.cite(words).split())
-    await speak_to(context.world.whisper, target, said, context.trust.audience)
+    await context.world.whisper(target, said, only=context.trust.audience)
     return f"You whispered it to {target}. Nobody else heard it."
 
 
@@ -135,7 +134,7 @@ async def page(arguments: PageArguments, context: ToolContext) -> str:
         raise ToolRetry("There were no words in 'text'. Page something.")
     target = one_line(arguments.target)
     said = " ".join(context.cite(words).split())
-    await speak_to(context.world.page, target, said, context.trust.audience)
+    await context.world.page(target, said, only=context.trust.audience)
     return f"You paged it to {target}. Nobody else heard it."
 
 

@@ -13,7 +13,6 @@ from assistant.events.events import Event, Paged
 from assistant.journal import Accepted
 from resilience import Launcher
 from tools import ToolFailed, World
-from tools.game import speak_to
 
 _log = Logger()
 
@@ -155,7 +154,7 @@ class Waking:
         self._paged[key] = now + (self._settings.fallback_every_seconds if self.is_awake else math.inf)
         try:
             line = f"({self._settings.name} {text})"
-            await speak_to(self._world.page, event.who.name, line, frozenset({event.who.id}))
+            await self._world.page(event.who.name, line, only=frozenset({event.who.id}))
         except ToolFailed as failed:
             _log.info("{text} was refused: {why}", text=text, why=str(failed))
             return False
