@@ -180,14 +180,13 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         from assistant.runtime.own_tools import load_tools
 
     path = options.config or DEFAULT_FILE
-    renamed: list[str] = []
     try:
-        config = play(read_settings(options.config, {}, renamed.append), path.absolute().parent)
+        config = play(read_settings(options.config, {}), path.absolute().parent)
     except AssistantError as error:
         screen.show(Finding("settings", FindingState.WRONG, str(error)))
         return 1
     there = f"{path} is valid" if path.exists() else f"there is no {path} here, so the defaults are used"
-    screen.show(Finding("settings", FindingState.OK, "; ".join((there, *renamed))))
+    screen.show(Finding("settings", FindingState.OK, there))
     begin_logging(None, secrets)
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
     folder = path.absolute().parent

@@ -33,7 +33,7 @@ def prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Plac
     if in_the_way := shadowed():
         raise AssistantError(in_the_way)
     from assistant.config.playing import play
-    from assistant.config.settings import DEFAULT_FILE, log_renamed, read_settings
+    from assistant.config.settings import DEFAULT_FILE, read_settings
     from assistant.keys.reference import anchor  # after the check
     from assistant.surfaces.agreeing import require_agreement
     from assistant.surfaces.serve.file import SettingsFile
@@ -49,11 +49,8 @@ def prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Plac
         written = read_place(options.place) if options.place else WrittenPlace(HAMLET)
         character = {**written.character, **({"name": options.name} if options.name else {})}
         overrides = {"model": model, "assistant": character, "journal": journal}
-        renamed: list[str] = []
-        config = read_settings(options.config, overrides, renamed.append)
-        begin_logging(options.log, secrets)
-        for sentence in renamed:  # the log begins only once the settings are known to be valid
-            log_renamed(sentence)
+        config = read_settings(options.config, overrides)
+        begin_logging(options.log, secrets)  # the log begins only once the settings are known to be valid
         config = play(config, settings_folder(options), name_too=True)
     except OSError as error:
         raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error

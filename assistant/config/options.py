@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from assistant.config.playing import OF_A_CHARACTER
 from assistant.config.schema import AssistantConfig, Config, ModelConfig
 from assistant.config.sections import WebConfig
-from assistant.config.settings import FORMER_NAMES, SettingsError, is_now_called, with_new_names
+from assistant.config.settings import SettingsError
 from assistant.config.words import allowed, example, problem, read, written
 
 #: The tables whose settings may be named without the table, in the order in which a name is looked up.
@@ -77,17 +77,13 @@ class Option(NamedTuple):
 
 
 def merged(base: Mapping[str, Any], *overrides: Mapping[str, Any]) -> Config:
-    """Return the settings of tables merged over each other, the last on top. Raises SettingsError with one sentence.
-
-    Former names of settings are understood.
-    """
+    """Return the settings of tables merged over each other, the last on top. Raises SettingsError with one sentence."""
     whole: dict[str, Any] = {}
     for layer in (base, *overrides):
-        own = with_new_names(layer)
-        if isinstance(table := own.get("assistant"), Mapping) and table.get("character"):
+        if isinstance(table := layer.get("assistant"), Mapping) and table.get("character"):
             for field in OF_A_CHARACTER:  # a character chosen here comes before what was set further out
                 whole.get("assistant", {}).pop(field, None)
-        _lay(whole, own)
+        _lay(whole, layer)
     try:
         return Config.model_validate(whole)
     except ValidationError as error:
@@ -105,7 +101,7 @@ def with_option(
     """
     table, field = _place(name, tables)
     info = tables[table].model_fields[field]
-    changed = deepcopy(with_new_names(overrides))
+    changed = deepcopy(dict(overrides))
     changed[table] = {**changed.get(table, {}), field: read(info, text)}
     try:
         merged(changed)
@@ -129,7 +125,7 @@ def without_option(
     Raises SettingsError when there is no such setting.
     """
     table, field = _place(name, tables)
-    changed = deepcopy(with_new_names(overrides))
+    changed = deepcopy(dict(overrides))
     changed.get(table, {}).pop(field, None)
     if not changed.get(table, True):
         del changed[table]
@@ -146,8 +142,7 @@ def without_web_option(overrides: Mapping[str, Any], name: str) -> dict[str, Any
 
 def shown_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
     """Return every setting that can be set for one assistant, with its value."""
-    own = with_new_names(overrides)
-    return [_option(config, own, table, name) for table, model in _TABLES.items() for name in model.model_fields]
+    return [_option(config, overrides, table, name) for table, model in _TABLES.items() for name in model.model_fields]
 
 
 def web_options(config: Config, overrides: Mapping[str, Any]) -> list[Option]:
@@ -163,19 +158,6 @@ def find_option(name: str) -> tuple[str, str]:
     """Return the table and the field of a setting as people name it, also of the web. Raises SettingsError."""
     table, _, rest = name.strip().casefold().partition(".")
     return _place(rest, _GAME_TABLES) if table == "web" else _place(name, _TABLES)
-
-
-def find_renamed(name: str, tables: Mapping[str, type[BaseModel]] = _TABLES) -> tuple[str, str] | None:
-    """Return the present name of a setting that is named by its former name, and a sentence for the owner.
-
-    None for any other name. The sentence has no full stop.
-    """
-    table, _, field = name.strip().casefold().replace("-", "_").rpartition(".")
-    for known in (table,) if table else tables:
-        if known in tables and field in FORMER_NAMES.get(known, {}):
-            present = FORMER_NAMES[known][field]
-            return present if known == "assistant" else f"{known}.{present}", is_now_called(known, field)
-    return None
 
 
 def _option(config: Config, overrides: Mapping[str, Any], table: str, name: str) -> Option:
@@ -207,8 +189,7 @@ def _lay(under: dict[str, Any], over: Mapping[str, Any]) -> None:
 
 def _place(name: str, tables: Mapping[str, type[BaseModel]]) -> tuple[str, str]:
     """Return the table and the field of a name. Raises SettingsError."""
-    renamed = find_renamed(name, tables)
-    wanted = renamed[0] if renamed else name.strip().casefold().replace("-", "_")
+    wanted = name.strip().casefold().replace("-", "_")
     table, dot, field = wanted.partition(".")
     if dot and table in tables and field in tables[table].model_fields:
         return table, field

@@ -1,19 +1,15 @@
-"""Reads the settings from `assistant.toml`. An error is one sentence that says what is wrong, and on which line.
-
-Names that settings had in the version before are understood for one release, and the owner is told.
-"""
+"""Reads the settings from `assistant.toml`. An error is one sentence that says what is wrong, and on which line."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from twisted.logger import Logger
 
 from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
@@ -22,17 +18,14 @@ from assistant.errors import AssistantError, did_you_mean
 from assistant.toml_text import parse_toml
 
 DEFAULT_FILE = Path("assistant.toml")
-_log = Logger()
-#: By table: the former name of a setting, and its name now.
-FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
-    "assistant": {
-        "excuse": "fallback_line",
-        "excuse_every_seconds": "fallback_every_seconds",
-        "budget_excuse": "budget_line",
-        "rate_excuse": "rate_line",
-        "waking": "waking_line",
-        "needs": "required_permission",
-    },
+#: What settings of `[assistant]` are called now, by the names that they have in files and games made before.
+FORMER_NAMES: Mapping[str, str] = {
+    "excuse": "fallback_line",
+    "excuse_every_seconds": "fallback_every_seconds",
+    "budget_excuse": "budget_line",
+    "rate_excuse": "rate_line",
+    "waking": "waking_line",
+    "needs": "required_permission",
 }
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 _NAME = r"(?:\"[^\"]+\"|'[^']+'|[\w-]+)"
@@ -47,26 +40,17 @@ class SettingsError(AssistantError, ValueError):
     """The settings cannot be used; the message is for their author."""
 
 
-def log_renamed(sentence: str) -> None:
-    """Log that a setting has another name now."""
-    _log.warn("{sentence}", sentence=sentence)
-
-
-def read_settings(
-    path: Path | None, overrides: Mapping[str, Mapping[str, Any]], on_renamed: Callable[[str], None] = log_renamed
-) -> Config:
+def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]]) -> Config:
     """Return the settings of a file with `overrides` (by table) merged over them.
 
-    No path means `assistant.toml` in this folder, if there is one. `on_renamed` gets a sentence for each setting of the
-    file that has its former name. Raises SettingsError. Blocks: for start-up only.
+    No path means `assistant.toml` in this folder, if there is one. Raises SettingsError. Blocks: for start-up only.
     """
     text = _text(path)
     where = str(path or DEFAULT_FILE)
     try:
-        data = parse_toml(text)
+        data = read_tables(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_syntax(where, text, str(error))) from error
-    renamed, data = list_renamed(data), with_new_names(data)
     for table, values in overrides.items():
         mine = data.setdefault(table, {})
         if isinstance(mine, dict):
@@ -75,12 +59,24 @@ def read_settings(
                     del mine[option]
             mine.update(values)
     try:
-        config = Config.model_validate(data)
+        return Config.model_validate(data)
     except ValidationError as error:
         raise SettingsError(_invalid(where, text, error, overrides)) from error
-    for sentence in renamed:
-        on_renamed(sentence)
-    return config
+
+
+# Any: TOML of somebody.
+def read_tables(text: str) -> dict[str, Any]:
+    """Return the tables of a file, each setting under its present name. Raises tomllib.TOMLDecodeError."""
+    return with_new_names(parse_toml(text))
+
+
+def with_new_names(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables with each setting under its present name. Where both names are set, the present one counts."""
+    own = tables.get("assistant")
+    if not isinstance(own, Mapping) or FORMER_NAMES.keys().isdisjoint(own):
+        return dict(tables)
+    now = {FORMER_NAMES[name]: value for name, value in own.items() if name in FORMER_NAMES}
+    return {**tables, "assistant": now | {name: value for name, value in own.items() if name not in FORMER_NAMES}}
 
 
 def _text(path: Path | None) -> str:
@@ -154,8 +150,8 @@ def _line_of(text: str, path: _Path) -> int:
 def _present(path: _Path) -> _Path:
     """Return the path with the present name of its setting."""
     match path:
-        case (str(table), str(name), *rest):
-            return (table, present_name(table, name), *rest)
+        case ("assistant", str(name), *rest):
+            return ("assistant", FORMER_NAMES.get(name, name), *rest)
     return path
 
 
@@ -187,34 +183,3 @@ def _within(names: Sequence[str], counts: Mapping[_Path, int]) -> _Path:
 def _split(names: str) -> list[str]:
     """Return the parts of a dotted name, without quotes."""
     return [part.strip("\"'") for part in re.findall(_NAME, names)]
-
-
-def with_new_names(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables with each setting under its present name. Where both names are set, the present one counts."""
-    renamed = dict(tables)
-    for table, names in FORMER_NAMES.items():
-        if isinstance(values := tables.get(table), Mapping) and not names.keys().isdisjoint(values):
-            now = {names[name]: value for name, value in values.items() if name in names}
-            renamed[table] = now | {name: value for name, value in values.items() if name not in names}
-    return renamed
-
-
-def list_renamed(tables: Mapping[str, Any]) -> list[str]:
-    """Return a sentence, without a full stop, for each setting of these tables that has its former name."""
-    return [
-        is_now_called(table, name)
-        for table, names in FORMER_NAMES.items()
-        if isinstance(values := tables.get(table), Mapping)
-        for name in names
-        if name in values
-    ]
-
-
-def present_name(table: str, name: str) -> str:
-    """Return the present name of a setting of this table, which may be the one given."""
-    return FORMER_NAMES.get(table, {}).get(name, name)
-
-
-def is_now_called(table: str, former: str) -> str:
-    """Say what the setting with this former name is called now, without a full stop."""
-    return f"{table}.{former} is now called {table}.{FORMER_NAMES[table][former]}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console import doctor
+from assistant.worlds.evennia.scripts import script_of
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 
@@ -145,26 +145,14 @@ async def test_a_tool_that_was_withdrawn_can_be_granted_again(tmp_path: Path) ->
         assert "cannot even speak" in await here.orders("assistant/tools Sage =")
 
 
-async def test_an_option_is_set_by_the_name_it_had_before_and_the_answer_says_what_it_is_called(tmp_path: Path) -> None:
-    async with office(tmp_path) as here:
-        await here.orders("assistant/create Sage")
-        told = await here.orders("assistant/set Sage/needs = move 0")
-        assert "Sage: required_permission = move 0 (kept)" in told
-        renamed = "assistant.needs is now called assistant.required_permission."
-        assert renamed in " ".join(told.split())
-        assert overrides() == {"assistant": {"required_permission": {"move": 0}}}
-        assert renamed in " ".join((await here.orders("assistant/show Sage/needs")).split())
-        assert "is now called" not in await here.orders("assistant/set Sage/required_permission = move 1")
-
-
-async def test_what_was_set_in_a_game_of_the_version_before_goes_on_counting(tmp_path: Path) -> None:
+async def test_what_a_game_keeps_under_a_former_name_goes_on_counting(tmp_path: Path) -> None:
     async with office(tmp_path) as here:
         await here.orders("assistant/create Sage")
         (sage,) = creation.assistants()
-        creation.change_settings(sage, {"assistant": {"needs": {"move": 0}, "excuse": "hums."}})
+        script = script_of(sage)
+        assert script is not None
+        script.overrides = {"assistant": {"needs": {"move": 0}, "excuse": "hums."}}
         config = creation.config_of(sage).assistant
         assert (config.required_permission, config.fallback_line) == ({"move": 0}, "hums.")
-        found = [finding.sentence for finding in await doctor.findings() if finding.check == "settings"]
-        assert "Sage: assistant.needs is now called assistant.required_permission" in found
         await here.orders("assistant/set Sage/fallback_line =")
         assert overrides() == {"assistant": {"required_permission": {"move": 0}}}

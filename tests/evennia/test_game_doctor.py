@@ -9,9 +9,9 @@ from django.db import connection
 from django.test import override_settings
 
 from assistant.checks.finding import FindingState
-from assistant.worlds.evennia import hooks, server
+from assistant.worlds.evennia import hooks
 from assistant.worlds.evennia.console import doctor
-from tests.evennia.opened import NO_MODEL, opened
+from tests.evennia.opened import opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 
@@ -24,14 +24,6 @@ async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
         "page": FindingState.OK,
     }  # fmt: skip
     assert str(tmp_path / "server/assistants.sqlite3") in found["service"].sentence
-
-
-async def test_settings_of_the_version_before_are_named_as_they_are_called_now(tmp_path: Path) -> None:
-    async with opened(tmp_path, f"{NO_MODEL}\n[assistant]\nexcuse = 'hums.'\n"):
-        found = [finding for finding in await doctor.findings() if finding.check == "settings"]
-        assert server.service().config.settings.assistant.fallback_line == "hums."
-    sentence = "assistant.toml: assistant.excuse is now called assistant.fallback_line"
-    assert [(finding.state, finding.sentence) for finding in found] == [(FindingState.OK, sentence)]
 
 
 async def test_a_service_that_is_not_running_is_told() -> None:

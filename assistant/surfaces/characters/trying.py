@@ -36,7 +36,7 @@ def by_meaning(
 
     `run` runs the reactor for some work, and returns its exit status. Raises SettingsError. Blocks.
     """
-    memory = read_settings(options.config, {}, lambda _: None).memory
+    memory = read_settings(options.config, {}).memory
     if memory.vectors != "embedded":
         return options
 

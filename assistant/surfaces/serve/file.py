@@ -11,10 +11,9 @@ from typing import Any
 from assistant.config.options import merged
 from assistant.config.playing import play
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError, with_new_names
+from assistant.config.settings import SettingsError, read_tables
 from assistant.config.toml_edit import CannotEdit, Value, edited
 from assistant.surfaces.setup.writing import put_settings
-from assistant.toml_text import parse_toml
 
 #: New values by the path of table and name; None takes a setting back.
 Changes = Mapping[tuple[str, ...], Value | None]
@@ -77,7 +76,7 @@ class SettingsFile:
 
     def _file_tables(self, text: str) -> dict[str, Any]:
         try:
-            return with_new_names(parse_toml(text))
+            return read_tables(text)
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{self.path} cannot be read: {error}") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +15,7 @@ from twisted.internet.defer import CancelledError
 from assistant.checks.doctor import DoctorRequest, examine
 from assistant.checks.web import PAGE
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError, read_settings, with_new_names
+from assistant.config.settings import SettingsError, read_settings, read_tables
 from assistant.config.toml_edit import CannotEdit, edited, written
 from assistant.errors import NotSetUp, complaint
 from assistant.keys.redaction import Secrets
@@ -173,7 +172,7 @@ class _Setup:
         """Return the new text of the file, checked to be valid. Raises NotSetUp."""
         try:
             new = edited(text or _NEW, draft.changes)
-            Config.model_validate(with_new_names(tomllib.loads(new)))
+            Config.model_validate(read_tables(new))
         except CannotEdit as error:
             raise NotSetUp(
                 f"the way {self._path} writes '{error}' cannot be changed here: change it by hand"

@@ -11,7 +11,7 @@ from twisted.logger import Logger
 
 from assistant.config.options import merged
 from assistant.config.schema import Config
-from assistant.config.settings import SettingsError, list_renamed
+from assistant.config.settings import SettingsError
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import accounts, server
@@ -114,8 +114,6 @@ def _start(character: Any, entered: str = "") -> AssistantRunner | None:
         if not isinstance(character, AssistantCharacter):
             raise SettingsError(f"{character.key} is no character for an assistant any more: its type was changed")  # noqa: TRY301
         config = config_of(character, script.overrides)
-        for sentence in list_renamed(script.overrides):
-            _log.warn("{name}: {sentence}", name=character.key, sentence=sentence)
         return _embody(character, config, entered)
     except SettingsError as error:
         _TROUBLES[member_id] = str(error)

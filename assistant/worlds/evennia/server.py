@@ -19,7 +19,7 @@ from assistant.characters import FOLDER
 from assistant.config.options import merged
 from assistant.config.schema import Config
 from assistant.config.sections import WebConfig
-from assistant.config.settings import SettingsError, log_renamed, read_settings
+from assistant.config.settings import SettingsError, read_settings
 from assistant.errors import ServiceNotRunning
 from assistant.journal import JournalError
 from assistant.keys import log as log_redaction
@@ -49,8 +49,6 @@ class _Running:
     service: AssistantService | None = None
     settling: IDelayedCall | None = None
     why_not: str = _NOT_YET
-    #: A sentence for each setting of `assistant.toml` that has its former name.
-    renamed: tuple[str, ...] = ()
 
 
 def service() -> AssistantService:
@@ -132,11 +130,6 @@ async def close_service() -> None:
         await closing.close()
 
 
-def renamed_settings() -> tuple[str, ...]:
-    """Return a sentence, without a full stop, for each setting of `assistant.toml` that has its former name."""
-    return _Running.renamed
-
-
 def soon(work: Callable[[], object]) -> None:
     """Do something in the next turn of the reactor, if there is a service then."""
 
@@ -159,11 +152,7 @@ def read_service_config() -> ServiceConfig:
     The game's own tools are imported here, on the thread of a reactor that does not run yet.
     """
     path = config_path()
-    renamed: list[str] = []
-    config = read_settings(path, {}, renamed.append) if path.exists() else Config()
-    for sentence in renamed:
-        log_renamed(sentence)
-    _Running.renamed = tuple(renamed)
+    config = read_settings(path, {}) if path.exists() else Config()
     wall = time.time  # noqa: TID251  (the composition root)
     web, characters = _web_of_the_game(config), Path(settings.GAME_DIR) / FOLDER
     own_tools = load_tools((*config.tools.modules, *getattr(settings, "MUD_ASSISTANT_TOOLS", ())))

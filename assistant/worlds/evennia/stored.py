@@ -16,6 +16,7 @@ from evennia.accounts.models import AccountDB
 from evennia.server.models import ServerConfig
 from evennia.utils.dbserialize import deserialize
 
+from assistant.config.settings import with_new_names
 from assistant.worlds.evennia.install import CMDSET
 
 #: The name under which the settings are stored.
@@ -44,7 +45,7 @@ class ScriptSettings:
     @property
     def overrides(self) -> dict[str, Any]:
         """The settings of this assistant that differ from the game's, as plain tables."""
-        return dict(deserialize(self.attributes.get(OVERRIDES)) or {})
+        return with_new_names(deserialize(self.attributes.get(OVERRIDES)) or {})
 
     @overrides.setter
     def overrides(self, tables: dict[str, Any]) -> None:

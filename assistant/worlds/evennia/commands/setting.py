@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assistant.config.options import Option, find_renamed, shown_options, with_option, without_option
+from assistant.config.options import Option, shown_options, with_option, without_option
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, persona, thinking
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, sentence, table
@@ -40,16 +40,14 @@ def set_option(typed: TypedCommand) -> Answer:
     if not slash or not option.strip() or typed.right is None:
         raise CommandRefused(f"Type: {SET_USAGE} (nothing behind the = takes it back). All options: {SHOW_USAGE}")
     character = find_assistant(name.strip(), SET_USAGE)
-    renamed = find_renamed(option)
-    known = renamed[0] if renamed else meant_option(option, character)
+    known = meant_option(option, character)
     if known in _ELSEWHERE and typed.right:
         return _ELSEWHERE[known](replace(typed, left=name.strip()))
     if known == _NAME and typed.right:
         return rename(character, typed.right)
     shown = change_option(character, known, typed.right)
     how = "kept" if typed.right else "again what the game says"
-    note = f" {renamed[1]}." if renamed else ""
-    return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how}).{note}"
+    return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how})."
 
 
 def change_option(character: Any, option: str, value: str) -> Option:
@@ -84,8 +82,6 @@ def show(typed: TypedCommand) -> Answer:
     left, slash, pattern = typed.left.partition("/")
     character, rest = split_assistant(left.strip(), SHOW_USAGE)
     wanted = (pattern if slash else typed.right or rest).strip().casefold().replace("-", "_")
-    renamed = find_renamed(wanted)
-    wanted = renamed[0] if renamed else wanted
     there = options_of(character)
     exact = [one for one in there if wanted and wanted in {one.name, one.name.rpartition(".")[2]}]
     found = exact or [one for one in there if wanted in one.name.casefold()]
@@ -95,8 +91,7 @@ def show(typed: TypedCommand) -> Answer:
         )
     command = f"assistant/set {character.key}/"
     if len(found) <= _WHOLE:
-        shown = [option_text(one, command, typed.width) for one in found]
-        return "\n\n".join([*shown, *([f"{renamed[1]}."] if renamed else [])])
+        return "\n\n".join(option_text(one, command, typed.width) for one in found)
     rows = [("*" if one.is_set else "", one.name, cut(one.value, _CELL), one.meaning) for one in found]
     how = f"* is set here. To read one whole: assistant/show {character.key} OPTION. To change one: {SET_USAGE}"
     return f"{table(('*', 'option', 'value', 'meaning'), rows, typed.width)}\n{paragraph(how, typed.width)}"

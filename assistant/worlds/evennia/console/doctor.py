@@ -12,13 +12,12 @@ from django.db import connection
 
 from assistant.checks.finding import Finding, FindingState
 from assistant.checks.own_tools import judge_own_tools
-from assistant.config.settings import list_renamed
 from assistant.errors import ServiceNotRunning
 from assistant.models.chosen import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
 from assistant.starting import shadowed
-from assistant.worlds.evennia import creation, server
+from assistant.worlds.evennia import server
 from assistant.worlds.evennia.console import web_address
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -46,7 +45,7 @@ async def findings() -> list[Finding]:
     """Check packages, the service, settings, own tools, the reactor, the game's database, ports, the page."""
     own = judge_own_tools(server.service().config.own_tools) if server.is_open() else ()
     page = web_address.page_findings()
-    return [packages(), service_in_use(), *renamed(), *own, reactor_in_use(), pragmas_in_force(), *ports(), *page]
+    return [packages(), service_in_use(), *own, reactor_in_use(), pragmas_in_force(), *ports(), *page]
 
 
 def counters(runner: AssistantRunner) -> Iterable[Finding]:
@@ -71,15 +70,6 @@ def service_in_use() -> Finding:
         trouble = str(error)
     said = trouble or f"open; what the assistants remember is in {server.service().config.journal_place}"
     return Finding("service", FindingState.WRONG if trouble else FindingState.OK, said)
-
-
-def renamed() -> Iterable[Finding]:
-    """Report each setting that has its former name, in `assistant.toml` and in the game."""
-    for sentence in server.renamed_settings():
-        yield Finding("settings", FindingState.OK, f"assistant.toml: {sentence}")
-    for character in creation.assistants():
-        for sentence in list_renamed(creation.settings_of(character)):
-            yield Finding("settings", FindingState.OK, f"{character.key}: {sentence}")
 
 
 def reactor_in_use() -> Finding:

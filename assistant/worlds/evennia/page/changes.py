@@ -11,10 +11,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from assistant.characters import Character
-from assistant.config.options import Option, find_renamed, shown_options
+from assistant.config.options import Option, shown_options
 from assistant.config.playing import OF_A_CHARACTER, with_character
 from assistant.config.schema import BudgetConfig
-from assistant.config.settings import SettingsError, with_new_names
+from assistant.config.settings import SettingsError
 from assistant.page.values.actions import SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.worlds.evennia import creation, runners
@@ -45,7 +45,7 @@ def lines_of(character: Any, played: Character | None = None) -> Sequence[Settin
 
     What that character adds is shown in place of what would count without it.
     """
-    tables = with_new_names(_tables_of_the_game())
+    tables = _tables_of_the_game()
     config = creation.config_of(character)
     if played is not None:
         config = config.model_copy(update={"assistant": with_character(config.assistant, played)})
@@ -70,8 +70,7 @@ def lines_of_the_game() -> Sequence[SettingLine]:
 
 async def change(character: Any, option: str, value: str, *, force: bool) -> SettingChanged:
     """Change one setting of an assistant. Raises CommandRefused, SettingsError, CharacterError, ServiceNotRunning."""
-    renamed = find_renamed(option)
-    known, value = renamed[0] if renamed else _plain(option), value.strip()
+    known, value = _plain(option), value.strip()
     if known == _BUDGET:
         told = spending.limit_assistant(character, value)
         return SettingChanged(option=known, value=_own_limit(character).value, sentence=told)
