@@ -23,7 +23,6 @@ from assistant.keys.redaction import Secrets
 from resilience import DeadlineExceeded
 from resilience.background import in_daemon_thread
 
-__all__ = ["InThread", "KeyReferenceError", "KeySources", "anchor", "check_reference", "resolve_key"]
 #: The largest key file in bytes; a larger file holds something else.
 MAX_BYTES = 8 * 1024
 #: The service that our entries of the keyring belong to.

@@ -14,13 +14,11 @@ from itertools import islice
 
 from assistant.journal import StreamChange, StreamEntry
 from assistant.memory.entries import Entry, OldPart, find_with_repeats, from_store, lost_of, old_part, trusted_part
-from assistant.memory.entry_table import KEPT_IDS, KnownEvents, LabelCounts, PackedEntries, Unsaved
+from assistant.memory.entry_table import KnownEvents, LabelCounts, PackedEntries, Unsaved
 from assistant.memory.trimming import squeeze, trim
 from llm.messages import Message, user
 from llm.packing.packed import Joined, Part
 from tools.trust import Audience, Label, common
-
-__all__ = ["KEPT_ENTRIES", "KEPT_IDS", "LOW_WATER", "History"]
 
 #: Entries at the end that neither trimming nor a summary touches.
 KEPT_ENTRIES = 10

@@ -30,10 +30,8 @@ from llm.response import (
     Usage,
     UsageSeen,
 )
-from llm.wire.calls import MAX_ARGUMENT_CHARS, CallPieces, OpenCall
+from llm.wire.calls import CallPieces, OpenCall
 from llm.wire.thinking import Piece, ThinkingSplitter, may_think
-
-__all__ = ["MAX_ARGUMENT_CHARS", "Accumulator", "UsageReader"]
 
 
 @dataclass(slots=True)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
 from assistant.memory.entries import MASK
-from assistant.memory.history import KEPT_ENTRIES, KEPT_IDS, History
+from assistant.memory.entry_table import KEPT_IDS
+from assistant.memory.history import KEPT_ENTRIES, History
 from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from llm.messages import Text
 from llm.packing.packed import Packed

@@ -29,7 +29,8 @@ from llm.response import (
     Usage,
     UsageSeen,
 )
-from llm.wire.accumulate import MAX_ARGUMENT_CHARS, Accumulator
+from llm.wire.accumulate import Accumulator
+from llm.wire.calls import MAX_ARGUMENT_CHARS
 
 KNOWN = ("get_weather", "look", "say")
 

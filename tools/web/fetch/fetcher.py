@@ -33,8 +33,6 @@ from tools.web.fetch.page import Fetched, PageSink, Redirected, RedirectPath, lo
 from tools.web.fetch.seen import SeenUrls
 from tools.web.fetch.url import SafeUrl, UrlPolicy, UrlRefused, join, parse
 
-__all__ = ["FetchLimits", "Fetched", "SafeFetcher"]
-
 USER_AGENT = "mud-assistant (reads single pages on a person's request)"
 _PIECE_BYTES = 1024 * 1024
 _ACCEPT = (
