@@ -80,7 +80,7 @@ class Staging:
         )
         assistant = build_assistant(settings, models, around, on_failure)
         home.listener = AssistantListener(
-            assistant, me, self.clock, home.alone_with, self.launcher, storage.life, others=home.others_than
+            assistant, me, self.clock, home.alone_with, self.launcher, life=storage.life, others=home.others_than
         )
         await assistant.rights.load()
         assistant.start()

@@ -163,7 +163,9 @@ class Village:
         player = self.world.add(
             Principal(f"player:{number}", "Anna"), f"room{number}", PlayerEars(hears or heard.append)
         )
-        home.listener = AssistantListener(assistant, me, self.reactor, home.alone_with, self._launcher, storage.life)
+        home.listener = AssistantListener(
+            assistant, me, self.reactor, home.alone_with, self._launcher, life=storage.life
+        )
         assistant.start()
         server = House(number, assistant, home, player, heard)
         self.houses.append(server)

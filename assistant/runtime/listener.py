@@ -86,15 +86,15 @@ class AssistantListener(BodyListener):
     `life` differs from every other life of this character, so that no event id is used twice.
     """
 
-    def __init__(  # noqa: PLR0917  (as a benchmark of earlier releases calls it)
+    def __init__(
         self,
         assistant: Assistant,
         me: Principal,
         clock: IReactorTime,
         alone_with: Callable[[Principal], bool],
         launcher: Launcher,
-        life: int = 0,
         *,
+        life: int = 0,
         others: Callable[[Principal], Sequence[str]] = _nobody,
     ) -> None:
         super().__init__(me, self._take, alone_with, others)

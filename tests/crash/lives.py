@@ -50,7 +50,9 @@ class Lives:
         mortal = MortalJournal(storage.journal, dies_at)
         exchange, launcher = HttpExchange(reactor), Launcher()
         assistant = self._assistant(replace(storage, journal=mortal), exchange)
-        self.home.listener = AssistantListener(assistant, SAGE, reactor, self.home.alone_with, launcher, storage.life)
+        self.home.listener = AssistantListener(
+            assistant, SAGE, reactor, self.home.alone_with, launcher, life=storage.life
+        )
         try:
             yield assistant, mortal
         finally:

@@ -170,7 +170,7 @@ class Town:
             cast(Any, self.clock),
             self.home.alone_with,
             launcher,
-            1000 * self.life,
+            life=1000 * self.life,
             others=self.home.others_than,
         )
         assistant.start()
