@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assistant.checks.finding import Finding
 from assistant.journal import Forgotten
 from assistant.page.operations.sources import Sources, log_action
 from assistant.page.ports import InvalidInput, NotFound, Visitor
@@ -115,15 +116,10 @@ async def examine(sources: Sources, assistant: str) -> list[FindingView]:
     runners = [sources.runner(assistant)] if assistant else list(sources.service.runners.values())
     seen: set[tuple[str, str, str]] = set()
     for runner in runners:
-        lines: list[FindingView] = []
-        await sources.service.doctor(
-            runner,
-            lambda finding, lines=lines: lines.append(  # type: ignore[misc]
-                FindingView(check=finding.check, state=finding.state, sentence=finding.sentence)
-            ),
-        )
-        for line in lines:
-            if (key := (line.check, line.state, line.sentence)) not in seen:
+        findings: list[Finding] = []
+        await sources.service.doctor(runner, findings.append)
+        for one in findings:
+            if (key := (one.check, one.state, one.sentence)) not in seen:
                 seen.add(key)
-                found.append(line)
+                found.append(FindingView(check=one.check, state=one.state, sentence=one.sentence))
     return found
