@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from twisted.logger import Logger
 
 from assistant.config.known_providers import AUTO, left_behind
 from assistant.config.schema import Config
@@ -18,6 +19,7 @@ from assistant.errors import AssistantError, did_you_mean
 from assistant.toml_text import parse_toml
 
 DEFAULT_FILE = Path("assistant.toml")
+_log = Logger()
 #: What settings of `[assistant]` are called now, by the names that they have in files and games made before.
 FORMER_NAMES: Mapping[str, str] = {
     "excuse": "fallback_line",
@@ -48,9 +50,13 @@ def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]])
     text = _text(path)
     where = str(path or DEFAULT_FILE)
     try:
-        data = read_tables(text)
+        tables = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_syntax(where, text, str(error))) from error
+    own = tables.get("assistant")
+    for name in sorted(FORMER_NAMES.keys() & own.keys()) if isinstance(own, Mapping) else ():
+        _log.warn("assistant.{former} is now called assistant.{now}", former=name, now=FORMER_NAMES[name])
+    data = with_new_names(tables)
     for table, values in overrides.items():
         mine = data.setdefault(table, {})
         if isinstance(mine, dict):

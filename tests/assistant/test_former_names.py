@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from twisted.logger import capturedLogs, formatEvent
 
 from assistant.config.schema import AssistantConfig
 from assistant.config.settings import FORMER_NAMES, SettingsError, read_settings, with_new_names
@@ -42,6 +43,13 @@ def test_a_file_with_former_names_means_what_it_meant(tmp_path: Path) -> None:
     assert [name for name in FORMER_NAMES if f"\n{name} = " not in BEFORE] == []
     assert read_settings(path, {}).assistant == AssistantConfig.model_validate(NOW)
     assert SettingsFile(path).config().assistant == AssistantConfig.model_validate(NOW)
+
+
+def test_the_log_says_what_a_setting_is_called_now(tmp_path: Path) -> None:
+    with capturedLogs() as logged:
+        read_settings(written(tmp_path, BEFORE), {})
+    assert "assistant.excuse is now called assistant.fallback_line" in list(map(formatEvent, logged))
+    assert len(logged) == len(FORMER_NAMES)
 
 
 def test_a_setting_is_changed_in_a_file_that_has_it_under_its_former_name(tmp_path: Path) -> None:
