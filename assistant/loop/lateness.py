@@ -22,6 +22,7 @@ from assistant.loop.speech.screening import SPEECH
 from llm import ToolCall
 from tools import Kind, Reach
 from tools.text.clean import one_line
+from tools.text.lenient import plain
 
 #: The longest part of a line that is said again, in characters.
 MAX_SHOWN = 80
@@ -80,15 +81,17 @@ def _is_gone(context: RunContext, event: Event) -> bool:
 
 
 def saying_what_is_answered(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Return the calls; when the line is long past, the first that speaks to its speaker says what it answers."""
-    if run.says_late or run.early.state is not Early.NOTHING or context.clock.seconds() <= run.late_from:
+    """Return the calls; when the line is long past, the first that speaks to its speaker says what it answers.
+
+    A run that was heard to speak is over. So one that speaks again was not heard, and says it again.
+    """
+    if run.early.state is not Early.NOTHING or context.clock.seconds() <= run.late_from:
         return tuple(calls)
     assert run.trigger is not None
     event = run.trigger.event
-    place = next((at for at, call in enumerate(calls) if call.name in SPEECH and not call.problem), -1)
+    place = next((at for at, call in enumerate(calls) if _speaks_to(call, event)), -1)
     if place < 0 or not spoken_text(event):
         return tuple(calls)
-    run.says_late = True
     spoken = calls[place]
     shown = one_line(spoken_text(event), max_chars=MAX_SHOWN)
     who = "" if isinstance(event, Paged | Whispered) else one_line(event.who.name, max_chars=60)
@@ -99,3 +102,9 @@ def saying_what_is_answered(context: RunContext, run: Run, calls: Sequence[ToolC
     text = f"{words} {spoken.arguments.get(argument, '')}"
     spoken = replace(spoken, arguments={**spoken.arguments, argument: text})
     return (*calls[:place], spoken, *calls[place + 1 :])
+
+
+def _speaks_to(call: ToolCall, event: Event) -> bool:
+    """Tell whether the call speaks to who caused the event, alone or among others."""
+    target = plain(str(call.arguments.get("target", event.who.name)))
+    return call.name in SPEECH and not call.problem and target == plain(event.who.name)

@@ -194,8 +194,6 @@ class Run:
     making_granted: bool = False
     #: From when on the line that it answers is long past, in clock seconds; never for what no line asked for.
     late_from: float = math.inf
-    #: Whether it has said what it answers, because the line is long past.
-    says_late: bool = False
     #: Whether the model was asked again without what is trusted too little.
     is_asked_again: bool = False
     #: Whether the last answer had neither text nor a call.

@@ -141,6 +141,30 @@ def test_an_old_line_in_private_is_answered_there_and_no_name_is_needed(kind: An
     assert ears.heard == [f'Sage {tool}s: A while ago you said: "Where do the stairs lead?" {UP}']
 
 
+def test_an_old_line_is_named_where_its_answer_is_heard_and_not_in_a_call_that_is_refused() -> None:
+    def brain(body: str) -> Calls:
+        if "tool_call_id" in body:  # it was told why not
+            return [("whisper", {"target": "Dan", "text": UP})]
+        return [("whisper", {"target": "Ann", "text": UP}), ("emote", {"text": "points up"})]
+
+    life, ears = life_of(brain)
+    life.hear(lambda id_: Whispered(id=id_, at=1000.0, who=DAN, text="Where do the stairs lead?"))
+    advance(life, 100)
+    life.runs()
+    assert ears.heard == [f'Sage whispers: A while ago you said: "Where do the stairs lead?" {UP}']
+
+
+def test_an_old_line_is_named_to_who_said_it_and_not_to_another() -> None:
+    life, ears = life_of(lambda _: [("whisper", {"target": "Dan", "text": UP}), ("say", {"text": UP})])
+    life.hear(said("Sage, whisper to Dan where the stairs lead, and say it"))
+    advance(life, 100)
+    life.runs()
+    assert ears.heard == [
+        f"Sage whispers: {UP}",
+        f'Sage: Ann, a while ago you said: "Sage, whisper to Dan where the stairs lead, and say it" {UP}',
+    ]
+
+
 def test_of_several_who_wait_another_than_the_last_comes_next() -> None:
     life, ears = life_of(lambda body: [("say", {"text": body.rpartition("what is ")[2][:5]})])
     for who, number in ((ANN, 1), (ANN, 2), (ANN, 3), (BEA, 4)):
