@@ -66,7 +66,9 @@ async def test_three_of_three_questions_are_answered_from_what_was_found(tmp_pat
         given = "".join(f"{line}\n" for line, _ in lines).encode()
         result = await run([*EMBEDDED, "--config", str(tmp_path / "assistant.toml")], given, SOURCES)
     said = answers(result)
-    assert [fact in " ".join(words) for words, (_, fact) in zip(said, lines, strict=True)] == [True] * 3, result.out
+    # A very small model may write a name that it never met in two words.
+    told = ["".join(" ".join(words).split()).casefold() for words in said]
+    assert [fact.casefold() in one for one, (_, fact) in zip(told, lines, strict=True)] == [True] * 3, result.out
 
 
 async def test_ctrl_c_while_the_model_loads_leaves_nothing_behind() -> None:
