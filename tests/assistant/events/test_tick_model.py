@@ -12,7 +12,6 @@ from random import Random
 from statistics import median
 from typing import ClassVar
 
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -20,7 +19,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -29,6 +27,7 @@ from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitRe
 from assistant.events.scheduler import Scheduler
 from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Tick, TickPace
 from tests.guards import FlushFailures
+from tests.histories import run_histories
 
 PACE = TickPace()
 #: Hypothesis also draws constants of the modules that happen to be loaded, so what a fixed seed gives depends on what
@@ -284,17 +283,7 @@ def test_there_is_no_divergence(flush_failures: FlushFailures) -> None:
     counted.steps = counted.stops = 0
     counted.after_wish.clear()
     counted.after_pause.clear()
-    run_state_machine_as_test(
-        TickAgainstModel,
-        settings=settings(
-            max_examples=RUNS,
-            stateful_step_count=STEPS_EACH,
-            derandomize=True,
-            phases=[Phase.generate],  # a divergence is short enough to read without shrinking it for minutes
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_histories(TickAgainstModel, RUNS, STEPS_EACH)
     flush_failures()
     assert counted.steps >= STEPS
     assert counted.stops >= 50

@@ -7,8 +7,6 @@ process ends before or after anything it writes.
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from assistant.journal.records import RESPONSE
 from tests.assistant.loop.house_of_lines import HANGS, House
@@ -16,6 +14,7 @@ from tests.assistant.loop.lived_lines import LATE_AFTER
 from tests.assistant.loop.planned_lines import ANN, BEA, CARL, GUS, Plan, Way
 from tests.assistant.loop.store_in_memory import Death
 from tests.guards import FlushFailures
+from tests.histories import run_histories
 from tools import Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -135,30 +134,6 @@ def test_of_several_who_asked_at_once_another_pays() -> None:
 
 def test_lines_in_any_order(flush_failures: FlushFailures) -> None:
     House.seen.clear()
-    run_state_machine_as_test(
-        House,
-        settings=settings(
-            max_examples=RUNS,
-            stateful_step_count=STEPS_EACH,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            phases=(Phase.generate,),  # a history takes minutes to shrink
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_histories(House, RUNS, STEPS_EACH)
     flush_failures(RuntimeError, Death)
-    met = (
-        "level 0",
-        "level 1",
-        "second prompt",
-        "early",
-        "late",
-        "several",
-        "used up",
-        "too often",
-        "put aside",
-        "ring",
-        "burn",
-    )
-    assert not [what for what in met if not House.seen[what]]
+    assert [what for what in sorted({*MUST_BE_MET, "put aside"}) if not House.seen[what]] == []

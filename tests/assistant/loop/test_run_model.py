@@ -9,7 +9,6 @@ import re
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -17,12 +16,12 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from assistant.events.outcome import Failed
 from tests.assistant.loop.obedient_run import KNOWN, NEW, Stage
 from tests.guards import FlushFailures
+from tests.histories import run_histories
 from tools import Given, Kind, Pending, Principal, Thing
 
 ANN = Principal("player:ann", "Ann")
@@ -242,17 +241,6 @@ class House(RuleBasedStateMachine):
 @pytest.mark.usefixtures("reactor_baseline")
 def test_the_run_against_the_model(flush_failures: FlushFailures) -> None:
     House.seen.clear()
-    run_state_machine_as_test(
-        House,
-        settings=settings(
-            max_examples=RUNS,
-            stateful_step_count=STEPS_EACH,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            phases=(Phase.generate,),  # a history of thirty steps takes minutes to shrink
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_histories(House, RUNS, STEPS_EACH)
     flush_failures(RuntimeError)
     assert min(House.seen.get(what, 0) for what in ("runs", "deaths", "approved", "void", "taken beside others")) > 0

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -15,11 +14,11 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from resilience.admission.breaker import BreakerConfig, CircuitState, Permit
 from resilience.errors import CircuitOpen
+from tests.histories import run_histories
 from tests.resilience.admission.breaker_model import Fact, Model, row
 from tests.resilience.admission.circuits import Circuit
 
@@ -158,17 +157,7 @@ class BreakerAgainstModel(RuleBasedStateMachine):
 def test_there_is_no_divergence_in_20_000_steps() -> None:
     BreakerAgainstModel.steps = 0
     BreakerAgainstModel.changes.clear()
-    run_state_machine_as_test(
-        BreakerAgainstModel,
-        settings=settings(
-            max_examples=RUNS,
-            stateful_step_count=STEPS_EACH,
-            derandomize=True,
-            phases=[Phase.generate],  # a divergence is short enough to read without shrinking it for minutes
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_histories(BreakerAgainstModel, RUNS, STEPS_EACH)
     assert BreakerAgainstModel.steps >= STEPS
     natural = [
         (CircuitState.CLOSED, CircuitState.OPEN),
