@@ -22,10 +22,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from assistant.config.schema import Config
+from tests.architecture import PACKAGES, ROOT
 
-ROOT = Path(__file__).parents[1]
 FILE = "limits.toml"
-PACKAGES = ("assistant", "llm", "tools", "resilience")
 #: Folders whose files are one thing each, however short: a provider, a verb, a reader.
 _ONE_EACH = frozenset({"providers", "verbs", "readers", "search", "read"})
 _DOUBLES = frozenset({"testing", "fakes", "faults"})

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks.event_path import measure
-from tests.limits import FILE, ROOT, Source, limits, loosened, measured, text_before
+from tests.architecture import ROOT
+from tests.limits import FILE, Source, limits, loosened, measured, text_before
 
 TABLES = limits((ROOT / FILE).read_text())
 
