@@ -1,4 +1,4 @@
-"""Finds, without a model, what a line is about: things it names, ways out, what the speaker told before. Pure.
+"""Finds, without a model, what a line is about: things it names, ways out, who is there. Pure.
 
 What is found is put before the line when the model is asked, so a small model need not look or search.
 """
@@ -14,14 +14,7 @@ from assistant.language.knowing import facts_in, find_facts
 from assistant.language.languages import language_of
 from assistant.language.persons import asks_of_self
 from assistant.language.things import absent_things, known_words
-from assistant.language.words import (
-    is_question,
-    listed,
-    names_in,
-    sentences_of,
-    with_article,
-    words_of,
-)
+from assistant.language.words import is_question, listed, names_in, sentences_of, with_article, words_of
 
 #: How many absent things are named.
 MAX_ABSENT = 2
@@ -197,7 +190,7 @@ def _of_the_place(line: str, who: str, view: View, *, asks: bool, is_of_a_thing:
     """Return what is here, who is here and where the ways lead, where a line asks for that."""
     facts = list(view.routes)
     if not is_of_a_thing and asks_what_is_here(line):
-        facts.append(f"Here I see {listed([with_article(thing) for thing in view.things]) or 'nothing'}.")
+        facts.append(f"Here {view.seen_told()}")
     if _WAYS.search(line) and view.ways:
         facts.append(f"From here one can go {listed(view.ways_told(), 'or')}.")
     if asks and _STEPS.search(line):

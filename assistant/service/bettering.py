@@ -19,6 +19,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from assistant.language.words import listed
 from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, call_options
 from assistant.models.offer import BETTER, VARIABLE, fetches, hint, in_the_way, is_there, uses_vectors
 from assistant.runtime.warming import beginnings_of
@@ -191,7 +192,8 @@ class Bettering:
                     break
             self._usual.remove(runner)
         if names:
-            self._tell(f"{_listed(names)} a better model now: {QWEN_CODER_BETTER.name}.")
+            have = "has" if len(names) == 1 else "have"
+            self._tell(f"{listed(names)} {have} a better model now: {QWEN_CODER_BETTER.name}.")
 
     async def _drained(self, before: Endpoint) -> None:
         """Wait until the usual server has no call left, a minute at most."""
@@ -241,13 +243,6 @@ async def _go_on(runner: AssistantRunner) -> None:
     runner.models = tuple(models)
     for gone in leaving:
         await gone
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return the names as the subject of a sentence, with its verb."""
-    if len(names) == 1:
-        return f"{names[0]} has"
-    return f"{', '.join(names[:-1])} and {names[-1]} have"
 
 
 def _fire(waiter: Deferred[None] | None) -> None:
