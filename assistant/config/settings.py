@@ -53,8 +53,7 @@ def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]])
         tables = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_syntax(where, text, str(error))) from error
-    own = tables.get("assistant")
-    for name in sorted(FORMER_NAMES.keys() & own.keys()) if isinstance(own, Mapping) else ():
+    for name in _former_names(tables):
         _log.warn("assistant.{former} is now called assistant.{now}", former=name, now=FORMER_NAMES[name])
     data = with_new_names(tables)
     for table, values in overrides.items():
@@ -78,11 +77,17 @@ def read_tables(text: str) -> dict[str, Any]:
 
 def with_new_names(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables with each setting under its present name. Where both names are set, the present one counts."""
-    own = tables.get("assistant")
-    if not isinstance(own, Mapping) or FORMER_NAMES.keys().isdisjoint(own):
+    if not _former_names(tables):
         return dict(tables)
+    own = tables["assistant"]
     now = {FORMER_NAMES[name]: value for name, value in own.items() if name in FORMER_NAMES}
     return {**tables, "assistant": now | {name: value for name, value in own.items() if name not in FORMER_NAMES}}
+
+
+def _former_names(tables: Mapping[str, Any]) -> list[str]:
+    """Return the former names that these tables use."""
+    own = tables.get("assistant")
+    return sorted(FORMER_NAMES.keys() & own.keys()) if isinstance(own, Mapping) else []
 
 
 def _text(path: Path | None) -> str:
