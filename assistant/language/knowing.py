@@ -97,6 +97,11 @@ def find_facts(line: str, facts: Sequence[str], *, most: int = MAX_FOUND) -> lis
     return [facts[at] for score, at in best if score <= best[0][0] / 2]
 
 
+def stems_of(text: str) -> set[str]:
+    """Return the first letters of each word that says what a text is about."""
+    return stems(content_words(text))
+
+
 def stems(words: Iterable[str]) -> set[str]:
     """Return the first letters of each word, which tell what it is about."""
     return {word[:_STEM] for word in words}

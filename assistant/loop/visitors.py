@@ -58,9 +58,7 @@ async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is
     if parts and asks_whether_known(line):
         known = {word for name, _ in found.named for word in words_of(name)} | _seen_words(context, run)
         unknown = [f"You have never met anybody called {part.title()}." for part in parts if part not in known]
-        answer = (
-            answer_about_stranger(parts[0].title(), int(context.clock.seconds())) if len(unknown) == 1 else told.answer
-        )
+        answer = answer_about_stranger(parts[0].title(), context.clock.seconds()) if len(unknown) == 1 else told.answer
         told = replace(told, met=(*told.met, *unknown), answer=answer)
     return told
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.language.knowing import stems
+from assistant.language.knowing import stems, stems_of
 from assistant.language.things import known_words
 from assistant.language.words import content_words, sentences_of, words_of
 from tools import Executed, Status
@@ -48,7 +48,7 @@ def fits(query: str, text: str) -> bool:
     told = stems(known_words(text))
     if not {word for word in words_of(query) if word.isdigit()} <= told:
         return False
-    if names := stems(content_words(" ".join(_NAME.findall(query)))):
+    if names := stems_of(" ".join(_NAME.findall(query))):
         return 2 * len(names & told) > len(names)
     words = content_words(query)
     asked = stems(words - _ASKED) or stems(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.knowing import stems
+from assistant.language.knowing import stems, stems_of
 from assistant.language.words import content_words, sentences_of, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
@@ -55,15 +55,15 @@ def _is_told_elsewhere(run: Run, asked: Question) -> bool:
         for word in words_of(name)
     }
     about = stems(content_words(asked.text) - names)
-    return any(about & stems(content_words(one.text)) for one in run.recalled)
+    return any(about & stems_of(one.text) for one in run.recalled)
 
 
 def agrees(said: str, answer: KnownAnswer, line: str) -> bool:
     """Tell whether an answer to a line tells what is known, and next to nothing else."""
-    asked = stems(content_words(line))
-    quoted = stems(content_words(answer.quoted)) - asked
-    words = stems(content_words(said))
-    new = words - asked - stems(content_words(answer.text))
+    asked = stems_of(line)
+    quoted = stems_of(answer.quoted) - asked
+    words = stems_of(said)
+    new = words - asked - stems_of(answer.text)
     return len(new) <= MOST_NEW and (not quoted or not quoted.isdisjoint(words))
 
 
@@ -71,14 +71,14 @@ def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
     """Return what the speaker said of what they ask for, word for word; None where they do not ask for that."""
     if run.requester is None or not asks_own_words(asked.text):
         return None
-    about = stems(content_words(without_name(asked.text, asked.view.name)))
+    about = stems_of(without_name(asked.text, asked.view.name))
     theirs = [one for one in run.recalled if one.who == run.requester.id and one.kind is MemoryKind.HEARD]
-    shared = [(len(about & stems(content_words(one.text))), one.at, one) for one in theirs]
+    shared = [(len(about & stems_of(one.text)), one.at, one) for one in theirs]
     best = max(shared, key=lambda each: each[:2], default=None)
     if best is None or not best[0]:
         return KnownAnswer(_NOT_REMEMBERED, may_be_reworded=False) if _ABOUT.search(asked.text) else None
     whole = without_name(clean_heard(best[2].text, MOST_QUOTED), asked.view.name)
-    fitting = [one for one in sentences_of(whole) if about & stems(content_words(one))]
+    fitting = [one for one in sentences_of(whole) if about & stems_of(one)]
     words = " ".join(fitting) or whole
     return KnownAnswer(_REPEATED[len(asked.earlier) % len(_REPEATED)].format(text=words), words)
 

@@ -17,8 +17,8 @@ from msgspec import Struct
 from assistant.events.classify import is_unspoken
 from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
 from assistant.language.attend import DEED, Turn
-from assistant.language.knowing import stems
-from assistant.language.words import content_words, is_question
+from assistant.language.knowing import stems_of
+from assistant.language.words import is_question
 from assistant.loop.speech.screening import SPEECH
 from assistant.loop.talk.found import fitting_hits
 from llm.messages import Message, Role
@@ -160,8 +160,8 @@ def remembered_facts(recalled: Sequence[Memory], line: str) -> list[str]:
     """Return what is remembered of a question as sentences beside it: what was heard, word for word."""
     if not is_question(line):
         return []
-    asked = stems(content_words(line))
-    shared = {memory.id: len(asked & stems(content_words(f"{memory.name} {memory.text}"))) for memory in recalled}
+    asked = stems_of(line)
+    shared = {memory.id: len(asked & stems_of(f"{memory.name} {memory.text}")) for memory in recalled}
     fitting = sorted((memory for memory in recalled if shared[memory.id]), key=lambda memory: -shared[memory.id])
     return [_as_fact(memory) for memory in (fitting or recalled)[:MAX_REMEMBERED]]
 

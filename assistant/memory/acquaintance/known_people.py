@@ -18,8 +18,11 @@ from assistant.journal.tables.told_topics import StoredTold
 from assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
 from assistant.memory.remembering import ASKED
 from tools.memories import Fact, Memory, MemoryKind
+from tools.text.clean import one_line
 from tools.trust import Principal
 
+#: The most characters of a name that are shown.
+MAX_NAME = 60
 _GREETED_AT = attrgetter("greeted_at")
 
 
@@ -48,6 +51,11 @@ class Acquaintance(Struct, frozen=True):
     def name(self) -> str:
         """The name under which they were seen last."""
         return self.meetings[0].name
+
+    @property
+    def shown_name(self) -> str:
+        """The same on one line, and no longer than `MAX_NAME`."""
+        return one_line(self.name, max_chars=MAX_NAME)
 
     @property
     def first_at(self) -> float:

@@ -12,16 +12,14 @@ from msgspec import Struct
 
 from assistant.journal.tables.acquaintances import KnownFact
 from assistant.language.persons import to_second
-from assistant.language.words import is_question
 from assistant.memory.acquaintance.asked_parts import asks_all, asks_whether_known, parts_asked
 from assistant.memory.acquaintance.known_people import Acquaintance
 from assistant.memory.recall.words import collect_stems
 from tools.memories import FactPart, describe_age
-from tools.text.clean import clean_heard, one_line
+from tools.text.clean import clean_heard
 
 #: The most characters of what is repeated, and the most of one sentence.
 MOST_CHARS, MOST_QUOTED = 220, 160
-MAX_NAME = 60
 _PART = r"(?:what|who|whom|where|when|which \w+|how many \w+|how old|why)"
 #: A question for something that the speaker told of themselves: "what did I lose?", "do you know where I live?".
 _MINE = re.compile(
@@ -83,61 +81,53 @@ class KnownAnswer(Struct, frozen=True):
     may_be_reworded: bool = True
 
 
-def answer_about_asker(
-    line: str, asker: Acquaintance, wanted: Sequence[KnownFact], now: float, turn: int
-) -> KnownAnswer | None:
-    """Return what is said to somebody who asks of themselves; None where the line asks for something else.
+def answer_about_asker(line: str, asker: Acquaintance, wanted: Sequence[KnownFact], now: float) -> KnownAnswer | None:
+    """Return what is said to a question of somebody about themselves; None where the line asks for something else.
 
-    `wanted` is what they told and the line asks for, the best first. Another `turn` may give other words.
+    `wanted` is what they told and the line asks for, the best first. At another time the words are others.
     """
-    name = one_line(asker.name, max_chars=MAX_NAME)
-    if not is_question(line):
-        return None
+    name = asker.shown_name
     if _ALL_OF_ME.search(line):
         if wanted:
-            text = _one_of(_KNOWING_ME, turn).format(name=name, words=_told_back(wanted))
+            text = _one_of(_KNOWING_ME, now).format(name=name, words=_told_back(wanted))
             return KnownAnswer(text, _quoted(wanted))
         if (left := asker.left_before(now)) > 0:
             seen = f"You were here {describe_age(now - left)}, and kept your story to yourself."
-            return KnownAnswer(_one_of(_KNOWING_ME, turn).format(name=name, words=seen))
+            return KnownAnswer(_one_of(_KNOWING_ME, now).format(name=name, words=seen))
         return None
     if not _MINE.search(line):
         return None
     fitting = _answering(line, wanted, name)[:1]
     if not fitting:
         return None
-    frame = _FOUND_AGAIN if fitting[0].part is FactPart.LOST else _one_of(_TELLING_ME, turn)
+    frame = _FOUND_AGAIN if fitting[0].part is FactPart.LOST else _one_of(_TELLING_ME, now)
     return KnownAnswer(frame.format(words=_told_back(fitting)), _quoted(fitting))
 
 
-def answer_about_other(
-    line: str, other: Acquaintance, wanted: Sequence[KnownFact], now: float, turn: int
-) -> KnownAnswer | None:
-    """Return what is said to somebody who asks of another person; None where the line asks for something else.
+def answer_about_other(line: str, other: Acquaintance, wanted: Sequence[KnownFact], now: float) -> KnownAnswer | None:
+    """Return what is said to a question about another person; None where the line asks for something else.
 
     `wanted` is what the other told, those who hear may know, and the line asks for.
     """
-    name = one_line(other.name, max_chars=MAX_NAME)
-    if not is_question(line):
-        return None
+    name = other.shown_name
     if _asks(_TOLD_BY, line, name):
-        return KnownAnswer(_one_of(_DISCREET, turn).format(name=name), may_be_reworded=False)
+        return KnownAnswer(_one_of(_DISCREET, now).format(name=name), may_be_reworded=False)
     if asks_all(line) or asks_whether_known(line) or _asks(_OPINION, line, name):
         words = _quoted(wanted)
         told = f"They told me: {words}" if words else "They have told me little of themselves."
-        frame = _one_of(_JUDGING if _asks(_OPINION, line, name) else _KNOWING, turn)
+        frame = _one_of(_JUDGING if _asks(_OPINION, line, name) else _KNOWING, now)
         return KnownAnswer(frame.format(name=name, when=describe_age(now - other.first_at), words=told), words)
     if not _asks(_THEIRS, line, name):
         return None
     if fitting := _answering(line, wanted, name):
         words = _quoted(fitting[:1])
-        return KnownAnswer(_one_of(_QUOTING, turn).format(name=name, words=words), words)
-    return KnownAnswer(_one_of(_SILENT, turn).format(name=name), may_be_reworded=False)
+        return KnownAnswer(_one_of(_QUOTING, now).format(name=name, words=words), words)
+    return KnownAnswer(_one_of(_SILENT, now).format(name=name), may_be_reworded=False)
 
 
-def answer_about_stranger(name: str, turn: int) -> KnownAnswer:
+def answer_about_stranger(name: str, now: float) -> KnownAnswer:
     """Return what is said to somebody who asks if the character knows a person whom it never met."""
-    return KnownAnswer(_one_of(_NOBODY, turn).format(name=name))
+    return KnownAnswer(_one_of(_NOBODY, now).format(name=name))
 
 
 def _answering(line: str, wanted: Sequence[KnownFact], name: str) -> list[KnownFact]:
@@ -152,13 +142,10 @@ def _asks(pattern: str, line: str, name: str) -> bool:
 
 def _told_back(facts: Sequence[KnownFact]) -> str:
     """Return what somebody told, as one tells it to them; word for word where it cannot be turned."""
-    quoted = _quoted(facts)
     turned = [to_second(clean_heard(fact.memory.text, MOST_QUOTED)) for fact in facts]
-    return (
-        " ".join(dict.fromkeys(turned))
-        if all(turned) and sum(map(len, turned)) <= MOST_CHARS
-        else (f"You told me: {quoted}")
-    )
+    if all(turned) and sum(map(len, turned)) <= MOST_CHARS:
+        return " ".join(dict.fromkeys(turned))
+    return f"You told me: {_quoted(facts)}"
 
 
 def _quoted(facts: Sequence[KnownFact]) -> str:
@@ -171,5 +158,5 @@ def _quoted(facts: Sequence[KnownFact]) -> str:
     return " ".join(texts)
 
 
-def _one_of(choices: Sequence[str], turn: int) -> str:
-    return choices[turn % len(choices)]
+def _one_of(choices: Sequence[str], now: float) -> str:
+    return choices[int(now) % len(choices)]

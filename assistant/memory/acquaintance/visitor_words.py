@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from assistant.journal.tables.acquaintances import KnownFact
+from assistant.language.words import is_question
 from assistant.memory.acquaintance.asked_parts import (
     asks_all,
     asks_of_me,
@@ -15,7 +16,7 @@ from assistant.memory.acquaintance.asked_parts import (
     asks_whether_known,
     parts_asked,
 )
-from assistant.memory.acquaintance.known_people import Acquaintance, FoundPeople
+from assistant.memory.acquaintance.known_people import MAX_NAME, Acquaintance, FoundPeople
 from assistant.memory.acquaintance.spoken_answers import KnownAnswer, answer_about_asker, answer_about_other
 from assistant.memory.recall.words import collect_stems
 from tools.memories import FactPart, Memory, describe_age
@@ -27,7 +28,7 @@ USUAL_CHARS, ASKED_CHARS, ALL_CHARS = 260, 360, 700
 #: An open matter is of use for so long after it was over, in seconds.
 DAY_SECONDS = 86_400.0
 OPEN_SECONDS = 21 * DAY_SECONDS
-MAX_NAME, MAX_QUOTED = 60, 240
+MAX_QUOTED = 240
 #: The first is shown first where a line asks for nothing.
 _ORDER = (
     *(FactPart.HOME, FactPart.WORK, FactPart.KIN, FactPart.OPEN, FactPart.LOST, FactPart.PROMISE, FactPart.FEAR),
@@ -76,16 +77,17 @@ def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
     asker, due = found.asker, None
     visitor, met, beside = "", list[str](), list[str]()
     answer: KnownAnswer | None = None
+    may_answer = asking.wants_answer and is_question(asking.line)
     shown, wanted = list[KnownFact](), list[KnownFact]()
     named = [(word, one) for word, one in found.named if asker is None or one.who != asker.who]
     if asker is not None:
         visitor, shown = _visitor(asker, asking)
         if not named and asks_of_me(asking.line) and asks_of_people(asking.line):
             wanted = _wanted(asker, asking)
-            if asking.wants_answer:
-                answer = answer_about_asker(asking.line, asker, wanted, asking.now, int(asking.now))
+            if may_answer:
+                answer = answer_about_asker(asking.line, asker, wanted, asking.now)
         if (due := matter_due(asker, asking.hearers, asking.now, asking.least)) is not None:
-            met.append(f'Ask {_name(asker)} how it went: "{_quoted(due)}"')
+            met.append(f'Ask {asker.shown_name} how it went: "{_quoted(due)}"')
             shown = [*shown, due]
     beside += [_sentence(fact, asking) for fact in wanted]
     for word in dict.fromkeys(word for word, _ in named):
@@ -98,8 +100,8 @@ def tell_of(found: FoundPeople, asking: Asking) -> VisitorNotes:
             met.append(_meetings(one, asking.now, which))
             beside += [_sentence(fact, asking, which) for fact in told]
             wanted += told
-            if asking.wants_answer and len({one.who for _, one in named}) == 1:
-                answer = answer_about_other(asking.line, one, told, asking.now, int(asking.now))
+            if may_answer and len({one.who for _, one in named}) == 1:
+                answer = answer_about_other(asking.line, one, told, asking.now)
     memories, asked = (tuple(fact.memory for fact in some) for some in ((*shown, *wanted), wanted))
     return VisitorNotes(visitor, tuple(met), tuple(beside), memories, asked, due, answer)
 
@@ -112,11 +114,11 @@ def _visitor(person: Acquaintance, asking: Asking) -> tuple[str, list[KnownFact]
     if not (left := person.left_before(asking.now)):
         return "", []
     first, last = describe_age(asking.now - person.first_at), describe_age(asking.now - left)
-    parts = [f"You know {_name(person)}{_former(person)}: first met {first}, last {last}, visit {person.visits}."]
+    parts = [f"You know {person.shown_name}{_former(person)}: first met {first}, last {last}, visit {person.visits}."]
     known = [fact for fact in _known(person, asking.hearers, asking.least) if fact.memory.at <= left]
     shown = _fitting([fact for fact in _in_order(known) if not _is_past(fact, asking.now)], USUAL_CHARS - len(parts[0]))
     if shown:
-        parts.append(f"{_name(person)} told you: " + " ".join(f'"{_quoted(fact)}"' for fact in shown))
+        parts.append(f"{person.shown_name} told you: " + " ".join(f'"{_quoted(fact)}"' for fact in shown))
     return " ".join(parts), shown
 
 
@@ -192,16 +194,12 @@ def _is_past(fact: KnownFact, now: float) -> bool:
 def _meetings(person: Acquaintance, now: float, which: str) -> str:
     times = "once" if person.visits == 1 else f"{person.visits} times"
     first, last = describe_age(now - person.first_at), describe_age(now - person.last_at)
-    return f"You know {_name(person)}{which}{_former(person)}: met {times}, first {first}, last {last}."
+    return f"You know {person.shown_name}{which}{_former(person)}: met {times}, first {first}, last {last}."
 
 
 def _former(person: Acquaintance) -> str:
     former = ", ".join(one_line(met.name, max_chars=MAX_NAME) for met in person.meetings[1:])
     return f" (once called {former})" if former else ""
-
-
-def _name(person: Acquaintance) -> str:
-    return one_line(person.name, max_chars=MAX_NAME)
 
 
 def _quoted(fact: KnownFact) -> str:
