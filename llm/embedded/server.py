@@ -51,8 +51,8 @@ class CannotServe(EmbeddedError):
         self.see_stderr = see_stderr
 
 
-def serve(options: Namespace, key: str, report: Reporter) -> object:
-    """Start the server, announce it on stdout and return it. Raises CannotServe."""
+def serve(options: Namespace, key: str, report: Reporter) -> None:
+    """Start the server, announce it on stdout and end the process when the parent goes. Raises CannotServe."""
     path: Path = options.model
     try:
         template = read_file_strings(path, {CHAT_TEMPLATE}).get(CHAT_TEMPLATE, "")
@@ -67,7 +67,9 @@ def serve(options: Namespace, key: str, report: Reporter) -> object:
     url = str(server.listening_address)
     _require_health(url)
     report.ready(url, path.stem, own_template=bool(own_template))
-    return server
+    wait_for_parent_to_go()
+    # The server is still held: its clean-up waits for a loop, and one that is told to end before it runs never ends.
+    os._exit(0)
 
 
 def _library() -> Any:
@@ -143,7 +145,7 @@ def default_threads() -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until the parent goes. Return the exit status: 0 after that, 1 when it could not serve."""
+    """Serve until the parent goes, which ends the process. Return the exit status 1 when it could not serve."""
     parser = ArgumentParser(prog="python -m llm.embedded.server", description="Serve a model on loopback.")
     parser.add_argument("--model", type=Path, required=True, help="GGUF file")
     parser.add_argument("--threads", type=int, default=default_threads())
@@ -164,21 +166,11 @@ def main(arguments: Sequence[str]) -> int:
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     try:
-        server = serve(options, key, report)
+        serve(options, key, report)
     except CannotServe as error:
         report.error(str(error), see_stderr=error.see_stderr)
-        return 1
-    wait_for_parent_to_go()
-    del server
-    return 0
-
-
-def _leave(status: int) -> None:
-    """End the process at once; never return. The library's own clean-up is not needed, and may hang."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    return 1
 
 
 if __name__ == "__main__":
-    _leave(main(sys.argv[1:]))
+    os._exit(main(sys.argv[1:]))

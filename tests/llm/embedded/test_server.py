@@ -50,6 +50,10 @@ class Server:
         server = http.server.HTTPServer(("127.0.0.1", params.port), Health)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.listening_address = f"http://127.0.0.1:{server.server_port}"
+
+    def __del__(self):
+        if hasattr(self, "listening_address"):
+            os._exit(70)  # the real one may wait here for ever
 """
 
 
