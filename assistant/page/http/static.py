@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from msgspec import Struct
 
@@ -67,8 +67,3 @@ class StaticTable:
     def find(self, parts: tuple[str, ...]) -> StaticFile | None:
         """Return the file of a path's parts, None where there is none."""
         return self._files.get(parts[1]) if len(parts) == 2 and parts[0] == FOLDER else None  # noqa: PLR2004
-
-
-def read_static(folder: Path) -> StaticTable:
-    """Read every file of a folder that may be served. Blocks: call it before the reactor runs, or off its thread."""
-    return StaticTable({path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in _TYPES})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from assistant.page.values.common import Used
 from assistant.page.views.element import Element, h
 
 _MINUTE = 60.0
@@ -91,9 +90,3 @@ def time_at(at: float | None, *, precise: bool = False) -> Element:
         title=moment.strftime("%Y-%m-%d %H:%M:%S UTC"),
         data_time="precise" if precise else "short",
     )
-
-
-def used_line(used: Used) -> str:
-    """Write an amount that was used in one line: 12 calls, 34.5k tokens, 0.12."""
-    calls = "1 call" if used.calls == 1 else f"{number(used.calls)} calls"
-    return f"{calls}, {short_number(used.tokens)} tokens, {money(used.money)}"

@@ -17,9 +17,9 @@ from assistant.web.web import Web, WebProviders
 from llm.testing.serving import serve
 from resilience import HttpExchange
 from tests.tools.web.fetch.fetching import Names
+from tests.tools.web.read.fake_readers import FakeCrawl4AI, FakeJina
 from tests.tools.web.read.services import PAGES, URL
 from tools.web.fetch.url import UrlRefused, parse
-from tools.web.testing.readers import FakeCrawl4AI, FakeJina
 
 
 def config(**web: Any) -> WebConfig:

@@ -8,10 +8,10 @@ from typing import Any
 
 from llm.testing.serving import serve
 from resilience import HttpExchange
+from tests.tools.web.read.fake_readers import FakePage, FakeReader
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared
 from tools.web.source.protocol import ReadProvider
-from tools.web.testing.readers import FakePage, FakeReader
 
 URL = "https://example.org/page?a=b&c=d%2Fe"
 PAGES = {
