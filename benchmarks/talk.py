@@ -35,6 +35,7 @@ from assistant.config.playing import play as play_character
 from assistant.config.settings import read_settings
 from assistant.errors import AssistantError
 from assistant.keys.reference import anchor
+from assistant.models.offer import is_there
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.surfaces.trial.run import Progress, service_of
 from assistant.worlds.embedded.hamlet import HAMLET
@@ -47,6 +48,7 @@ from benchmarks.talk_marks import read_key, read_marks
 from benchmarks.talk_marks import told as told_marks
 from benchmarks.talk_sheet import SCALES, SheetError, make_sheet
 from benchmarks.talk_stage import Item, Player, read_items
+from llm.embedded.fetching.convert import MINILM
 from llm.embedded.fetching.models import default_data_dir
 from resilience import HttpExchange
 
@@ -73,9 +75,12 @@ async def play(reactor: Any, items: Sequence[Item], answers: Path, model: Sequen
         try:
             await service.parts.admit(options.config, options.entered_key)
             models = await service.parts.choose(options.config)
+            if is_there(MINILM):
+                service.parts.embedder.use_embedded()
+            await service.parts.give_meaning()
             _tell(f"{len(left)} of {len(items)} items to play with {models[0].why}")
             try:
-                await _each(Player(reactor, options, models, exchange, service.parts.playing), left, answers, known)
+                await _each(Player(reactor, options, models, exchange, service.parts), left, answers, known)
             finally:
                 for chosen in models:
                     if chosen.embedded is not None:

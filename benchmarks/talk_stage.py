@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.config.schema import AssistantConfig
+from twisted.internet.task import deferLater
+
 from assistant.events.outcome import Failed, LimitReached, Outcome
 from assistant.events.trace import StepTrace
 from assistant.loop.talk.question import front_of
-from assistant.memory.topics.knowledge import CharacterIndex
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.in_memory import in_memory
 from assistant.runtime.warming import warm
+from assistant.service.parts import SharedParts
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
 from assistant.worlds.embedded.world import EmbeddedBody
@@ -27,8 +28,6 @@ from tools.game import Thing
 
 # Any: JSON.
 Turn = dict[str, Any]
-#: Adds to settings what the character they name says, and finds what it knows and says.
-Playing = Callable[[AssistantConfig], Awaitable[tuple[AssistantConfig, CharacterIndex | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +81,14 @@ class Player:
         options: TrialOptions,
         models: Sequence[ChosenModel],
         exchange: HttpExchange,
-        playing: Playing,
+        parts: SharedParts,
     ) -> None:
         ledger = Ledger(reactor.seconds, options.wall, 0)
         self._reactor = reactor
         self._options = options
         self._models = models
         self._exchange = exchange
-        self._playing = playing
+        self._parts = parts
         self._pipeline = Pipeline(reactor, Random(), ledger, None)  # noqa: S311  (jitter)
 
     async def play(self, item: Item) -> dict[str, Any]:
@@ -107,7 +106,9 @@ class Player:
         character = item.place.character | {key: value for key, value in item.written.items() if key == "voice"}
         if character:  # of the place, in the stead of the one that the settings name
             character["character"] = ""
-        settings, known = await self._playing(options.config.assistant.model_copy(update=character))
+        settings, known = await self._parts.playing(options.config.assistant.model_copy(update=character))
+        while self._parts.embedder.is_on and not (known.topics.is_ready and known.everyday.is_ready):
+            await deferLater(self._reactor, 0.1)  # a game's characters wait for nobody
         storage = in_memory(self._reactor.seconds, settings.inbox_limit)
         stage = await staging.settle(
             item.place.place, settings, self._models, storage, watched, on_failure=watched.failed, character=known
