@@ -9,8 +9,10 @@ name; its lore and topics in the folder are added.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -30,6 +32,9 @@ from assistant.characters.written import character_of, lore_of_markdown, lore_of
 
 #: The folder of characters, beside the settings or in the game's folder.
 FOLDER = "characters"
+#: What people say to anybody, with plain answers, and how the title of a topic begins that no line is held to: it is
+#: said for want of anything else.
+EVERYDAY, OTHERWISE = Path(__file__).with_name("everyday.toml"), "Otherwise: "
 #: The characters that ship with the product.
 SHIPPED = Path(__file__).parent / "shipped"
 #: The file of a character's folder, the folders of its lore and topics, and how the name of the card begins that it
@@ -141,7 +146,20 @@ def _with_files(topics: Sequence[Topic], folder: Path, name: str) -> tuple[Topic
         titles.add(topic.title)
     if len(found) > MAX_TOPICS:
         raise CharacterError(f"{place}: there are {len(found)} topics; the most is {MAX_TOPICS}")
-    return tuple(topic for topic, _ in found)
+    return tuple(_with_ways_to_ask(topic) for topic, _ in found)
+
+
+@cache
+def everyday_topics() -> Mapping[str, Topic]:
+    """Return what people say to anybody by its titles. The file is read once. Blocks."""
+    return MappingProxyType({topic.title: topic for topic in topics_of_toml(read_text(EVERYDAY), EVERYDAY.name)})
+
+
+def _with_ways_to_ask(topic: Topic) -> Topic:
+    """Return a topic with the keys and sample questions of the everyday one of its title, where it has none itself."""
+    known = everyday_topics().get(topic.title)
+    has_own = topic.asks or topic.keys != (topic.title,)
+    return topic if known is None or has_own else replace(topic, keys=known.keys, asks=known.asks)
 
 
 def check_file_name(name: str) -> None:

@@ -25,10 +25,12 @@ VISIT_SECONDS = 900.0
 #: The longest part of a turn that is kept, in characters.
 MAX_TURN_CHARS = 200
 #: The most words a farewell has: a longer line only mentions one.
-_MOST_WORDS = 10
+_MOST_WORDS = 16
 _FAREWELL = re.compile(
     r"\b(?:good[ -]?bye|bye(?:[ -]bye)?|farewell|so long|good ?night|take care|cya|ciao|adieu|adi[oó]s|tsch(?:ü|ue)ss"
-    r"|au revoir|auf wiedersehen|see (?:you|ya)(?: (?:later|soon|around|tomorrow|then))?|until (?:next time|tomorrow))"
+    r"|au revoir|auf wiedersehen|see (?:you|ya)(?: (?:later|soon|around|tomorrow|then))?|until (?:next time|tomorrow)"
+    r"|(?:good|nice|lovely) (?:talking|chatting|speaking) (?:to|with) (?:you|u))"
+    r"|^\W*(?:laters?|catch you later)\b[^?]{0,16}$"
     r"|\b(?:have to|must|need to|gotta|got to) (?:go|leave|run|be (?:going|off))(?: now)?\W*$",
     re.IGNORECASE,
 )

@@ -191,7 +191,7 @@ def _of_the_place(line: str, who: str, view: View, *, asks: bool, is_of_a_thing:
     facts = list(view.routes)
     if not is_of_a_thing and asks_what_is_here(line):
         facts.append(f"Here {view.seen_told()}")
-    if _WAYS.search(line) and view.ways:
+    if asks and _WAYS.search(line) and view.ways:
         facts.append(f"From here one can go {listed(view.ways_told(), 'or')}.")
     if asks and _STEPS.search(line):
         facts += [f"{way.capitalize()} is {room}." for way, room in view.ways if room and way.casefold() in _STEEP]

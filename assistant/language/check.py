@@ -46,6 +46,9 @@ _MODEL_VOICE = re.compile(
     r"|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details|context)"
     r"|information you (?:provide|gave|have provided)"
     r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
+    r"|\bglad I could (?:help|be of)\b|\b(?:here|happy|glad|try) to help\b|^what is your problem\b"
+    r"|^what (?:is it that|(?:do|would) you (?:like|want)) (?:you want )?to know\b|^thank you for sharing\b"
+    r"|\bI (?:do not|don['\u2019]t) have feelings\b|\bimportant to (?:remember|note)\b"
     r"|system prompt|my instructions|text.based game|text game|the prompt\b"
     r"|I am (?:just )?an? (?:ai|program|bot|computer|(?:virtual|helpful) assistant)\b"
 )

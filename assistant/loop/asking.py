@@ -24,10 +24,10 @@ from assistant.loop.run import Run, RunContext
 from assistant.loop.speech.gestures import MARKS, act_out
 from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
 from assistant.loop.spending import A_MINUTE
-from assistant.loop.talk.answer import words_for_nothing
 from assistant.loop.talk.ask import ask_plainly
 from assistant.loop.talk.calls import speech_call
 from assistant.loop.talk.question import question_of, trusted_level
+from assistant.loop.talk.topics import words_otherwise
 from llm import BudgetReached, LLMResponse, Message, ToolCall, user
 from llm import assistant as assistant_message
 from llm.messages import JSONObject, Text
@@ -74,7 +74,7 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
         response = _acted_out(context, run, response)
     # A model that was asked with tools before was shown it: it stands in the stream.
     if context.known.secret and _secret_calls(context, run, response):
-        response = _saying(context, run, response, words_for_nothing(" ".join(run.texts), run.written))
+        response = _saying(context, run, response, words_otherwise(context.known, " ".join(run.texts), run.written))
     return Completion(prompt, tokens, discreet(context, response))
 
 
@@ -111,7 +111,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         # What it said before may be right again. An echo is no answer, and what is for it alone is told to nobody.
         is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, response))
         if is_secret or repeated_in(context, run, said) not in {None, Repeat.SELF}:
-            said = words_for_nothing(" ".join(run.texts), run.written)
+            said = words_otherwise(context.known, " ".join(run.texts), run.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)
     elif repeat is Repeat.HIDDEN and begun is not None:

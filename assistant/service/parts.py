@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.characters import CharacterError, read_character
+from assistant.characters import Character, CharacterError, read_character
 from assistant.config.playing import with_character
 from assistant.config.schema import AssistantConfig, Config
 from assistant.errors import KeyReferenceError
@@ -22,7 +22,8 @@ from assistant.keys.reference import anchor, key_sources
 from assistant.loop.spending import MinuteCounts
 from assistant.memory.meaning import Meaning
 from assistant.memory.remembering import Remember
-from assistant.memory.topics.knowledge import CharacterIndex, index_character
+from assistant.memory.topics import TopicFinder
+from assistant.memory.topics.knowledge import CharacterIndex, everyday_finder, index_character
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
 from assistant.models.chosen import ChosenModel
@@ -95,6 +96,7 @@ class SharedParts:
         self.embedder = SharedEmbedder(config.settings.memory, self._embedder_parts)
         self._opening = JournalOpening(self.journal, self.clock)
         self._has_meaning = False
+        self._everyday: TopicFinder | None = None
         self._opened: Opened | None = None
         #: Why it is not known which key goes to which server; None when it is.
         self._unread: JournalError | None = None
@@ -236,18 +238,23 @@ class SharedParts:
             http_client=partial(self.web.http_client, embodiment.me.id),
         )
 
-    async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, CharacterIndex | None]:
+    async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, CharacterIndex]:
         """Return the settings with what the character they name adds, its lore and its topics. Raises CharacterError.
 
         The files are read in a thread, each time anew.
         """
-        if not settings.character:
-            return settings, None
         read = partial(read_character, self.config.character_folder, settings.character)
-        character = await self.with_files(read)
-        index = await self.with_files(partial(index_character, character, self.journal.recall))
-        index.topics.prepare()
+        character = await self.with_files(read) if settings.character else Character(settings.name)
+        index = await self.with_files(lambda: self._index(character))
+        for finder in (index.topics, index.everyday):
+            finder.prepare()
         return with_character(settings, character), index
+
+    def _index(self, character: Character) -> CharacterIndex:
+        """Return the index of a character. All share the everyday topics. Blocks."""
+        if self._everyday is None:
+            self._everyday = everyday_finder(self.journal.recall)
+        return index_character(character, self.journal.recall, self._everyday)
 
     async def with_files(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, which reads or writes the files of characters. Raises its error, CharacterError.

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.events.conversation import is_farewell
 from assistant.language.attend import ToldNotes, Turn, View, asks_what_is_here, is_order
-from assistant.language.check import Fault, Heard, copies, fault_of
+from assistant.language.check import SHORT_WORDS, Fault, Heard, copies, fault_of
 from assistant.language.knowing import facts_in
 from assistant.language.languages import SPEAKS_A_LITTLE, common_words
 from assistant.language.orders import claims_deed
@@ -43,27 +42,18 @@ _YES = re.compile(r"(?i)^\W*(?:yes|of course|certainly)\b")
 _OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"(?i)\byour?s?\b")
 _YOUR = re.compile(r"(?i)\byour (\w+)")
 _FIRST_PERSON = re.compile(r"(?i)\b(?:I|my|me|mine)\b")
+_FEW_WORDS = 4
+#: Thanks, and what answers them.
+_THANKS = re.compile(r"(?i)\b(?:than(?:k|x)s?|thx|ty|cheers|grateful|obliged)\b")
+_WELCOME = re.compile(r"(?i)you(?: a|['\u2019])re welcome\W*$")
+#: How many of its own last sentences are not said again, where they are short.
+_LATELY = 3
 #: How many words an example needs to be recognised: shorter ones are what everybody says.
 _RECOGNISED = 4
 #: How a deed is told back; "You are kind" is an answer.
 _RETELLS = re.compile(
     r"(?i)you (?!(?:are|too|flatter|look|seem|have|must|can|may|might|need|should|could|will|do|were)\b)"
 )
-#: Said when nothing the model wrote may be heard: to a question, an order, a name, the rest.
-_UNKNOWN = ("I do not know.", "I cannot say.", "Who knows?")
-_UNABLE = ("That I cannot do.", "Not now, I think.")
-#: How somebody tells what is to go no further, and how they give their name.
-_CONFIDES = re.compile(
-    r"(?i)\bmust (?:not|never) (?:know|hear|find out|learn)\b|\btell (?:no ?(?:one|body)|not a soul)\b"
-    r"|\b(?:not|n['\u2019]?t|never) tell (?!me\b|you\b|us\b)"
-    r"|\bkeep (?:it|this|that|my secret)\b.*\b(?:yourself|secret|quiet|us)\b|\bbetween (?:you and me|us|ourselves)\b"
-    r"|\b(?:our|a|my) (?:little )?secret\b"
-)
-_DISCREET = ("It stays with me.", "Nobody hears that from me.", "I shall keep it to myself.")
-_GIVES_NAME = re.compile(r"\b(?:I am|I['\u2019]m|[Cc]all me|[Mm]y name is) [A-Z]")
-_FAREWELLS = ("Go well, {who}.", "Farewell, {who}. Come again.", "Until next time, {who}.")
-_MET = ("Well met, {who}.", "Welcome, {who}.")
-_ACKNOWLEDGED = ("I see.", "Is that so?", "So it goes.")
 
 
 class Line(Struct, frozen=True):
@@ -98,6 +88,9 @@ def judge(raw: str, line: Line, *, is_last: bool = False) -> tuple[str, list[str
         else:
             kept.append(sentence)
     said = " ".join(kept)
+    words = words_of(said)
+    if len(words) <= SHORT_WORDS and words in [words_of(one) for one in line.heard.own[-_LATELY:]]:
+        return "", [*faults, str(Fault.REPEATS_SELF)]  # "I am sorry." once more
     if is_last or not said:
         return said, faults
     if faults and is_question(line.text):
@@ -119,34 +112,14 @@ def fit_to_say(said: str, who: str, deed: str, examples: Sequence[str], places: 
 
 
 def fallback(line: Line) -> str:
-    """Return what is said when nothing the model wrote may be heard: what the character knows, or a short word."""
+    """Return what the character knows that answers a line for which the model found no words, empty for nothing."""
     if line.notes.absent:
         return f"I see no {line.notes.absent[0]} here."
     own = next(iter(line.notes.own), "")
-    if own and (not own.startswith("I am ") or "you" in words_of(line.text)):  # what it is answers few other questions
+    is_asked = not own.startswith("I am ") or "you" in words_of(line.text)  # what it is answers few other questions
+    if own and is_asked and len(content_words(line.text)) <= _FEW_WORDS:  # a long line asks for more than that
         return own
-    if line.notes.language:
-        return SPEAKS_A_LITTLE[line.notes.language]
-    return words_for_nothing(line.text, len(line.earlier), line.who)
-
-
-def is_told_in_confidence(heard: str) -> bool:
-    """Tell whether a line tells something that is to go no further. Models answer that they cannot help with it."""
-    return _CONFIDES.search(heard) is not None and not is_question(heard)
-
-
-def words_for_nothing(heard: str, number: int, who: str = "") -> str:
-    """Return words for a character that has nothing to say to `heard`; another `number` may give others."""
-    choices: Sequence[str]
-    if is_farewell(heard):
-        choices = _FAREWELLS
-    elif is_told_in_confidence(heard):
-        choices = _DISCREET
-    elif is_question(heard) or is_order(heard):
-        choices = _UNKNOWN if is_question(heard) else _UNABLE
-    else:
-        choices = _MET if who and _GIVES_NAME.search(heard) else _ACKNOWLEDGED
-    return choices[(len(words_of(heard)) + number) % len(choices)].format(who=who)
+    return SPEAKS_A_LITTLE[line.notes.language] if line.notes.language else ""
 
 
 def _sentences(raw: str, line: Line) -> list[str]:
@@ -176,8 +149,11 @@ def _of_the_part(sentence: str, line: Line) -> str:
     """Return how a sentence falls out of the part, empty for not. A model that is not very small hardly ever does."""
     if _takes_new_part(sentence, line):
         return "takes another part"
-    if _I_AM_NO.search(sentence) and not _SPEAKS_OF_YOU.search(line.text):
+    is_called = content_words(sentence) & content_words(line.text) or is_question(line.text)
+    if _I_AM_NO.search(sentence) and not (is_called and _SPEAKS_OF_YOU.search(line.text)):
         return "denies what nobody said of it"  # "I am sorry that he died. But I am not a dog."
+    if _WELCOME.match(sentence) and not _THANKS.search(line.text):
+        return "answers thanks that nobody gave"
     if _gives_back(sentence, line.text):
         return "takes its own for the speaker's"
     if asks_of_self(line.text) and _OF_ME.match(sentence) and not _OF_YOU.search(sentence):

@@ -11,14 +11,15 @@ from assistant.events.conversation import is_farewell
 from assistant.language.attend import WAY_TOLD, ToldNotes, Turn, notes_on
 from assistant.language.check import Heard
 from assistant.language.things import known_words
-from assistant.language.words import is_like, words_of
+from assistant.language.words import is_like, sentences_of, words_of
 from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.answer import Line, fallback, fit_to_say, is_told_in_confidence, judge, words_for_nothing
+from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.found import FOUND_NOTHING, Hit, fits, fitting_hits, has_searched, with_source
 from assistant.loop.talk.known import agrees
 from assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
+from assistant.loop.talk.topics import is_remark, is_told_in_confidence, words_otherwise
 from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
 from llm import LLMResponse, Message, Usage
 from tools import Status
@@ -45,7 +46,7 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     """
     line, shown = _line(run, asked)
     hits = fitting_hits(run.executed)
-    if told := _told_by_rule(run, asked, line, hits):
+    if told := _told_by_rule(context, run, asked, line, hits):
         call = speech_call(context, run, told)
         return None if call is None else ((), 0, response_of([call]))
     prompt = [*front(asked.view), *last_turns(asked.text, asked.view, line.notes, shown, asked.visitor)]
@@ -79,22 +80,33 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     if way and _DIRECTION.findall(said.casefold()) != _DIRECTION.findall(way.casefold()):
         said = way
     if asked.text:
-        said = with_source(said or fallback(line), hits)
+        said = with_source(said or fallback(line) or _otherwise(context, asked), hits)
     call = speech_call(context, run, said)
     return None if call is None else (prompt, tokens, response_of([call], usage, response))
 
 
-def _told_by_rule(run: Run, asked: Question, line: Line, hits: Sequence[Hit]) -> str:
+def _told_by_rule(context: RunContext, run: Run, asked: Question, line: Line, hits: Sequence[Hit]) -> str:
     """Return what is said without asking the model, empty for nothing.
 
-    It would make up what a search did not find, and a very small one mixes up rooms.
+    It would make up what a search did not find. A very small one mixes up rooms, and ours gives remarks back.
     """
     facts, place = line.notes.facts, line.notes.place
     if has_searched(run.executed) and not hits and not any(fits(asked.text, fact) for fact in facts):
         return FOUND_NOTHING
     if is_farewell(asked.text) or is_told_in_confidence(asked.text):
-        return words_for_nothing(asked.text, len(asked.earlier), asked.who)
-    return " ".join(place) if asked.view.is_tiny and place == facts else ""
+        return _otherwise(context, asked)
+    if not asked.view.is_tiny:
+        return ""
+    if place and place == facts:
+        return " ".join(place)
+    is_left = asked.text and not (facts or line.notes.language or run.known_answer)
+    is_ours = context.client.provider.name == "local"  # what other models of its size make of remarks was not read
+    return _otherwise(context, asked) if is_ours and is_left and is_remark(asked.text) else ""
+
+
+def _otherwise(context: RunContext, asked: Question) -> str:
+    lately = [turn.said for turn in asked.earlier[-OWN_LINES:]]
+    return words_otherwise(context.known, asked.text, len(asked.earlier), who=asked.who, lately=lately)
 
 
 def _fit(words: str, line: Line, asked: Question, *, is_last: bool = False) -> str:
@@ -131,7 +143,7 @@ def _heard(asked: Question) -> Heard:
     return Heard(
         now=tuple(dict.fromkeys((asked.heard, asked.text))),
         earlier=[turn.heard for turn in earlier if words_of(turn.heard)],
-        own=[*voice, *own[-OWN_LINES:]],
+        own=[*voice, *(text for said in own[-OWN_LINES:] for text in dict.fromkeys((*sentences_of(said), said)))],
         examples=must_not_be_copied(view),
         persona=view.persona,
         name=view.name,

@@ -1,17 +1,29 @@
-"""Says what its owner wrote for a line, as it is written, and keeps what was said to whom."""
+"""Says what its owner wrote for a line, as it is written, and keeps what was said to whom.
+
+Where nothing else can be said, the form of the line decides what its owner, or else anybody, says to it.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 from twisted.logger import Logger
 
+from assistant.characters.character import USER
 from assistant.characters.macros import address
+from assistant.events.conversation import is_farewell
 from assistant.events.events import ChannelSaid, Event, Said
 from assistant.journal import JournalError
 from assistant.journal.tables.told_topics import Told
-from assistant.language.words import words_of
+from assistant.language.attend import is_order, notes_on
+from assistant.language.words import is_question, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.question import Question, without_name
+from assistant.loop.talk.turns import lore_texts
+from assistant.memory.topics.knowledge import Knowledge
+from assistant.memory.topics.line_kinds import LineKind, kind_of
 from assistant.memory.topics.next_saying import key_of
 from assistant.memory.topics.telling_topics import Saying, TopicListener, choose_saying
 from llm import LLMResponse, ToolCall
@@ -19,6 +31,27 @@ from tools.memories import Memory, MemoryKind
 from tools.text.clean import one_line
 from tools.trust import TOP
 
+#: The everyday topic of a farewell.
+GOODBYE = "A goodbye"
+#: How somebody tells what is to go no further, and how they give their name.
+_CONFIDES = re.compile(
+    r"(?i)\bmust (?:not|never) (?:know|hear|find out|learn)\b|\btell (?:no ?(?:one|body)|not a soul)\b"
+    r"|(?:\bnot|n['\u2019]?t|\bnever) tell (?!me\b|you\b|us\b)"
+    r"|\bkeep (?:it|this|that|my secret)\b.*\b(?:yourself|secret|quiet|us)\b|\bbetween (?:you and me|us|ourselves)\b"
+    r"|\b(?:our|a|my) (?:little )?secret\b"
+)
+_PROMISE = re.compile(r"(?i)\bpromise\b")
+_GIVES_NAME = re.compile(r"\b(?:I am|I['\u2019]m|[Cc]all me|[Mm]y name is) [A-Z]")
+_OF_THEM = re.compile(r"(?i)\b(?:you|your|u|ur)\b")
+#: What a question is of, by its form, with the title of what is said to it; any other is "Otherwise: a question".
+_FORMS = (
+    (re.compile(r"(?i)^\W*(?:\w+,? ){0,2}?why\b(?! (?:don|not))"), "Otherwise: a reason"),
+    (re.compile(r"(?i)\bwould you (?!like|mind)|\bwhat if\b|\bif you (?:were|could|had)\b"),
+     "Otherwise: what one would do"),
+    (re.compile(r"(?i)\byou (?:think|reckon|suppose|prefer|rather)\b|\bopinion\b"), "Otherwise: what one thinks"),
+    (re.compile(r"(?i)\b(?:do|did|don['\u2019]?t) (?:you|u) (?:ever|like|love|hate|feel|want|enjoy|mind|get)\b"),
+     "Otherwise: what one feels"),
+)  # fmt: skip
 #: How many of the last turns show what was told just now.
 _LATELY = 6
 _log = Logger()
@@ -30,7 +63,7 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     The model knows then what was told of it before, if anything was.
     """
     known, now = context.known, context.clock.seconds()
-    if run.trigger is None or not asked.text or not known.has_topics or known.told is None:
+    if run.trigger is None or not asked.text or known.told is None:
         return None
     event, private = run.trigger.event, run.hearers is not None
     told: dict[str, Told] = {}
@@ -40,7 +73,8 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
         _log.warn("what {name} said of its topics cannot be read: {why}", name=context.me.name, why=str(failed))
     line = without_name(asked.text, context.settings.name)
     saying = await choose_saying(known, line, _listener(context, asked, event, told), now)
-    if saying is None:
+    is_over = is_farewell(asked.text) and saying is not None and saying.topic.title != GOODBYE
+    if is_over or saying is None or (saying.topic in known.everyday.topics and _knows_better(run, asked)):
         return None
     if not saying.words:
         run.lore = (_as_known(context, saying, event), *run.lore)
@@ -49,6 +83,12 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     if calls:
         await _keep(context, saying, event, private=private)
     return response_of(calls) if calls else None
+
+
+def _knows_better(run: Run, asked: Question) -> bool:
+    """Tell whether the character knows what a question asks for: what anybody would say is no answer then."""
+    notes = notes_on(asked.text, asked.who, asked.view, asked.earlier, lore_texts(run.lore))
+    return is_question(asked.text) and bool(notes.own or notes.place)
 
 
 def _listener(context: RunContext, asked: Question, event: Event, told: dict[str, Told]) -> TopicListener:
@@ -95,3 +135,41 @@ def _as_known(context: RunContext, saying: Saying, event: Event) -> Memory:
     places = saying.told.said[-1:] or range(1)
     said = " ".join(_filled(context, saying.topic.says[at], event) for at in places if at < len(saying.topic.says))
     return Memory(f"topic:{key_of(saying.topic)}", said, MemoryKind.LORE, 0.0, importance=10, authority=TOP)
+
+
+def words_otherwise(known: Knowledge, heard: str, number: int, *, who: str = "", lately: Collection[str] = ()) -> str:
+    """Return words for a character that has nothing to say to `heard`; another `number` may give others.
+
+    What was said `lately` is not said again while there is something else.
+    """
+    says = known.says_on(_title(heard, is_named=bool(who)))
+    first = len(words_of(heard)) + number
+    turned = [says[(first + at) % len(says)].replace(USER, who or "friend") for at in range(len(says))]
+    return next((text for text in turned if text not in lately), turned[0])
+
+
+def is_told_in_confidence(heard: str) -> bool:
+    """Tell whether a line tells something that is to go no further. Models answer that they cannot help with it."""
+    return _CONFIDES.search(heard) is not None and (_PROMISE.search(heard) is not None or not is_question(heard))
+
+
+def is_remark(heard: str) -> bool:
+    """Tell whether a line only tells or states something."""
+    return kind_of(heard) in {LineKind.TELLS, LineKind.STATES} and not (is_question(heard) or is_order(heard))
+
+
+def _title(heard: str, *, is_named: bool) -> str:
+    """Return the title of the topic that is said to a line."""
+    if is_farewell(heard):
+        return GOODBYE
+    if is_told_in_confidence(heard):
+        return "What is told in confidence"
+    if is_question(heard):
+        return next((title for form, title in _FORMS if form.search(heard)), "Otherwise: a question")
+    if is_order(heard):
+        return "Otherwise: an order"
+    if is_named and _GIVES_NAME.search(heard):
+        return "A name, a trade, a home"
+    if _OF_THEM.search(heard):
+        return "Otherwise: something of the one who hears it"
+    return "Otherwise: something told" if kind_of(heard) is LineKind.TELLS else "Otherwise: something said"

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from assistant.characters import Character, LoreIndex, LoreScanner
+from assistant.characters.character import Topic
+from assistant.characters.reading import OTHERWISE, everyday_topics
 from assistant.journal.tables.told_topics import StoredTold
 from assistant.language.words import runs, words_of
 from assistant.memory.recall_file import IndexWorker
@@ -23,27 +25,39 @@ _MACRO = re.compile(r"\{\{\w+\}\}")
 
 
 class CharacterIndex(Struct, frozen=True):
-    """The lore and topics of a character, made ready for searching. `secret` are the runs of words of private lore."""
+    """The lore and topics of a character, made ready for searching. `secret` are the runs of words of private lore.
+
+    `everyday` finds what is answered where the character has no words of its own.
+    """
 
     lore: LoreIndex
     topics: TopicFinder
+    everyday: TopicFinder
     secret: frozenset[tuple[str, ...]] = frozenset()
 
 
-def index_character(character: Character, worker: IndexWorker | None = None) -> CharacterIndex:
+def index_character(
+    character: Character, worker: IndexWorker | None = None, everyday: TopicFinder | None = None
+) -> CharacterIndex:
     """Return the index of a character. Not for the reactor thread: a large book takes a second.
 
-    `worker` has what makes sentence vectors, if anything does. What stands in other lore, in topics or in the persona
-    is no secret, wherever else it stands.
+    `worker` has what makes sentence vectors, if anything does; all characters share `everyday`. What stands in other
+    lore, in topics or in the persona is no secret, wherever else it stands.
     """
     entries = character.lore.entries
     hidden = _runs(entry.text for entry in entries if entry.private)
     told = [entry.text for entry in entries if not entry.private] if hidden else []
     told += [text for topic in character.topics for text in (*topic.says, topic.solved, topic.reveal)] if hidden else []
     open_to_all = _runs([*told, character.front]) if hidden else frozenset[tuple[str, ...]]()
-    return CharacterIndex(
-        LoreIndex(character.lore), TopicFinder(TopicIndex(character.topics), worker), hidden - open_to_all
-    )
+    topics = TopicFinder(TopicIndex(character.topics), worker)
+    everyday = everyday or TopicFinder(TopicIndex(()))
+    return CharacterIndex(LoreIndex(character.lore), topics, everyday, hidden - open_to_all)
+
+
+def everyday_finder(worker: IndexWorker | None = None) -> TopicFinder:
+    """Return what finds everyday topics, one for all characters. Blocks."""
+    topics = [topic for title, topic in everyday_topics().items() if not title.startswith(OTHERWISE)]
+    return TopicFinder(TopicIndex(topics), worker)
 
 
 class Knowledge:
@@ -52,16 +66,28 @@ class Knowledge:
     `told` keeps what was said of topics; None only where there are none. `secret` is empty where nothing is.
     """
 
-    __slots__ = ("_aloud", "has_topics", "lore", "secret", "told", "topics")
+    __slots__ = ("_aloud", "everyday", "has_topics", "lore", "secret", "told", "topics")
 
     def __init__(self, index: CharacterIndex, lore: LoreScanner, told: StoredTold | None) -> None:
         self.lore = lore
         self.topics = index.topics
-        self.has_topics = bool(index.topics.topics) and told is not None
+        self.everyday = index.everyday
+        self.has_topics = bool(index.topics.topics)
         self.told = told
         self.secret = index.secret
         #: By place and topic: which thing was said aloud last, and when.
         self._aloud: dict[tuple[str, str], tuple[int, float]] = {}
+
+    @property
+    def all_topics(self) -> Sequence[Topic]:
+        """Return the everyday topics and the character's own, which stand for those of the same title."""
+        own = {topic.title for topic in self.topics.topics}
+        return [*(topic for topic in self.everyday.topics if topic.title not in own), *self.topics.topics]
+
+    def says_on(self, title: str) -> Sequence[str]:
+        """Return what is said on an everyday topic: what the character's own of that title says, if it has one."""
+        own = next((topic for topic in self.topics.topics if topic.title == title), None)
+        return (own or everyday_topics()[title]).says
 
     def gives_away(self, text: str, heard: Sequence[str] = ()) -> bool:
         """Tell whether a text reads out private lore, beyond what was just heard of it."""

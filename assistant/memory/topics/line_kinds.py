@@ -46,7 +46,8 @@ _WANTS = re.compile(
     re.IGNORECASE,
 )
 _OF_SELF = re.compile(
-    r"\b(?:do|did|am|was|were|have|had) (?:I|we)\b(?! (?:get|find|reach|go|buy|need|have to|become|pay|owe you))"
+    r"\b(?:do|did|am|was|were|have|had) (?:I|we)\b"
+    r"(?! (?:talking|speaking|dealing|get|find|reach|go|buy|need|have to|become|pay|owe you))"
     r"|\b(?:what|where|who|which|how|when)\b[^?]*\bmy\b|\bremember me\b|\bknow (?:about )?me\b|\bmy name\b",
     re.IGNORECASE,
 )
@@ -57,6 +58,12 @@ _ASKS = re.compile(
     r"give|sing|recite|describe|ask|make|cheer|read|let|show|name|what['\u2019]s|who['\u2019]s|where['\u2019]s|isn['\u2019]t|"
     r"aren['\u2019]t|don['\u2019]t you)\b",
     re.IGNORECASE,
+)
+#: What only announces the rest of a line.
+_LEADS_IN = re.compile(r"^\W*(?:can|may|could) I (?:tell|ask|say) (?:you )?something\s*[?.:]\s+(?=\S)", re.IGNORECASE)
+#: What only asks whether the other follows, at the end of a line.
+_TAIL = re.compile(
+    r",?\s+(?:you know|you see|mind you|I tell you|honestly|I suppose|I guess)\s*(?=[.?!]*$)", re.IGNORECASE
 )
 #: Somebody called at the end of a line, by one word or by two such as "old man".
 _CALLED = re.compile(r",\s*(?:(?:my|old|good|dear|young) )?[\w'\u2019-]+\s*(?=[.?!]*$)", re.IGNORECASE)
@@ -71,7 +78,7 @@ _BACK = re.compile(
     r"\b(?:it|its|that|this|these|those|they|them|their|he|him|his|she|her|one|so|there)\b", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"\b(?:if|because|unless|that|when|for|but)\b", re.IGNORECASE)
-_TO_YOU = re.compile(r"\b(?:you|your|yours|u|ur)\b", re.IGNORECASE)
+_TO_YOU = re.compile(r"\b(?:you|u)\b", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|never|no|cannot|dont|cant|isnt|arent|didnt|wont)\b|n['\u2019]t\b", re.IGNORECASE)
 _NO_NAMES_TEXT = """
     mrs miss mister master mistress lord lady sir madam
@@ -130,7 +137,7 @@ def asking_part(line: str) -> str:
 
     "I am a carpenter. Is there any work?" asks for work, "I am bored, tell me something" to be told something.
     """
-    line = _GREETS.sub("", line)
+    line = _TAIL.sub("", _LEADS_IN.sub("", _GREETS.sub("", line)))
     sentences = sentences_of(line)
     asking = [one for one in sentences if kind_of(one) is LineKind.ASKS]
     if not asking and len(sentences) == 1:

@@ -21,9 +21,12 @@ from assistant.memory.topics.next_saying import (
     wants_more,
     with_said,
 )
+from assistant.memory.topics.topic_index import Likely
 
 #: What is said to a wrong guess, one after the other. A model that does not know the answer would agree with any.
 NOT_THAT = ("No, that is not it.", "A good guess, but no.", "No. Think again, or say that you give up.")
+#: The nearness from which an everyday topic is meant that has no key in the line: what fits anything fits seldom well.
+EVERYDAY_NEAR = 0.55
 #: Words that name a story that is told, and those that want one thing more of a kind.
 _STORY, _ANOTHER = (
     frozenset({"story", "tale"}),
@@ -61,7 +64,7 @@ class Saying(Struct, frozen=True):
 
 async def choose_saying(knowledge: Knowledge, line: str, listener: TopicListener, now: float) -> Saying | None:
     """Return what the owner wrote for a line, None where a model is to answer it."""
-    topics = knowledge.topics.topics
+    topics = knowledge.all_topics
     last = last_told(topics, listener.told, now)
     if last is not None:
         if last.answers and (saying := _of_riddle(last, line, listener, now)) is not None:
@@ -73,15 +76,27 @@ async def choose_saying(knowledge: Knowledge, line: str, listener: TopicListener
         meant = [topic for topic in topics if not topic.parts and any(map(wants_more, topic.asks))]
     else:
         found = await knowledge.topics.find(line, names=listener.names, mine=listener.mine)
-        meant = list(found.meant)
+        meant = list(found.meant) or await _everyday(knowledge, line, listener, found.best)
     sayings = [_next(knowledge, topic, listener, now) for topic in meant]
     return next((one for one in sayings if one.words), next(iter(sayings), None))
+
+
+async def _everyday(knowledge: Knowledge, line: str, listener: TopicListener, own: Likely | None) -> list[Topic]:
+    """Return the everyday topics that a line means, unless one of the character's `own` is nearer to it."""
+    found = await knowledge.everyday.find(line, names=listener.names, mine=listener.mine)
+    best = found.best
+    if best is None:
+        return []
+    is_plain = bool(best.key) or best.is_same
+    if not is_plain and (best.near < EVERYDAY_NEAR or (own is not None and own.near > best.near)):
+        return []
+    return [topic for topic in found.meant if topic in knowledge.all_topics]
 
 
 def _next(knowledge: Knowledge, topic: Topic, listener: TopicListener, now: float) -> Saying:
     """Return the next thing said of a topic; one without words where it is used up."""
     key = key_of(topic)
-    told, last = listener.told.get(key, Told()), last_told(knowledge.topics.topics, listener.told, now)
+    told, last = listener.told.get(key, Told()), last_told(knowledge.all_topics, listener.told, now)
     aloud = knowledge.heard_aloud(listener.place, key, now)
     which = next_saying(topic, told, now, aloud=aloud, is_last=last is topic)
     if which is None:

@@ -48,12 +48,16 @@ class TopicFinder:
         """Return the topics, as they were written."""
         return self.index.topics
 
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether the vectors of all samples are there."""
+        meaning = self._meaning
+        return meaning is not None and self._model == meaning.model and len(self._vectors) == len(self.index.samples)
+
     def prepare(self) -> None:
         """Begin to make the vectors of the samples, unless they are there. Returns at once."""
         meaning = self._meaning
-        if meaning is None or self._worker is None or self._is_filling or not self.topics:
-            return
-        if len(self._vectors) < len(self.index.samples) or self._model != meaning.model:
+        if meaning is not None and self._worker is not None and not self._is_filling and not self.is_ready:
             self._is_filling = True
             self._worker.later(self.fill(meaning), "making the vectors of topics")
 
@@ -105,10 +109,7 @@ class TopicFinder:
     async def _vector_of(self, line: str) -> Vector | None:
         """Return the vector of a line; None when it cannot be had soon, or those of the samples are not all there."""
         self.prepare()
-        meaning = self._meaning
-        if meaning is None or len(self._vectors) < len(self.index.samples) or self._model != meaning.model:
-            return None
-        return await meaning.of_query(line)
+        return await self._meaning.of_query(line) if self._meaning is not None and self.is_ready else None
 
 
 def _part_of(line: str) -> str:

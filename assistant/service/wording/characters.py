@@ -138,13 +138,18 @@ def activated_text(found: Activated, name: str) -> str:
     return "\n".join(lines)
 
 
-def found_topics_text(found: FoundTopics, name: str) -> str:
-    """Say which topic a line finds, and by which key or sample question, or what comes nearest."""
+def found_topics_text(found: FoundTopics, name: str, everyday: FoundTopics) -> str:
+    """Say which topic a line finds, and by which key or sample question, or what comes nearest.
+
+    `everyday` is what it finds of what anybody says.
+    """
     how = "" if found.by_meaning else " by its words"
     best = found.best
     if best is None or not found.meant:
         near = f" Nearest is {found.likely[0].title}." if found.likely else ""
-        return f"That finds no topic{how}: the model answers.{near}"
+        title = next((topic.title for topic in everyday.meant), "")
+        plain = f" With a small model, the everyday words for '{title}' are said." if title else ""
+        return f"That finds no topic{how}: the model answers.{plain}{near}"
     by = f"the key '{best.key}'" if best.key else f"'{one_line(best.by, max_chars=_LINE)}'"
     by += f" (nearness {best.near:.2f})" if found.by_meaning else ""
     lines = [f"That finds {_count(found.meant, 'topic', 'topics')}{how}, by {by}:"]

@@ -23,7 +23,7 @@ from assistant.characters.container import MAX_FILE
 from assistant.characters.reading import check_file_name, read_file
 from assistant.language.words import words_of
 from assistant.memory.topics import FoundTopics
-from assistant.memory.topics.knowledge import index_character
+from assistant.memory.topics.knowledge import everyday_finder, index_character
 from assistant.service.wording.characters import activated_text, character_text, found_topics_text, preview_text
 
 #: The exit status when the owner says no.
@@ -66,7 +66,8 @@ def run_character(options: CharacterOptions, tell: Callable[[str], None], ask: C
             if character.topics:
                 by_words = index.topics.find_by_words(options.line, mine=words_of(character.name))
                 found = by_words if options.find is None else options.find(character, options.line)
-                tell(found_topics_text(found, character.name))
+                everyday = everyday_finder().find_by_words(options.line, mine=words_of(character.name))
+                tell(found_topics_text(found, character.name, everyday))
             tell(activated_text(LoreScanner(index.lore).activate([options.line]), character.name))
         case "export":
             _export(options, folder, tell)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant.characters import CharacterError, character_folder, list_characters, read_character
+from assistant.characters.reading import everyday_topics
 from assistant.characters.written import character_of, lore_of_markdown, topics_of_toml
 from tests.assistant.characters.cards import V2, as_json, packed, picture, text_chunk
 
@@ -131,7 +132,7 @@ def test_a_mistake_in_markdown_is_told_with_its_line(text: str, error: str) -> N
 
 def test_the_character_its_lore_and_its_topics_on_the_page_are_taken() -> None:
     page = (Path(__file__).parents[3] / "docs" / "characters.md").read_text()
-    setting, character, topics = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    setting, character, topics, everyday = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     sage = character_of(character, "the page", tomllib.loads(setting)["assistant"]["character"])
     assert sage.lore.entries[0].keys == ("vault", "iron door")
     (lore,) = re.findall(r"```markdown\n(.*?)```", page, re.DOTALL)
@@ -145,6 +146,7 @@ def test_the_character_its_lore_and_its_topics_on_the_page_are_taken() -> None:
         "The heron",
         "The comb",
     ]
+    assert everyday_topics().keys() >= {topic.title for topic in topics_of_toml(everyday, "the page")}
 
 
 def test_a_character_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:

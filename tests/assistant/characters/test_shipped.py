@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-import assistant
+from assistant.characters import SHIPPED, read_character
 from assistant.characters.character import Character, Topic
-from assistant.characters.written import character_of
 from assistant.config.schema import AssistantConfig
 
-SHIPPED = Path(assistant.__file__).parent / "characters" / "shipped"
 FILES = sorted(SHIPPED.glob("*.toml"))
 #: Those who have topics.
 SPEAKING = [path for path in FILES if "[[topic]]" in path.read_text(encoding="utf-8")]
@@ -48,7 +46,7 @@ def written(path: Path) -> dict[str, Any]:
 
 
 def read(path: Path) -> Character:
-    return character_of(path.read_text(encoding="utf-8"), path.name, path.stem)
+    return read_character(SHIPPED, path.stem)
 
 
 def spoken(topic: Topic) -> list[str]:

@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-import assistant
-from assistant.characters.written import character_of
+from assistant.characters import SHIPPED, read_character
 from assistant.language.words import words_of
 from assistant.memory.topics import TopicFinder, TopicIndex
-
-SHIPPED = Path(assistant.__file__).parent / "characters" / "shipped"
 
 
 class Move(NamedTuple):
@@ -120,7 +117,7 @@ FILES = pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lamb
 
 def found(path: Path) -> dict[str, list[str]]:
     """What each line finds."""
-    character = character_of(path.read_text(encoding="utf-8"), path.name, path.stem)
+    character = read_character(SHIPPED, path.stem)
     finder, mine = TopicFinder(TopicIndex(character.topics)), words_of(character.name)
     lines = [line for move in MOVES.values() for line in (*move.found, *move.others)]
     return {line: [topic.title for topic in finder.find_by_words(line, mine=mine).meant] for line in lines}
@@ -136,7 +133,7 @@ def test_a_small_move_is_answered_and_what_looks_like_it_is_not(path: Path) -> N
 
 def test_an_order_at_the_counter() -> None:
     path = SHIPPED / "innkeeper.toml"
-    character = character_of(path.read_text(encoding="utf-8"), path.name, path.stem)
+    character = read_character(SHIPPED, path.stem)
     finder = TopicFinder(TopicIndex(character.topics))
     for line in ("give me a beer", "I'd like a stew", "Can I have a beer?"):
         assert [topic.title for topic in finder.find_by_words(line).meant] == ["An order at the counter"], line

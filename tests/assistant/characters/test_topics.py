@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from assistant.characters import CharacterError, export_card, import_card, preview_card, read_character
 from assistant.characters.added_lore import add_lore
 from assistant.characters.character import Topic
+from assistant.characters.reading import everyday_topics
 from assistant.characters.topic_tables import topics_toml
 from assistant.characters.written import lore_of_markdown, topics_of_toml
 from assistant.memory.topics import FoundTopics
@@ -97,7 +98,21 @@ def test_the_owner_sees_them_and_tries_which_one_a_line_finds(folder: Path) -> N
     assert "That finds 1 topic by its words, by the key 'miller':" in found
     assert "The mill: It burned, {{user}}. (1 of 2)" in found
     assert "by 'Tell me a story.'" in told(folder, "test", "Tell me a story!")
-    assert "finds no topic" in told(folder, "test", "I lost my hat at the mill.")
+    lost = told(folder, "test", "I lost my hat at the mill.")
+    assert "finds no topic" in lost
+    assert "With a small model, the everyday words for 'Something you lost' are said." in lost
+
+
+def test_a_topic_with_a_title_of_everyday_is_found_by_its_ways_to_ask(folder: Path) -> None:
+    (folder / "sage" / "topics" / "more.toml").write_text(
+        '[[topic]]\ntitle = "Thanks"\nsays = "It was nothing."\n'
+        '[[topic]]\ntitle = "A laugh"\nsays = "Ha."\nkeys = ["haw"]\n'
+    )
+    *_, thanks, laugh = read_character(folder, "sage").topics
+    everyday = everyday_topics()["Thanks"]
+    assert (thanks.says, thanks.asks, thanks.keys) == (("It was nothing.",), everyday.asks, everyday.keys)
+    assert (laugh.asks, laugh.keys) == ((), ("haw",))
+    assert "Thanks: It was nothing." in told(folder, "test", "Thanks a lot!")
 
 
 def test_they_and_private_lore_survive_an_export_and_an_import(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_it_means_the_thing_of_the_line_before() -> None:
 def test_the_ways_out_are_told_with_the_rooms_behind_them() -> None:
     notes = notes_on("Which ways lead out of here?", "Nell", TOWER, ())
     assert notes.text() == "From here one can go down to The Study or east to The Balcony."
-    assert fallback(line_of("Which ways lead out of here?")) not in notes.text()  # nothing of the room is put in
+    assert fallback(line_of("Which ways lead out of here?")) == ""  # nothing of the room is put in
 
 
 def test_the_room_says_where_its_stair_leads() -> None:

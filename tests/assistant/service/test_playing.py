@@ -10,6 +10,7 @@ import pytest
 from twisted.internet.task import deferLater
 
 from assistant.characters import LoreEntry
+from assistant.characters.reading import everyday_topics
 from assistant.events.events import Arrived
 from assistant.service.runner import AssistantRunner, RunnerState
 from llm.testing import Call, FakeOllama, Reply, serve
@@ -103,3 +104,33 @@ async def test_the_lore_comes_as_far_as_what_an_assistant_is_built_from(tmp_path
         _, lore = await there.service.parts.playing(there.start(asks("http://127.0.0.1:9")).config.assistant)
         assert lore is not None
         assert lore.lore.lorebook.entries == (LoreEntry("The bell", "It was cast from cannons.", ("The bell",)),)
+
+
+@pytest.mark.parametrize("wren", [WREN, '[[topic]]\ntitle = "Thanks"\nsays = "Ring for me."\n'], ids=["none", "own"])
+async def test_what_anybody_says_is_answered_in_plain_or_in_its_own_words_without_a_small_model(
+    tmp_path: Path, wren: str
+) -> None:
+    write(tmp_path, wren)
+    model, said = fake(), {"Ring for me."} if "Ring" in wren else set(everyday_topics()["Thanks"].says)
+    async with serve(model, reactor) as url, village(tmp_path) as there:
+        settings = asks(url)
+        runner = there.start({**settings, "model": {**settings["model"], "asking": "plain"}})
+        await runner.settled()
+        asked = len(model.chats)
+        there.says(runner, "Thank you very much.")
+        while not there.witness.heard:
+            await deferLater(reactor, 0.01)
+        assert there.witness.heard[0].removeprefix("Sage: ") in {one.replace("{{user}}", "Ann") for one in said}
+        assert len(model.chats) == asked
+
+
+async def test_a_capable_model_is_told_nothing_of_what_anybody_says(tmp_path: Path) -> None:
+    write(tmp_path)
+    model = fake()
+    async with serve(model, reactor) as url, village(tmp_path) as there:
+        runner = there.start(asks(url))
+        there.says(runner, "Thank you very much.")
+        await runner.settled()
+        shown = str([request.body for request in model.requests])
+        assert there.witness.heard == ["Sage: Hush."]
+        assert not [text for text in everyday_topics()["Thanks"].says if text in shown]

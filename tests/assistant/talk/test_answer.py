@@ -3,9 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
+from assistant.characters import Character, LoreScanner
+from assistant.characters.character import Topic
+from assistant.characters.reading import everyday_topics
 from assistant.language.attend import ToldNotes, Turn, View, notes_on
 from assistant.language.check import Heard
 from assistant.loop.talk.answer import Line, fallback, judge
+from assistant.loop.talk.topics import words_otherwise
+from assistant.memory.topics.knowledge import Knowledge, index_character
+
+NOBODY = index_character(Character(""))
 
 JETTY = View(
     "Marlo",
@@ -103,7 +110,7 @@ def test_what_the_character_knows_stands_in_for_an_answer(text: str, words: str)
 def test_what_the_character_is_answers_no_question_about_the_world() -> None:
     asked = line("Explain how a small harbour is built.")
     assert asked.notes.own == ("I am the ferryman of a small harbour.",)
-    assert fallback(asked) in {"I do not know.", "I cannot say.", "Who knows?"}
+    assert fallback(asked) == ""
 
 
 def test_the_name_of_the_one_who_asks_is_not_the_characters_own() -> None:
@@ -112,7 +119,37 @@ def test_the_name_of_the_one_who_asks_is_not_the_characters_own() -> None:
     assert "Marlo" not in fallback(told)
 
 
-def test_who_has_nothing_to_say_says_so() -> None:
-    assert fallback(line("Why is the sky blue?")) in {"I do not know.", "I cannot say.", "Who knows?"}
-    assert fallback(line("I am Petra, a weaver.")) in {"Well met, Petra.", "Welcome, Petra."}
+@pytest.mark.parametrize(
+    ("heard", "title"),
+    [
+        ("How many stars are there?", "Otherwise: a question"),
+        ("Why is the sky blue?", "Otherwise: a reason"),
+        ("What would you do without a boat?", "Otherwise: what one would do"),
+        ("Whom do you think they will choose?", "Otherwise: what one thinks"),
+        ("Do you ever swim?", "Otherwise: what one feels"),
+        ("Take the oar!", "Otherwise: an order"),
+        ("I am Petra, a weaver.", "A name, a trade, a home"),
+        ("I mend nets in winter.", "Otherwise: something told"),
+        ("The nets are torn again.", "Otherwise: something said"),
+        ("Your boat is the ugliest of all.", "Otherwise: something of the one who hears it"),
+        ("Later, old man!", "A goodbye"),
+        ("It was good talking to you, I have nets to mend.", "A goodbye"),
+        ("Promise me that you won't tell anybody, ok?", "What is told in confidence"),
+    ],
+)
+def test_who_has_nothing_to_say_says_what_anybody_might(heard: str, title: str) -> None:
+    nobody = Knowledge(NOBODY, LoreScanner(NOBODY.lore), None)
+    says = [one.replace("{{user}}", "Petra") for one in everyday_topics()[title].says]
+    lately: list[str] = []
+    for number in range(len(says)):
+        lately.append(words_otherwise(nobody, heard, 2 * number, who="Petra", lately=lately))
+    assert sorted(lately) == sorted(says)  # nothing is said twice while there is something else
+
+
+def test_the_owners_words_stand_for_what_anybody_might_say() -> None:
+    own = index_character(Character("Marlo", topics=(Topic("Otherwise: a reason", ("Ask the tide.",)),)))
+    assert words_otherwise(Knowledge(own, LoreScanner(own.lore), None), "Why is the sky blue?", 0) == "Ask the tide."
+
+
+def test_nothing_told_is_no_note() -> None:
     assert ToldNotes().text() == ""

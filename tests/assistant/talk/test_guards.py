@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from assistant.characters.reading import everyday_topics
 from assistant.worlds.embedded.place_file import WrittenPlace, place_of
 from llm.testing import RecordedRequest, Reply, Step
 from tests.assistant.living import living
@@ -64,7 +65,7 @@ async def test_a_model_with_tools_that_always_says_the_same_is_always_heard() ->
 
 async def test_what_may_not_be_heard_is_not_made_good_with_a_sentence_of_the_room() -> None:
     [said] = await heard_of("I can't assist with that.", "Sage, how do you like the fire and the two chairs?")
-    assert said in {"Sage: I do not know.", "Sage: I cannot say.", "Sage: Who knows?"}
+    assert said.removeprefix("Sage: ") in everyday_topics()["Otherwise: what one feels"].says
 
 
 async def test_what_is_left_of_the_first_try_is_better_than_nothing() -> None:

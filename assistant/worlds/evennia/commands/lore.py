@@ -24,6 +24,7 @@ from assistant.characters.added_lore import ADDED
 from assistant.characters.character import MAX_GREETINGS, USER, file_name
 from assistant.language.words import words_of
 from assistant.memory.topics import TopicFinder, TopicIndex
+from assistant.memory.topics.knowledge import everyday_finder
 from assistant.service.wording.characters import activated_text, found_topics_text, piece_text
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.persona import (
@@ -128,8 +129,10 @@ async def test(typed: TypedCommand) -> str:
     if not found.character.topics:
         return brought
     index = await in_thread(partial(TopicIndex, found.character.topics))
-    topics = TopicFinder(index).find_by_words(typed.right, mine=words_of(character.key))
-    return f"{found_topics_text(topics, character.key)}\n{brought}"
+    mine = words_of(character.key)
+    everyday = (await in_thread(everyday_finder)).find_by_words(typed.right, mine=mine)
+    own = TopicFinder(index).find_by_words(typed.right, mine=mine)
+    return f"{found_topics_text(own, character.key, everyday)}\n{brought}"
 
 
 async def scanner_for(character: Any, found: FoundCharacter) -> LoreScanner:
