@@ -43,14 +43,14 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def test_the_talk_begins_at_once_and_goes_on_with_the_better_model(tmp_path: Path, data: Path) -> None:
     async with talk(tmp_path, data, FETCH) as here:
-        assert await here.says("Sage, it rains.") == "Sage: The small model is glad of it."
+        assert await here.says("Sage, who built the mill?") == "Sage: The small model is glad of it."
         await here.until(lambda: here.fetches)
         assert here.fetches[0].name == SENTENCES  # first, as they are small
         here.arrives(MINILM)
         await here.until(lambda: len(here.fetches) > 1)
         assert here.fetches[1].name == "better"
         assert here.service.parts.embedder.is_on
-        assert await here.says("Sage, it rains again.") == "Sage: The small model is glad of it."
+        assert await here.says("Sage, who burned the mill?") == "Sage: The small model is glad of it."
         for percent in (10, 30, 40, 60, 100):
             here.fetches[1].show(FetchProgress(Phase.DOWNLOAD, percent, 100, "parts"))
         here.arrives(BETTER)
@@ -113,7 +113,7 @@ async def test_the_next_start_uses_the_better_one_at_once(tmp_path: Path, data: 
     put(data, MINILM)
     put(data, BETTER)
     async with talk(tmp_path, data, FETCH) as here:
-        assert await here.says("Sage, it rains.") == "Sage: The better model is glad of it."
+        assert await here.says("Sage, who built the mill?") == "Sage: The better model is glad of it."
         assert not here.small.running
     assert here.fetches == []
     assert here.told == []
@@ -137,7 +137,7 @@ async def test_it_is_fetched_where_that_was_said_and_no_model_is_named(
         for number, name in enumerate(fetched, 1):
             await here.until(partial(here.has_begun, number))
             here.arrives(MINILM if name == SENTENCES else BETTER)
-        await here.says("Sage, it rains.")
+        await here.says("Sage, who built the mill?")
         await deferLater(reactor, 0.05)
         assert [one.name for one in here.fetches] == fetched
         assert (offer.hint() in here.told) is (environment == {offer.VARIABLE: "no"})  # nobody is there to wait for it
@@ -159,7 +159,7 @@ async def test_what_is_in_the_way_is_told_with_the_command(
     monkeypatch.setattr(offer, *machine)
     async with talk(tmp_path, data, FETCH) as here:
         await here.until(lambda: here.told)
-        assert await here.says("Sage, it rains.") == "Sage: The small model is glad of it."
+        assert await here.says("Sage, who built the mill?") == "Sage: The small model is glad of it."
     (sentence,) = here.told
     assert re.fullmatch(
         rf"{re.escape(BETTER.name)} is not fetched: {told}\. "
@@ -176,7 +176,7 @@ async def test_a_better_model_that_does_not_run_leaves_the_talk_as_it_is(tmp_pat
         here.better.fails = True
         here.arrives(BETTER)
         await here.until(lambda: "does not run" in here.told[-1])
-        assert await here.says("Sage, it rains.") == "Sage: The small model is glad of it."
+        assert await here.says("Sage, who built the mill?") == "Sage: The small model is glad of it."
     async with talk(tmp_path, data, FETCH) as later:  # the file is there now, and the usual model is tried behind it
         later.better.fails = True
         assert later.runner.models[0].provider.model == "better-1.5b"
