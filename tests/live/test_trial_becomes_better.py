@@ -69,11 +69,11 @@ async def test_a_talk_at_a_terminal_goes_on_with_the_better_model_and_ends_clean
         command = talk(tmp_path, small, better)
         keys: Any = command.transport
         await command.saw("Qwen2.5-Coder-1.5B-Instruct Q4_K_M is being")
-        keys.write(b"Sage, it rains.\r")
+        keys.write(b"Sage, who built the mill?\r")
         await command.saw("The small model is glad of it.")
         (tmp_path / "gate").touch()
         await command.saw("Sage has a better model now")
-        keys.write(b"Sage, the sun is back.\r")
+        keys.write(b"Sage, who burned it?\r")
         await command.saw("The better model is glad of it.")
         keys.write(b"/quit\r")
         result = await command.ended

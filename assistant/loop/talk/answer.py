@@ -42,7 +42,6 @@ _YES = re.compile(r"(?i)^\W*(?:yes|of course|certainly)\b")
 _OF_ME, _OF_YOU = re.compile(r"(?:I|My)\b"), re.compile(r"(?i)\byour?s?\b")
 _YOUR = re.compile(r"(?i)\byour (\w+)")
 _FIRST_PERSON = re.compile(r"(?i)\b(?:I|my|me|mine)\b")
-_FEW_WORDS = 4
 #: Thanks, and what answers them.
 _THANKS = re.compile(r"(?i)\b(?:than(?:k|x)s?|thx|ty|cheers|grateful|obliged)\b")
 _WELCOME = re.compile(r"(?i)you(?: a|['\u2019])re welcome\W*$")
@@ -117,7 +116,8 @@ def fallback(line: Line) -> str:
         return f"I see no {line.notes.absent[0]} here."
     own = next(iter(line.notes.own), "")
     is_asked = not own.startswith("I am ") or "you" in words_of(line.text)  # what it is answers few other questions
-    if own and is_asked and len(content_words(line.text)) <= _FEW_WORDS:  # a long line asks for more than that
+    asked = content_words(line.text)
+    if own and is_asked and 2 * len(asked & content_words(own)) >= len(asked):
         return own
     return SPEAKS_A_LITTLE[line.notes.language] if line.notes.language else ""
 

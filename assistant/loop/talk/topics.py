@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from assistant.characters.character import USER
 from assistant.characters.macros import address
-from assistant.events.conversation import is_farewell
+from assistant.events.conversation import is_farewell, is_greeting
 from assistant.events.events import ChannelSaid, Event, Said
 from assistant.journal import JournalError
 from assistant.journal.tables.told_topics import Told
@@ -168,8 +168,13 @@ def _title(heard: str, *, is_named: bool) -> str:
         return next((title for form, title in _FORMS if form.search(heard)), "Otherwise: a question")
     if is_order(heard):
         return "Otherwise: an order"
+    if is_greeting(heard):
+        return "Otherwise: a greeting"
     if is_named and _GIVES_NAME.search(heard):
         return "A name, a trade, a home"
+    kind = kind_of(heard)
+    if kind is LineKind.ASKS:  # "I need three nails."
+        return "Otherwise: something wanted"
     if _OF_THEM.search(heard):
         return "Otherwise: something of the one who hears it"
-    return "Otherwise: something told" if kind_of(heard) is LineKind.TELLS else "Otherwise: something said"
+    return "Otherwise: something told" if kind is LineKind.TELLS else "Otherwise: something said"

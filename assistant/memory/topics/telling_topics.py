@@ -25,8 +25,9 @@ from assistant.memory.topics.topic_index import Likely
 
 #: What is said to a wrong guess, one after the other. A model that does not know the answer would agree with any.
 NOT_THAT = ("No, that is not it.", "A good guess, but no.", "No. Think again, or say that you give up.")
-#: The nearness from which an everyday topic is meant that has no key in the line: what fits anything fits seldom well.
-EVERYDAY_NEAR = 0.55
+#: The nearness from which an everyday topic is meant, with a key in the line and without: what fits anything fits
+#: seldom well.
+EVERYDAY_NEAR = {True: 0.42, False: 0.55}
 #: Words that name a story that is told, and those that want one thing more of a kind.
 _STORY, _ANOTHER = (
     frozenset({"story", "tale"}),
@@ -87,8 +88,9 @@ async def _everyday(knowledge: Knowledge, line: str, listener: TopicListener, ow
     best = found.best
     if best is None:
         return []
-    is_plain = bool(best.key) or best.is_same
-    if not is_plain and (best.near < EVERYDAY_NEAR or (own is not None and own.near > best.near)):
+    is_far = best.near < EVERYDAY_NEAR[bool(best.key)] if found.by_meaning else not best.key
+    is_behind = not best.key and own is not None and own.near > best.near
+    if not best.is_same and (is_far or is_behind):
         return []
     return [topic for topic in found.meant if topic in knowledge.all_topics]
 
