@@ -29,7 +29,6 @@ _IGNORANT = re.compile(
 #: Words that answer no open question by themselves.
 _NOTHING = frozenset({"yes", "okay", "ok", "sure", "indeed", "well", "oh", "still", "certainly", "course"})
 _FILLING = frozenset({"am", "i'm", "too", "also"})
-_YOU_ARE = re.compile(r"(?i)\byou(?: are|['\u2019]re)\b")
 #: A line that wants the character to be somebody else, and a sentence that claims to be somebody.
 _NEW_PART = re.compile(
     r"(?i)\b(?:from now on|pretend|act as|act like|forget (?:everything|all|your)|ignore (?:everything|all|your|the)|"
@@ -164,8 +163,6 @@ def _of_the_part(sentence: str, line: Line) -> str:
         return "takes what it was told for its own"
     if _recites(sentence, line):
         return "recites its part"
-    if _returns_insult(sentence, line.text):
-        return "says what it was called"
     return "denies what it knows" if _contradicts(sentence, line) else ""
 
 
@@ -201,13 +198,6 @@ def _recites(sentence: str, line: Line) -> bool:
         return True
     is_of_itself = not is_question(line.text) and not line.notes.own and _FIRST_PERSON.search(sentence) is not None
     return is_of_itself and len(words) > 1 and words <= content_words(line.view.persona) - content_words(line.text)
-
-
-def _returns_insult(sentence: str, text: str) -> bool:
-    """Tell whether a sentence says of the speaker, or owns up to, what the line says that the character is."""
-    is_told_what = _YOU_ARE.search(sentence) or (_I_AM.search(sentence) and not DENIES.search(sentence))
-    is_statement = "?" not in text and _YOU_ARE.search(text) is not None
-    return is_statement and bool(is_told_what) and bool(content_words(sentence) & content_words(text))
 
 
 def _contradicts(sentence: str, line: Line) -> bool:

@@ -64,7 +64,6 @@ def test_what_may_not_be_said_is_not(text: str, raw: str) -> None:
     [
         ("What is in the barrel?", "Yes."),
         ("What does the barrel hold?", "The barrel holds what is in the barrel."),
-        ("You are a useless fat old man.", "I am a useless man."),
         ("Are you a ferryman?", "No, I am a baker."),
         ("Is a ferryman any use in a small harbour?", "A harbour does not need one."),
         ("My mother died last spring.", "I am the ferryman of a small harbour."),
