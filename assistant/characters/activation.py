@@ -127,11 +127,6 @@ class LoreScanner:
         #: Whether any entry waits until the character has said so many lines.
         self.waits_for_lines = any(entry.after for entry in self._entries)
 
-    @property
-    def constants(self) -> tuple[LoreEntry, ...]:
-        """Return the entries that are always shown, in order; at most what the budget holds. They never change."""
-        return self._fitting(self._constant, (), ())[0]
-
     def activate(
         self, lines: Sequence[str], already: Collection[str] = (), *, scene: str = "", spoken: int = MAX_AFTER
     ) -> Activated:

@@ -32,8 +32,7 @@ from assistant.characters.written import character_of, lore_of_markdown, lore_of
 
 #: The folder of characters, beside the settings or in the game's folder.
 FOLDER = "characters"
-#: What people say to anybody, with plain answers, and how the title of a topic begins that no line is held to: it is
-#: said for want of anything else.
+#: What people say to anybody, with answers, and how the titles begin of those that are said for want of anything else.
 EVERYDAY, OTHERWISE = Path(__file__).with_name("everyday.toml"), "Otherwise: "
 #: The characters that ship with the product.
 SHIPPED = Path(__file__).parent / "shipped"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from hashlib import sha256
+from weakref import WeakValueDictionary
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -39,6 +40,7 @@ class Meaning:
         self.embedder = embedder
         self._clock = clock
         self._queries: OrderedDict[bytes, Vector] = OrderedDict()
+        self._texts: WeakValueDictionary[str, Vector] = WeakValueDictionary()
         self._not_before = float("-inf")
         #: The assistants whose memories are to be given vectors, in the order in which they asked.
         self._waiting: dict[str, None] = {}
@@ -54,8 +56,17 @@ class Meaning:
         return self.embedder.model
 
     async def of_texts(self, texts: list[str]) -> list[Vector | None]:
-        """Return the vector of each text, none at all when none can be made now. Nobody waits for them."""
-        return await self._embed([text[:_MAX_CHARS] for text in texts])
+        """Return the vector of each text, none at all when none can be made now. Nobody waits for them.
+
+        A text that stands in several characters is read once.
+        """
+        new = [text for text in dict.fromkeys(text[:_MAX_CHARS] for text in texts) if text not in self._texts]
+        made = await self._embed(new) if new else []
+        if len(made) < len(new):
+            return []
+        vectors = dict(zip(new, made, strict=True))
+        self._texts.update({text: vector for text, vector in vectors.items() if vector is not None})
+        return [vectors.get(text[:_MAX_CHARS]) or self._texts.get(text[:_MAX_CHARS]) for text in texts]
 
     async def of_query(self, text: str) -> Vector | None:
         """Return the vector of a query, None when it cannot be had soon."""

@@ -31,7 +31,6 @@ from tools.memories import Memory, MemoryKind
 from tools.text.clean import one_line
 from tools.trust import TOP
 
-#: The everyday topic of a farewell.
 GOODBYE = "A goodbye"
 #: How somebody tells what is to go no further, and how they give their name.
 _CONFIDES = re.compile(
@@ -43,7 +42,7 @@ _CONFIDES = re.compile(
 _PROMISE = re.compile(r"(?i)\bpromise\b")
 _GIVES_NAME = re.compile(r"\b(?:I am|I['\u2019]m|[Cc]all me|[Mm]y name is) [A-Z]")
 _OF_THEM = re.compile(r"(?i)\b(?:you|your|u|ur)\b")
-#: What a question is of, by its form, with the title of what is said to it; any other is "Otherwise: a question".
+#: What a question is of, by its form, with the title of what is said to it.
 _FORMS = (
     (re.compile(r"(?i)^\W*(?:\w+,? ){0,2}?why\b(?! (?:don|not))"), "Otherwise: a reason"),
     (re.compile(r"(?i)\bwould you (?!like|mind)|\bwhat if\b|\bif you (?:were|could|had)\b"),

@@ -23,7 +23,7 @@ MAX_NUMBERS = 8192
 _ROW_BITS = 48
 
 
-class Vector(Struct, frozen=True):
+class Vector(Struct, frozen=True, weakref=True):
     """What a text means to one model. `numbers` are signed bytes; `length` is the root of the sum of their squares."""
 
     model: str

@@ -41,8 +41,8 @@ def index_character(
 ) -> CharacterIndex:
     """Return the index of a character. Not for the reactor thread: a large book takes a second.
 
-    `worker` has what makes sentence vectors, if anything does; all characters share `everyday`. What stands in other
-    lore, in topics or in the persona is no secret, wherever else it stands.
+    `worker` has what makes sentence vectors, if anything does; `everyday` is shared. What stands in other lore, in
+    topics or in the persona is no secret, wherever else it stands.
     """
     entries = character.lore.entries
     hidden = _runs(entry.text for entry in entries if entry.private)

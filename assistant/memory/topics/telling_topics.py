@@ -25,9 +25,8 @@ from assistant.memory.topics.topic_index import Likely
 
 #: What is said to a wrong guess, one after the other. A model that does not know the answer would agree with any.
 NOT_THAT = ("No, that is not it.", "A good guess, but no.", "No. Think again, or say that you give up.")
-#: The nearness from which an everyday topic is meant, with a key in the line and without: what fits anything fits
-#: seldom well.
-EVERYDAY_NEAR = {True: 0.42, False: 0.55}
+#: The nearness from which an everyday topic is meant, with a key in the line and without.
+EVERYDAY_NEAR = {True: 0.45, False: 0.65}
 #: Words that name a story that is told, and those that want one thing more of a kind.
 _STORY, _ANOTHER = (
     frozenset({"story", "tale"}),

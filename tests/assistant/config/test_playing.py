@@ -68,7 +68,9 @@ def test_the_front_of_the_prompt_is_the_same_byte_for_byte(tmp_path: Path) -> No
         character = read_character(tmp_path, "wren")
         mine = with_character(AssistantConfig(name="Wren"), character)
         shown = system_message("Wren", mine.persona, {"say"}, mine.voice)
-        return json.dumps([str(shown), [entry.text for entry in LoreScanner(LoreIndex(character.lore)).constants]])
+        return json.dumps(
+            [str(shown), [entry.text for entry in LoreScanner(LoreIndex(character.lore)).activate([]).entries]]
+        )
 
     fronts = {front() for _ in range(1000)}
     assert len(fronts) == 1

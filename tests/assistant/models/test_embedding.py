@@ -16,6 +16,7 @@ from assistant.config.sections import MemoryConfig
 from assistant.errors import KeyReferenceError
 from assistant.keys.redaction import Secrets
 from assistant.keys.reference import key_sources
+from assistant.memory.meaning import Meaning
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.embedding import EmbedderParts, embedder_of, vector_server
 from llm.embeddings.served import EmbeddedEmbedder
@@ -69,6 +70,22 @@ async def test_an_ollama(tmp_path: Path) -> None:
         assert embedder is not None
         assert len(await embedder.embed(["cat"])) == 1
     assert [request.path for request in fake.requests] == ["/api/show", "/api/embed"]
+
+
+async def test_a_text_that_stands_in_several_characters_is_read_once(tmp_path: Path) -> None:
+    fake = OllamaVectors(reactor)
+    async with serve(fake, reactor) as url, parts(tmp_path) as made:
+        embedder = await embedder_of(settings(vectors="ollama", vectors_url=url, vectors_model="sage"), made)
+        assert embedder is not None
+        meaning = Meaning(embedder, reactor)
+        thanks, *_ = first = await meaning.of_texts(["Thank you.", "Where is the mill?"])
+        again = await meaning.of_texts(["Who are you?", "Thank you.", "Thank you."])
+    assert None not in (*first, *again)
+    assert again[1] is again[2] is thanks
+    assert [request.body["input"] for request in fake.requests if request.path == "/api/embed"] == [
+        ["Thank you.", "Where is the mill?"],
+        ["Who are you?"],
+    ]
 
 
 async def test_the_embedded_one_starts_nothing_by_itself(tmp_path: Path) -> None:
