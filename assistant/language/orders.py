@@ -40,7 +40,7 @@ _TALK = re.compile(
     r"|(?:ich|wir|er|sie|es|mein\w*|wer|was|wo(?:hin|her)?|wie(?:so|viel)?|wann|warum|welche\w*|je|j'|il|elle|mon|ma|mes"
     r"|où|qui|que|quoi|quand|comment|pourquoi|yo|él|ella|mis?|ayer|qué|quién|dónde|de dónde|cómo|cuándo|cuánto)\b)"
     r"|\byou (?:should|ought to) (?:see|hear|know|try)\b|\b(?:yesterday|last (?:night|week|year)|years? ago|one day"
-    r"|lately|used to)\b|\b(?:I|he|she|they) (?:say|said|told)\b|\bnow (?:there|that)(?:'s| is)\b"
+    r"|lately|used to|sell|buy)\b|\b(?:I|he|she|they) (?:say|said|told)\b|\bnow (?:there|that)(?:'s| is)\b"
     r"|\band (?:I|you|we|he|she|it|they|nobody)(?:'d|'ll| would| will)\b"
 )
 #: "Hold your tongue", "take my word": asked of something that is no thing here.
