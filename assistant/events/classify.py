@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from functools import lru_cache
 
@@ -173,6 +173,12 @@ def is_named(text: str, names: Iterable[str], *, anywhere: bool = False) -> bool
     counts as well, as in a pose. A name in the middle counts only in its exact spelling: many names are words.
     """
     return any(_names_one(text, name, anywhere=anywhere) for name in names)
+
+
+def is_about_all(text: str, names: Collection[str]) -> bool:
+    """Tell whether a line asks about all of these people and is said to none of them: "What did Mat say of me?"."""
+    asks = text.rstrip().endswith("?") and bool(names) and not is_named(text, names)
+    return asks and all(is_named(text, [name], anywhere=True) for name in names)
 
 
 def _names_one(text: str, name: str, *, anywhere: bool) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.events.classify import is_named
+from assistant.events.classify import is_about_all, is_named
 from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Paged, Said, Whispered
 from assistant.journal import Fenced, InboxFullError, JournalUnwritable
 from assistant.runtime.character import Assistant
@@ -43,8 +43,9 @@ class BodyListener:
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
         """Hear a line that was spoken aloud."""
         to_me = target is not None and target.id == self._me.id
-        to_other = not to_me and (target is not None or is_named(text, self._others(speaker)))
-        alone = self._alone_with(speaker)
+        others = self._others(speaker)
+        to_other = not to_me and (target is not None or is_named(text, others))
+        alone = self._alone_with(speaker) or (target is None and is_about_all(text, others))
         self._hear(
             lambda id_, at: Said(id=id_, at=at, who=speaker, text=text, to_me=to_me, alone=alone, to_other=to_other)
         )

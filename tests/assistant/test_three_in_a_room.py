@@ -208,3 +208,19 @@ async def test_what_another_assistant_said_of_a_player_is_forgotten_with_them() 
         await life.assistant.forget(ANN)
         left = str(life.assistant.context.history.messages())
         assert ("xyzzy" in left, "made of cheese" in left) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_heard"),
+    [
+        ("What did Bea tell you?", True),
+        ("Bea, what did you tell her?", False),
+        ("Bea is a fool.", False),
+        ("What did Gus tell you?", False),
+    ],
+)
+async def test_a_question_about_the_only_other_one_there_is_for_the_assistant(line: str, is_heard: bool) -> None:
+    async with living(lambda _: Reply(text="Little.")) as life:
+        life.world.add(BEA)
+        await life.say(line)
+        assert life.witness.heard == ["Bea arrives", *(["Sage: Little."] if is_heard else [])]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.scripts import script_of
 from llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
+from tests.evennia.village import script_of
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

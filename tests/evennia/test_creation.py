@@ -12,9 +12,9 @@ from assistant.errors import ServiceNotRunning
 from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.scripts import script_of
 from llm.testing import serve
 from tests.evennia.opened import NO_MODEL, hello, model_at, opened, reactor, settled, turns
+from tests.evennia.village import script_of
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

@@ -406,3 +406,16 @@ def test_a_gift_counts_as_little_as_who_named_the_thing(village: Village) -> Non
     (given,) = heard(village, "give note to Sage", by=builder)
     assert isinstance(given, Gave)
     assert (given.who.permission, given.authority) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_so"), [("What did Ben say?", True), ("Ben is a fool.", False), ("Ben, what now?", False)]
+)
+def test_a_question_about_the_only_other_one_there_is_for_the_assistant(
+    village: Village, words: str, *, is_so: bool
+) -> None:
+    anna = village.player("Anna")
+    village.player("Ben")
+    (said,) = heard(village, f"say {words}", by=anna)
+    assert isinstance(said, Said)
+    assert said.alone is is_so

@@ -13,8 +13,9 @@ from assistant.config.settings import SettingsError
 from assistant.errors import AssistantError
 from assistant.service.runner import AssistantRunner, RunnerState
 from assistant.worlds.evennia import creation, runners, server
-from assistant.worlds.evennia.scripts import AssistantScript, script_of
+from assistant.worlds.evennia.scripts import AssistantScript
 from tests.evennia.opened import opened, turns
+from tests.evennia.village import script_of
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

@@ -11,9 +11,9 @@ from assistant.errors import ServiceNotRunning
 from assistant.starting import settle_heap
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.plugin import start_plugin_services
-from assistant.worlds.evennia.scripts import script_of
 from llm.testing import Call, FakeOllama, Hang, Reply, serve
 from tests.evennia.opened import model_at, opened, reactor, settled, turns
+from tests.evennia.village import script_of
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

@@ -20,6 +20,7 @@ from twisted.internet.task import Clock
 from assistant.events.events import Event
 from assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
 from assistant.worlds.evennia.characters import AssistantCharacter
+from assistant.worlds.evennia.stored import script_settings_of
 
 _SESSIONS: Iterator[int] = count(1)
 
@@ -153,3 +154,8 @@ class Village:
         """A character for an assistant; nothing lives in it yet."""
         where = where or self.hall
         return create.create_object(AssistantCharacter, key=name, location=where, home=where)
+
+
+def script_of(character: Any) -> Any:
+    """The script that makes a character an assistant, None when it has none."""
+    return script_settings_of(character)

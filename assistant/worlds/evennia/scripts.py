@@ -5,12 +5,10 @@ It has no timer. Evennia's own timers stay dead after a crash of the Server, and
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia.scripts.scripts import DefaultScript
 
 from assistant.worlds.evennia import runners, server
-from assistant.worlds.evennia.stored import ScriptSettings, script_settings_of
+from assistant.worlds.evennia.stored import ScriptSettings
 
 
 class AssistantScript(ScriptSettings, DefaultScript):  # type: ignore[misc]  # Evennia has no types
@@ -31,9 +29,3 @@ class AssistantScript(ScriptSettings, DefaultScript):  # type: ignore[misc]  # E
         if self.obj is not None:
             runners.end_soon(self.obj)
         return True
-
-
-def script_of(character: Any) -> AssistantScript | None:
-    """Return the script of an assistant's character, None when it has none."""
-    found = script_settings_of(character)
-    return found if isinstance(found, AssistantScript) else None

@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from assistant.events.classify import is_named
+from assistant.events.classify import is_about_all, is_named
 from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered
 from assistant.worlds.evennia.body.border import MAX_RAW, after_name, bare_speech, visible
 from assistant.worlds.evennia.body.identity import Ladder, Writers, is_assistant, is_played, principal_of, seen_name
@@ -149,15 +149,16 @@ class EventSource:
             others = (other for other in heard.room.contents if other is not speaker and other is not self._me)
             heard.alone = not any(map(_takes_part, others))
             if not heard.alone:
-                heard.to_other = self._names_another(heard)
+                self._note_named(heard)
 
-    def _names_another(self, heard: _Heard) -> bool:
-        """Tell whether the spoken words name a character who is there, other than the speaker and the assistant."""
+    def _note_named(self, heard: _Heard) -> None:
+        """Note whether the spoken words are to a character who is there, or ask about all who are there."""
         others = [other for other in people(self._me) if other is not heard.speaker]
         text = visible(heard.text)
         words = bare_speech(text, heard.who.name) if heard.kind == "say" else after_name(text, heard.who.name) or text
         names = [seen_name(other, self._me) for other in others]
-        return is_named(words, names, anywhere=heard.kind != "say")
+        heard.to_other = is_named(words, names, anywhere=heard.kind != "say")
+        heard.alone = heard.kind == "say" and is_about_all(words, names)
 
     def _hand_over(self) -> None:
         """Hand all waiting messages to the sink, in order."""
