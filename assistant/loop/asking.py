@@ -74,7 +74,7 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
         response = _acted_out(context, run, response)
     # A model that was asked with tools before was shown it: it stands in the stream.
     if context.known.secret and _secret_calls(context, run, response):
-        response = _saying(context, run, response, words_otherwise(context.known, " ".join(run.texts), run.written))
+        response = _saying(context, run, response, words_otherwise(context, " ".join(run.texts), run.written))
     return Completion(prompt, tokens, discreet(context, response))
 
 
@@ -111,7 +111,7 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
         # What it said before may be right again. An echo is no answer, and what is for it alone is told to nobody.
         is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, response))
         if is_secret or repeated_in(context, run, said) not in {None, Repeat.SELF}:
-            said = words_otherwise(context.known, " ".join(run.texts), run.written)
+            said = words_otherwise(context, " ".join(run.texts), run.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)
     elif repeat is Repeat.HIDDEN and begun is not None:

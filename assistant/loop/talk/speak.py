@@ -106,7 +106,7 @@ def _told_by_rule(context: RunContext, run: Run, asked: Question, line: Line, hi
 
 def _otherwise(context: RunContext, asked: Question) -> str:
     lately = [turn.said for turn in asked.earlier[-OWN_LINES:]]
-    return words_otherwise(context.known, asked.text, len(asked.earlier), who=asked.who, lately=lately)
+    return words_otherwise(context, asked.text, len(asked.earlier), who=asked.who, lately=lately)
 
 
 def _fit(words: str, line: Line, asked: Question, *, is_last: bool = False) -> str:

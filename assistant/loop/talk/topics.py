@@ -10,7 +10,6 @@ from collections.abc import Collection
 
 from twisted.logger import Logger
 
-from assistant.characters.character import USER
 from assistant.characters.macros import address
 from assistant.events.conversation import is_farewell, is_greeting
 from assistant.events.events import ChannelSaid, Event, Said
@@ -22,7 +21,6 @@ from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
 from assistant.loop.talk.question import Question, without_name
 from assistant.loop.talk.turns import lore_texts
-from assistant.memory.topics.knowledge import Knowledge
 from assistant.memory.topics.line_kinds import LineKind, kind_of
 from assistant.memory.topics.next_saying import key_of
 from assistant.memory.topics.telling_topics import Saying, TopicListener, choose_saying
@@ -73,7 +71,8 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     line = without_name(asked.text, context.settings.name)
     saying = await choose_saying(known, line, _listener(context, asked, event, told), now)
     is_over = is_farewell(asked.text) and saying is not None and saying.topic.title != GOODBYE
-    if is_over or saying is None or (saying.topic in known.everyday.topics and _knows_better(run, asked)):
+    is_everyday = saying is not None and saying.topic in known.everyday.topics
+    if saying is None or is_over or (is_everyday and (not saying.words or _knows_better(run, asked))):
         return None
     if not saying.words:
         run.lore = (_as_known(context, saying, event), *run.lore)
@@ -136,15 +135,15 @@ def _as_known(context: RunContext, saying: Saying, event: Event) -> Memory:
     return Memory(f"topic:{key_of(saying.topic)}", said, MemoryKind.LORE, 0.0, importance=10, authority=TOP)
 
 
-def words_otherwise(known: Knowledge, heard: str, number: int, *, who: str = "", lately: Collection[str] = ()) -> str:
-    """Return words for a character that has nothing to say to `heard`; another `number` may give others.
+def words_otherwise(context: RunContext, heard: str, nth: int, *, who: str = "", lately: Collection[str] = ()) -> str:
+    """Return words for a character that has nothing to say to `heard`; another number `nth` may give others.
 
     What was said `lately` is not said again while there is something else.
     """
-    says = known.says_on(_title(heard, is_named=bool(who)))
-    first = len(words_of(heard)) + number
-    turned = [says[(first + at) % len(says)].replace(USER, who or "friend") for at in range(len(says))]
-    return next((text for text in turned if text not in lately), turned[0])
+    says, first = context.known.says_on(_title(heard, is_named=bool(who))), len(words_of(heard)) + nth
+    turned = (says[(first + at) % len(says)] for at in range(len(says)))
+    filled = [" ".join(address(text, char=context.settings.name, user=who or "friend").split()) for text in turned]
+    return next((text for text in filled if text not in lately), filled[0])
 
 
 def is_told_in_confidence(heard: str) -> bool:

@@ -3,16 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from assistant.characters import Character, LoreScanner
 from assistant.characters.character import Topic
 from assistant.characters.reading import everyday_topics
 from assistant.language.attend import ToldNotes, Turn, View, notes_on
 from assistant.language.check import Heard
 from assistant.loop.talk.answer import Line, fallback, judge
 from assistant.loop.talk.topics import words_otherwise
-from assistant.memory.topics.knowledge import Knowledge, index_character
-
-NOBODY = index_character(Character(""))
+from llm.testing import Reply
+from tests.assistant.living import living
 
 JETTY = View(
     "Marlo",
@@ -136,18 +134,20 @@ def test_the_name_of_the_one_who_asks_is_not_the_characters_own() -> None:
         ("Promise me that you won't tell anybody, ok?", "What is told in confidence"),
     ],
 )
-def test_who_has_nothing_to_say_says_what_anybody_might(heard: str, title: str) -> None:
-    nobody = Knowledge(NOBODY, LoreScanner(NOBODY.lore), None)
+async def test_who_has_nothing_to_say_says_what_anybody_might(heard: str, title: str) -> None:
     says = [one.replace("{{user}}", "Petra") for one in everyday_topics()[title].says]
     lately: list[str] = []
-    for number in range(len(says)):
-        lately.append(words_otherwise(nobody, heard, 2 * number, who="Petra", lately=lately))
+    async with living(lambda _: Reply()) as life:
+        for number in range(len(says)):
+            lately.append(words_otherwise(life.assistant.context, heard, 2 * number, who="Petra", lately=lately))
     assert sorted(lately) == sorted(says)  # nothing is said twice while there is something else
 
 
-def test_the_owners_words_stand_for_what_anybody_might_say() -> None:
-    own = index_character(Character("Marlo", topics=(Topic("Otherwise: a reason", ("Ask the tide.",)),)))
-    assert words_otherwise(Knowledge(own, LoreScanner(own.lore), None), "Why is the sky blue?", 0) == "Ask the tide."
+async def test_the_owners_words_stand_for_what_anybody_might_say() -> None:
+    own = Topic("Otherwise: a reason", ("Ask the tide, {{user}}.  {{char}} only rows.",))
+    async with living(lambda _: Reply(), topics=[own]) as life:
+        said = words_otherwise(life.assistant.context, "Why is the sky blue?", 0)
+    assert said == "Ask the tide, friend. Sage only rows."
 
 
 def test_nothing_told_is_no_note() -> None:
