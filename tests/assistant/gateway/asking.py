@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -25,6 +26,29 @@ SPEAKERS = {"chat": "local", "messages": "anthropic", "ollama": "ollama"}
 OTHERS = {"chat": "anthropic", "responses": "local", "messages": "local", "ollama": "local"}
 #: Dialects and providers, in both lanes.
 LANES = [*SPEAKERS.items(), *OTHERS.items()]
+#: The words in one event of a stream, what ends a stream that is whole, and the words of a whole answer.
+_IN_EVENT: Mapping[str, Callable[[Any], str]] = {
+    "chat": lambda event: "".join(one["delta"].get("content") or "" for one in event.get("choices", ())),
+    "responses": lambda event: event["delta"] if event["type"] == "response.output_text.delta" else "",
+    "messages": lambda event: event.get("delta", {}).get("text", ""),
+    "ollama": lambda event: event.get("message", {}).get("content", ""),
+}
+#: What begins a stream, in the dialects that say so.
+_BEGINS = {"responses": rb"event: response\.created", "messages": rb"event: message_start"}
+_ENDS = {
+    "chat": rb"data: \[DONE\]",
+    "responses": rb"event: response\.completed",
+    "messages": rb"event: message_stop",
+    "ollama": rb'"done": ?true',
+}
+_IN_WHOLE: Mapping[str, Callable[[Any], str]] = {
+    "chat": lambda said: said["choices"][0]["message"]["content"],
+    "responses": lambda said: "".join(part["text"] for one in said["output"] for part in one["content"]),
+    "messages": lambda said: "".join(one["text"] for one in said["content"]),
+    "ollama": lambda said: said["message"]["content"],
+}
+#: How a dialect calls the tokens that were read and written.
+_COUNTS = {"chat": ("prompt_tokens", "completion_tokens"), "ollama": ("prompt_eval_count", "eval_count")}
 
 
 def body_of(dialect: str, *, streams: bool = True, **more: Any) -> dict[str, Any]:
@@ -89,6 +113,20 @@ def events(got: Got) -> list[dict[str, Any]]:
     """Return the records of a stream, of server-sent events or of lines."""
     lines = [line.removeprefix(b"data: ") for line in got.body.split(b"\n") if line.startswith((b"data: {", b"{"))]
     return [orjson.loads(line) for line in lines]
+
+
+def said_in_stream(dialect: str, got: Got) -> tuple[str, int, int]:
+    """Return the words of a stream, and how often it says that it begins and that it is whole."""
+    begins = len(re.findall(_BEGINS[dialect], got.body)) if dialect in _BEGINS else 1
+    return "".join(map(_IN_EVENT[dialect], events(got))), begins, len(re.findall(_ENDS[dialect], got.body))
+
+
+def said_in_whole(dialect: str, got: Got) -> tuple[str, tuple[int, int]]:
+    """Return the words of a whole answer, and the tokens that were read and written."""
+    said = orjson.loads(got.body)
+    usage = said if dialect == "ollama" else said["usage"]
+    read, written = _COUNTS.get(dialect, ("input_tokens", "output_tokens"))
+    return _IN_WHOLE[dialect](said), (usage[read], usage[written])
 
 
 async def settle(standing: Standing) -> None:
