@@ -291,6 +291,7 @@ async def test_whatever_the_servers_do_comes_to_one_end(dialect: str, *, streams
     await beside_the_reactor(lambda: every_end(dialect, streams=streams))
 
 
+@pytest.mark.slow  # sixteen gateways of thirty turns each, over loopback: ten seconds on an idle core
 async def test_turns_in_any_order() -> None:
     TurnsOfAGateway.seen.clear()
     await beside_the_reactor(lambda: run_histories(TurnsOfAGateway, RUNS, STEPS_EACH))
