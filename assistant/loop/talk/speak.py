@@ -22,6 +22,7 @@ from assistant.loop.talk.question import Question, front, last_turns, must_not_b
 from assistant.loop.talk.topics import is_remark, is_told_in_confidence, words_otherwise
 from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
 from llm import LLMResponse, Message, Usage
+from llm.embedded.fetching.models import DEFAULT_MODEL
 from tools import Status
 
 #: Tokens of one answer, and where it ends.
@@ -100,7 +101,7 @@ def _told_by_rule(context: RunContext, run: Run, asked: Question, line: Line, hi
     if place and place == facts:
         return " ".join(place)
     is_left = asked.text and not (facts or line.notes.language or run.known_answer)
-    is_ours = context.client.provider.name == "local"  # what other models of its size make of remarks was not read
+    is_ours = DEFAULT_MODEL.file_name == f"{context.client.provider.model}.gguf"  # others were not read
     return _otherwise(context, asked) if is_ours and is_left and is_remark(asked.text) else ""
 
 

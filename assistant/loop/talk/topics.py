@@ -37,7 +37,6 @@ _CONFIDES = re.compile(
     r"|\bkeep (?:it|this|that|my secret)\b.*\b(?:yourself|secret|quiet|us)\b|\bbetween (?:you and me|us|ourselves)\b"
     r"|\b(?:our|a|my) (?:little )?secret\b"
 )
-_PROMISE = re.compile(r"(?i)\bpromise\b")
 _GIVES_NAME = re.compile(r"\b(?:I am|I['\u2019]m|[Cc]all me|[Mm]y name is) [A-Z]")
 _OF_THEM = re.compile(r"(?i)\b(?:you|your|u|ur)\b")
 #: What a question is of, by its form, with the title of what is said to it.
@@ -148,7 +147,7 @@ def words_otherwise(context: RunContext, heard: str, nth: int, *, who: str = "",
 
 def is_told_in_confidence(heard: str) -> bool:
     """Tell whether a line tells something that is to go no further. Models answer that they cannot help with it."""
-    return _CONFIDES.search(heard) is not None and (_PROMISE.search(heard) is not None or not is_question(heard))
+    return _CONFIDES.search(heard) is not None and ("promise" in heard.casefold() or not is_question(heard))
 
 
 def is_remark(heard: str) -> bool:
