@@ -82,6 +82,14 @@ def fitting_hits(executed: Sequence[Executed]) -> list[Hit]:
     return found
 
 
+def found_sentence(asked: str, hits: Sequence[Hit]) -> str:
+    """Return the sentence of the hits that has most to do with a question, empty when none shares enough words."""
+    words = content_words(asked)
+    told = [sentence for hit in hits for sentence in sentences_of(hit.text)]
+    best = max(told, key=lambda sentence: len(words & content_words(sentence)), default="")
+    return best if len(words & content_words(best)) >= min(_SHARED_WORDS, len(words)) > 0 else ""
+
+
 def with_source(said: str, hits: Sequence[Hit]) -> str:
     """Return the answer with the number of the hit its fact comes from, unless it cites one itself."""
     if "[" in said or not said:

@@ -16,13 +16,12 @@ from assistant.loop.overheard import overheard, request_hook
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
 from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.found import FOUND_NOTHING, Hit, fits, fitting_hits, has_searched, with_source
+from assistant.loop.talk.found import FOUND_NOTHING, Hit, fits, fitting_hits, found_sentence, has_searched, with_source
 from assistant.loop.talk.known import agrees
 from assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
 from assistant.loop.talk.topics import is_remark, is_told_in_confidence, words_otherwise
 from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
 from llm import LLMResponse, Message, Usage
-from llm.embedded.fetching.models import DEFAULT_MODEL
 from tools import Status
 
 #: Tokens of one answer, and where it ends.
@@ -34,6 +33,8 @@ TEMPERATURES, TINY_TEMPERATURES = (0.2, 0.7), (0.2, 0.6, 0.9)
 ALIKE = 0.5
 #: From this likeness on two lines ask the same: then the same answer is right again.
 ASKED_AGAIN = 0.8
+#: The smallest model that comes along, which gives remarks back (decision 0042). Other small ones were not read.
+SPARED_REMARKS = "qwen2.5-coder-0.5b-instruct-q4_k_m"
 _DIRECTION = re.compile(r"\b(?:north|south)(?:east|west)?\b|\beast\b|\bwest\b|\bup\b|\bdown\b")
 #: How many of its own last lines an answer must not repeat.
 OWN_LINES = 6
@@ -81,7 +82,8 @@ async def speak(context: RunContext, run: Run, asked: Question) -> tuple[Sequenc
     if way and _DIRECTION.findall(said.casefold()) != _DIRECTION.findall(way.casefold()):
         said = way
     if asked.text:
-        said = with_source(said or fallback(line) or _otherwise(context, asked), hits)
+        known = said or fallback(line) or found_sentence(asked.text, hits)
+        said = with_source(known or _otherwise(context, asked), hits)
     call = speech_call(context, run, said)
     return None if call is None else (prompt, tokens, response_of([call], usage, response))
 
@@ -101,8 +103,8 @@ def _told_by_rule(context: RunContext, run: Run, asked: Question, line: Line, hi
     if place and place == facts:
         return " ".join(place)
     is_left = asked.text and not (facts or line.notes.language or run.known_answer)
-    is_ours = DEFAULT_MODEL.file_name == f"{context.client.provider.model}.gguf"  # others were not read
-    return _otherwise(context, asked) if is_ours and is_left and is_remark(asked.text) else ""
+    is_spared = is_left and context.client.provider.model == SPARED_REMARKS
+    return _otherwise(context, asked) if is_spared and is_remark(asked.text) else ""
 
 
 def _otherwise(context: RunContext, asked: Question) -> str:

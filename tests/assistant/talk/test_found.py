@@ -54,9 +54,11 @@ def test_a_hit_about_something_like_it_does_not(query: str, text: str) -> None:
     assert not fits(query, text) or "engine" in text
 
 
-async def searching(folder: Path, line: str, hits: list[Hit]) -> tuple[str, FakeChat]:
+async def searching(
+    folder: Path, line: str, hits: list[Hit], answer: str = "The well lies in part 1."
+) -> tuple[str, FakeChat]:
     """What a trial prints when this is asked, and its model; the model takes anything for the answer."""
-    model = FakeChat(reactor, lambda _: Reply(text="The well lies in part 1."))
+    model = FakeChat(reactor, lambda _: Reply(text=answer))
     async with serve(model, reactor) as at, serve(FakeSearxng(reactor, hits), reactor) as search:
         (folder / "sage.toml").write_text(
             f"[model]\nprovider = 'local'\nurl = '{at}/v1'\nmodel = 'sage'\nasking = 'plain'\nsearch_first = true\n"
@@ -82,3 +84,15 @@ async def test_of_several_hits_those_that_fit_are_shown(tmp_path: Path) -> None:
     shown = json.dumps(request.messages[-1])
     assert "Karlsford" in shown
     assert "cup of water" not in shown
+
+
+async def test_where_no_words_of_the_model_may_be_heard_the_found_sentence_is_said_with_its_source(
+    tmp_path: Path,
+) -> None:
+    about = Hit("Deep wells", "https://wells.example/4", "A dry land. The deepest well of Norden is at Karlsford.")
+    line = "Sage, where is the deepest well of Norden?"
+    out, model = await searching(tmp_path, line, [*WELLS, about], "As an AI language model, I cannot browse.")
+    assert len(model.chats) > 1, "it was asked again"
+    said = out.partition("Sage says, ")[2]
+    assert said.startswith('"The deepest well of Norden is at Karlsford [')
+    assert "https://wells.example/4" in said

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from assistant.language.attend import ToldNotes, Turn, View
 from assistant.loop.talk.question import LEAST_TURNS, MAX_TURNS, last_turns
+from assistant.loop.talk.speak import SPARED_REMARKS
+from llm.embedded.fetching.models import DEFAULT_MODEL
 
 MARLO = View("Marlo", "You are the ferryman.")
 TURNS = [Turn("Petra", f"This is matter number {number}.", f"So it is, matter {number}.") for number in range(60)]
@@ -31,3 +33,7 @@ def test_the_first_turn_stays_the_first_for_some_turns_so_that_a_server_keeps_th
     firsts = [shown(TURNS[:count])[0] for count in range(MAX_TURNS + 1, len(TURNS))]
     changes = sum(one != other for one, other in pairwise(firsts))
     assert changes * 2 < len(firsts)
+
+
+def test_the_model_that_is_spared_remarks_is_the_smallest_that_comes_along() -> None:
+    assert f"{SPARED_REMARKS}.gguf" == DEFAULT_MODEL.file_name
