@@ -25,13 +25,12 @@ import random as random_module
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 
 from resilience.admission.quota import Credential, Quota
-from resilience.admission.standstill import Standstill
 from resilience.admission.upstream import Upstream, UpstreamConfig
 from resilience.budget.ledger import Ledger
 from resilience.budget.reservation import CallReservation, LearnedCost
@@ -47,6 +46,19 @@ T = TypeVar("T")
 
 #: Why a server is left alone that this process was not asked to leave alone, and for how many seconds at most.
 OF_ANOTHER, LONGEST_HEEDED = "another process was asked to wait", 3600.0
+
+
+class Standstill(NamedTuple):
+    """A server that is to be left alone for so many seconds. `credential` names a key, and never is one.
+
+    Without a `lane` and a `credential` the whole server: its circuit opened.
+    """
+
+    origin: str
+    credential: str
+    lane: str
+    seconds: float
+    is_circuit: bool = False
 
 
 class Pipeline:

@@ -11,8 +11,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from assistant.runtime.storage import Notices
-from resilience import Pipeline
-from resilience.admission.standstill import Standstill
+from resilience.pipeline import Pipeline, Standstill
 
 #: Begins the notice of a server that is to be left alone.
 COOLDOWN = "cooldown "

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
 from assistant.config.schema import JournalConfig
+from assistant.errors import KeyReferenceError
 from assistant.events.events import Event
 from assistant.journal import BrokenRecord, JournalError, NewerRecord, Opened, OpeningRefused, ReadOnly
 from assistant.journal.database import Database
@@ -20,18 +22,48 @@ from assistant.journal.postgres.sharing.process import JournalProcess
 from assistant.journal.postgres.sharing.usage import PostgresUsage
 from assistant.journal.postgres.store import PostgresStore
 from assistant.journal.records import EVENT
-from assistant.keys.reference import KeySources
+from assistant.keys.reference import KeySources, read_key, resolve_key
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_postgres import RecallPostgres
 from assistant.runtime.sharing.balancing import Balancer
 from assistant.runtime.sharing.leases import EVERYBODY, LeaseKeeper
 from assistant.runtime.sharing.mail import Hear, Mail
-from assistant.runtime.sharing.password import Password
 from assistant.runtime.storage import KeptJournal
 from resilience import Launcher
 
 #: Begins the notice that nobody runs an assistant any more.
 FREE = "free "
+_log = Logger()
+
+
+class Password:
+    """The password of the journal's database, read anew for each connection: it may be changed while processes run.
+
+    Call `unlock` first, then the instance itself, on any thread.
+    """
+
+    def __init__(self, reference: str, keys: KeySources) -> None:
+        self._reference = reference
+        self._keys = keys
+        #: The last one that could be read.
+        self._last: str | None = None
+
+    async def unlock(self) -> None:
+        """Read it for the first time. Raises KeyReferenceError."""
+        self._last = await resolve_key(self._reference, self._keys) or None
+
+    def __call__(self) -> str | None:
+        """Return the password as it is now, None for none. Blocks.
+
+        A keyring is not asked again, since a person may have to unlock it. One that cannot be read now, as in the
+        middle of a change, is the last one that could.
+        """
+        if self._reference.startswith(("env:", "file:")):
+            try:
+                self._last = read_key(self._reference, self._keys)
+            except KeyReferenceError as error:
+                _log.warn("the password of the journal cannot be read again: {why}", why=str(error))
+        return self._last
 
 
 class SharedJournal(KeptJournal):
