@@ -158,7 +158,7 @@ def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> li
 
     What is known to the character alone is marked as such. A small model would read it out: it is not shown it.
     """
-    if context.known.told is None:  # it has no character of its own
+    if context.known.told is None:  # it knows nothing
         return []
     spoken = _own_lines(context) if context.known.lore.waits_for_lines else MAX_AFTER
     found = context.known.lore.activate(lines, scene=scene, spoken=spoken)

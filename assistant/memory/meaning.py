@@ -60,13 +60,14 @@ class Meaning:
 
         A text that stands in several characters is read once.
         """
-        new = [text for text in dict.fromkeys(text[:_MAX_CHARS] for text in texts) if text not in self._texts]
+        texts = [text[:_MAX_CHARS] for text in texts]
+        new = [text for text in dict.fromkeys(texts) if text not in self._texts]
         made = await self._embed(new) if new else []
         if len(made) < len(new):
             return []
         vectors = dict(zip(new, made, strict=True))
         self._texts.update({text: vector for text, vector in vectors.items() if vector is not None})
-        return [vectors.get(text[:_MAX_CHARS]) or self._texts.get(text[:_MAX_CHARS]) for text in texts]
+        return [vectors.get(text) or self._texts.get(text) for text in texts]
 
     async def of_query(self, text: str) -> Vector | None:
         """Return the vector of a query, None when it cannot be had soon."""

@@ -42,6 +42,8 @@ class Warmer:
 
         Nothing is recorded, and no account pays for it. Cancelling closes the connection.
         """
+        if context.is_asked_plainly:
+            context.known.everyday.prepare()
         for beginning, tools in await beginnings_of(context):
             front = chosen.provider.build_request(beginning, tools, None, CallOptions())
             key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()

@@ -22,7 +22,6 @@ from assistant.keys.reference import anchor, key_sources
 from assistant.loop.spending import MinuteCounts
 from assistant.memory.meaning import Meaning
 from assistant.memory.remembering import Remember
-from assistant.memory.topics import TopicFinder
 from assistant.memory.topics.knowledge import CharacterIndex, everyday_finder, index_character
 from assistant.models.bound_keys import BoundKeys, bindings_of
 from assistant.models.choose import Chooser
@@ -96,7 +95,7 @@ class SharedParts:
         self.embedder = SharedEmbedder(config.settings.memory, self._embedder_parts)
         self._opening = JournalOpening(self.journal, self.clock)
         self._has_meaning = False
-        self._everyday: TopicFinder | None = None
+        self._nobody: CharacterIndex | None = None
         self._opened: Opened | None = None
         #: Why it is not known which key goes to which server; None when it is.
         self._unread: JournalError | None = None
@@ -243,18 +242,16 @@ class SharedParts:
 
         The files are read in a thread, each time anew.
         """
-        read = partial(read_character, self.config.character_folder, settings.character)
-        character = await self.with_files(read) if settings.character else Character(settings.name)
-        index = await self.with_files(lambda: self._index(character))
-        for finder in (index.topics, index.everyday):
-            finder.prepare()
+        recall = self.journal.recall
+        if self._nobody is None:
+            everyday = await self.with_files(partial(everyday_finder, recall))
+            self._nobody = index_character(Character(""), recall, everyday)
+        if not settings.character:
+            return settings, self._nobody
+        character = await self.with_files(partial(read_character, self.config.character_folder, settings.character))
+        index = await self.with_files(partial(index_character, character, recall, self._nobody.everyday))
+        index.topics.prepare()
         return with_character(settings, character), index
-
-    def _index(self, character: Character) -> CharacterIndex:
-        """Return the index of a character. All share the everyday topics. Blocks."""
-        if self._everyday is None:
-            self._everyday = everyday_finder(self.journal.recall)
-        return index_character(character, self.journal.recall, self._everyday)
 
     async def with_files(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, which reads or writes the files of characters. Raises its error, CharacterError.

@@ -15,7 +15,7 @@ from assistant.events.conversation import is_farewell, is_greeting
 from assistant.events.events import ChannelSaid, Event, Said
 from assistant.journal import JournalError
 from assistant.journal.tables.told_topics import Told
-from assistant.language.attend import is_order, notes_on
+from assistant.language.attend import ToldNotes, is_order, notes_on
 from assistant.language.words import is_question, words_of
 from assistant.loop.run import Run, RunContext
 from assistant.loop.talk.calls import response_of, speech_call
@@ -84,8 +84,9 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
 
 def _knows_better(run: Run, asked: Question) -> bool:
     """Tell whether the character knows what a question asks for: what anybody would say is no answer then."""
-    notes = notes_on(asked.text, asked.who, asked.view, asked.earlier, lore_texts(run.lore))
-    return is_question(asked.text) and bool(notes.own or notes.place)
+    lore = lore_texts(run.lore)
+    notes = notes_on(asked.text, asked.who, asked.view, asked.earlier, lore) if is_question(asked.text) else ToldNotes()
+    return bool(notes.own or notes.place)
 
 
 def _listener(context: RunContext, asked: Question, event: Event, told: dict[str, Told]) -> TopicListener:
@@ -102,18 +103,18 @@ def _place_of(context: RunContext, event: Event) -> str:
 
 def _calls(context: RunContext, run: Run, saying: Saying, event: Event) -> list[ToolCall]:
     """Return the calls that say it. A gesture is shown only where the words are heard: by all in the room."""
-    speech = speech_call(context, run, _filled(context, saying.words, event))
+    speech = speech_call(context, run, _filled(context, saying.words, event.who.name))
     if speech is None:
         return []
     if not saying.gesture or "emote" not in context.rules.grant or not isinstance(event, Said):
         return [speech]
-    gesture = {"text": _filled(context, saying.gesture, event)}
+    gesture = {"text": _filled(context, saying.gesture, event.who.name)}
     return [ToolCall(f"{run.id}.{run.written + 1}.gesture", "emote", gesture), speech]
 
 
-def _filled(context: RunContext, text: str, event: Event) -> str:
+def _filled(context: RunContext, text: str, who: str) -> str:
     """Return words of the owner's on one line, with the names of the character and of the listener."""
-    return " ".join(address(text, char=context.settings.name, user=one_line(event.who.name, max_chars=60)).split())
+    return " ".join(address(text, char=context.settings.name, user=one_line(who, max_chars=60)).split())
 
 
 async def _keep(context: RunContext, saying: Saying, event: Event, *, private: bool) -> None:
@@ -129,8 +130,8 @@ async def _keep(context: RunContext, saying: Saying, event: Event, *, private: b
 
 def _as_known(context: RunContext, saying: Saying, event: Event) -> Memory:
     """Return what was told of a topic that is used up, as something the character knows."""
-    places = saying.told.said[-1:] or range(1)
-    said = " ".join(_filled(context, saying.topic.says[at], event) for at in places if at < len(saying.topic.says))
+    says, places = saying.topic.says, saying.told.said[-1:] or range(1)
+    said = " ".join(_filled(context, says[at], event.who.name) for at in places if at < len(says))
     return Memory(f"topic:{key_of(saying.topic)}", said, MemoryKind.LORE, 0.0, importance=10, authority=TOP)
 
 
@@ -140,8 +141,7 @@ def words_otherwise(context: RunContext, heard: str, nth: int, *, who: str = "",
     What was said `lately` is not said again while there is something else.
     """
     says, first = context.known.says_on(_title(heard, is_named=bool(who))), len(words_of(heard)) + nth
-    turned = (says[(first + at) % len(says)] for at in range(len(says)))
-    filled = [" ".join(address(text, char=context.settings.name, user=who or "friend").split()) for text in turned]
+    filled = [_filled(context, says[(first + at) % len(says)], who or "friend") for at in range(len(says))]
     return next((text for text in filled if text not in lately), filled[0])
 
 

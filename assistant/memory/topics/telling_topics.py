@@ -70,34 +70,33 @@ async def choose_saying(knowledge: Knowledge, line: str, listener: TopicListener
         if last.answers and (saying := _of_riddle(last, line, listener, now)) is not None:
             return saying
         if wants_more(line) and _goes_on(last, line, listener):
-            saying = _next(knowledge, last, listener, now)
+            saying = _next(knowledge, last, listener, now, last)
             return saying if saying.words else None
     if wants_more(line):  # of something that has no more parts, for which there may be words as well
         meant = [topic for topic in topics if not topic.parts and any(map(wants_more, topic.asks))]
     else:
         found = await knowledge.topics.find(line, names=listener.names, mine=listener.mine)
-        meant = list(found.meant) or await _everyday(knowledge, line, listener, found.best)
-    sayings = [_next(knowledge, topic, listener, now) for topic in meant]
+        everyday = () if found.meant else await _everyday(knowledge, line, listener, found.best)
+        meant = [*found.meant, *(topic for topic in everyday if topic in topics)]
+    sayings = [_next(knowledge, topic, listener, now, last) for topic in meant]
     return next((one for one in sayings if one.words), next(iter(sayings), None))
 
 
-async def _everyday(knowledge: Knowledge, line: str, listener: TopicListener, own: Likely | None) -> list[Topic]:
+async def _everyday(knowledge: Knowledge, line: str, listener: TopicListener, own: Likely | None) -> Sequence[Topic]:
     """Return the everyday topics that a line means, unless one of the character's `own` is nearer to it."""
     found = await knowledge.everyday.find(line, names=listener.names, mine=listener.mine)
     best = found.best
     if best is None:
-        return []
+        return ()
     is_far = best.near < EVERYDAY_NEAR[bool(best.key)] if found.by_meaning else not best.key
     is_behind = not best.key and own is not None and own.near > best.near
-    if not best.is_same and (is_far or is_behind):
-        return []
-    return [topic for topic in found.meant if topic in knowledge.all_topics]
+    return () if not best.is_same and (is_far or is_behind) else found.meant
 
 
-def _next(knowledge: Knowledge, topic: Topic, listener: TopicListener, now: float) -> Saying:
-    """Return the next thing said of a topic; one without words where it is used up."""
+def _next(knowledge: Knowledge, topic: Topic, listener: TopicListener, now: float, last: Topic | None) -> Saying:
+    """Return the next thing said of a topic; one without words where it is used up. `last` was told last."""
     key = key_of(topic)
-    told, last = listener.told.get(key, Told()), last_told(knowledge.all_topics, listener.told, now)
+    told = listener.told.get(key, Told())
     aloud = knowledge.heard_aloud(listener.place, key, now)
     which = next_saying(topic, told, now, aloud=aloud, is_last=last is topic)
     if which is None:
