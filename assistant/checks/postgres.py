@@ -12,7 +12,7 @@ from assistant.checks.check_runner import CheckRunner
 from assistant.checks.finding import Problem, Unclear
 from assistant.config.schema import JournalConfig
 from assistant.errors import KeyReferenceError
-from assistant.journal.postgres.facts import ServerFacts, VectorFacts, look_at, remembered_keys
+from assistant.journal.postgres.facts import ServerFacts, look_at, remembered_keys
 from assistant.journal.postgres.opening import CannotUse
 from assistant.journal.postgres.refusals import NEWEST, OLDEST, POOLED, newer_tables, too_old, wrong_encoding
 from assistant.journal.postgres.schema import STEPS
@@ -98,7 +98,7 @@ def judge_server(facts: ServerFacts, url: str) -> str:
 
 
 def judge_tables(facts: ServerFacts) -> str:
-    """Say whether the tables are there, and pgvector used. Raises Problem when the tables cannot be used or made."""
+    """Say whether the tables are there. Raises Problem when they cannot be used or made."""
     if facts.tables > len(STEPS):
         raise Problem(newer_tables(facts.tables, len(STEPS)))
     if not facts.schema:
@@ -117,18 +117,7 @@ def judge_tables(facts: ServerFacts) -> str:
             "CREATE SCHEMA mud AUTHORIZATION the_role, and add ?options=-csearch_path%3Dmud to journal.url"
         )
     state = "the tables are" if facts.tables else "the tables will be made"
-    return f"{state} in schema {facts.schema}; {_tell_vector(facts.vector)}"
-
-
-def _tell_vector(vector: VectorFacts) -> str:
-    """Return a sentence about pgvector. To create an extension is for the owner to decide."""
-    if vector.closed:
-        return f"pgvector {vector.version} is not used: type GRANT USAGE ON SCHEMA {vector.closed} TO the_role"
-    if vector.version:
-        return f"pgvector {vector.version} is used for memories by meaning"
-    if vector.offered:
-        return f"pgvector {vector.offered} is not used: as a superuser of the database, type CREATE EXTENSION vector"
-    return "pgvector is not there: memories are compared without it"
+    return f"{state} in schema {facts.schema}"
 
 
 def judge_durability(facts: ServerFacts) -> str:

@@ -31,7 +31,7 @@ from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, executed,
 LIMIT = 3
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres", "pgvector"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "newest"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> Iterator[Journal]:
     if request.param == "memory":
         yield MemoryJournal(LIMIT)

@@ -31,7 +31,7 @@ ANN, BEA, OWNER = Principal("1", "Ann"), Principal("2", "Bea"), Principal("9", "
 TO_ANN, TO_BEA, TO_BOTH = (frozenset(ids) for ids in (("1",), ("2",), ("1", "2")))
 
 
-@pytest.fixture(params=["listed", "in memory", "sqlite", "postgres", "pgvector"])
+@pytest.fixture(params=["listed", "in memory", "sqlite", "postgres", "newest"])
 def memories(request: pytest.FixtureRequest, tmp_path: Path, reactor: Any) -> Iterator[Memories]:
     if request.param == "listed":
         yield ListedMemories()

@@ -25,22 +25,7 @@ _ROOM = """SELECT (SELECT sum(numbackends) FROM pg_stat_database), current_setti
     current_setting('superuser_reserved_connections')::int
     + coalesce(current_setting('reserved_connections', true), '0')::int"""
 _SETTINGS = ("server_encoding", "fsync", "full_page_writes", "synchronous_commit", "data_checksums")
-_VECTOR = """SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = 'vector'), ''),
-    coalesce((SELECT default_version FROM pg_available_extensions WHERE name = 'vector'), ''),
-    coalesce((SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace
-        WHERE extname = 'vector' AND NOT has_schema_privilege(n.oid, 'USAGE')), '')"""
 _MAY_CREATE = "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)"
-
-
-class VectorFacts(Struct, frozen=True):
-    """What is known of pgvector. All are empty where the server does not have it."""
-
-    #: Its version in the database, empty when it was not created there.
-    version: str = ""
-    #: The version that the server could create.
-    offered: str = ""
-    #: Its schema, quoted, where this role may not use that.
-    closed: str = ""
 
 
 class ServerFacts(Struct, frozen=True):
@@ -62,7 +47,6 @@ class ServerFacts(Struct, frozen=True):
     may_create: bool
     #: The version of the journal's tables, 0 when there are none.
     tables: int
-    vector: VectorFacts
 
 
 def look_at(url: str, password: str | None, now: Callable[[], float]) -> ServerFacts:
@@ -96,7 +80,6 @@ def _facts(db: PostgresDatabase, is_pooled: bool, now: Callable[[], float]) -> S
         schema=db.execute("SELECT coalesce(current_schema(), '')").fetchone()[0],
         may_create=db.execute(_MAY_CREATE).fetchone()[0],
         tables=version_of(db),
-        vector=VectorFacts(*db.execute(_VECTOR).fetchone()),
     )
 
 

@@ -18,7 +18,7 @@ from assistant.keys.redaction import Secrets
 from assistant.keys.reference import key_sources
 from llm.testing import FakeOllama, OllamaModel, Reply, serve
 from tests.assistant.living import reactor
-from tests.postgres import EXTENSIONS, PostgresServer
+from tests.postgres import PostgresServer
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -30,14 +30,12 @@ from assistant.checks.postgres import (  # noqa: E402  (they need the driver)
     judge_tables,
 )
 from assistant.journal.postgres.connection import connect  # noqa: E402
-from assistant.journal.postgres.facts import ServerFacts, VectorFacts, look_at  # noqa: E402
+from assistant.journal.postgres.facts import ServerFacts, look_at  # noqa: E402
 from assistant.journal.postgres.schema import STEPS, migrate  # noqa: E402
 
 PASSWORD = "hunter2-and-more"
 SETTINGS = {"server_encoding": "UTF8", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
-GOOD = ServerFacts(
-    150_018, SETTINGS | {"data_checksums": "on"}, False, 0.0012, 90, 100, "mud", True, len(STEPS), VectorFacts()
-)
+GOOD = ServerFacts(150_018, SETTINGS | {"data_checksums": "on"}, False, 0.0012, 90, 100, "mud", True, len(STEPS))
 
 
 async def findings(folder: Path, secrets: Secrets | None = None, **journal: Any) -> dict[str, Finding]:
@@ -66,7 +64,7 @@ async def test_a_server_that_is_well(tmp_path: Path, postgres_url: str, postgres
     assert list(found) == ["journal server", "journal tables", "journal durable", "journal room"]
     assert found["journal server"].state is FindingState.OK
     assert postgres_url in found["journal server"].sentence
-    assert found["journal tables"].sentence.startswith(f"the tables will be made in schema {postgres_schema}; pgvector")
+    assert found["journal tables"].sentence == f"the tables will be made in schema {postgres_schema}"
     assert found["journal durable"].state is FindingState.WRONG, "the server of tests is fast and not safe"
     assert "fsync is off" in found["journal durable"].sentence
     assert "of 100 connections are free" in found["journal room"].sentence
@@ -140,29 +138,6 @@ def test_the_look_at_a_server_leaves_nothing_there(postgres_server: PostgresServ
     assert facts.settings == SETTINGS | {"fsync": "off", "full_page_writes": "off", "data_checksums": "on"}
 
 
-async def test_whether_pgvector_is_used(tmp_path: Path, pgvector_server: PostgresServer, pgvector_url: str) -> None:
-    async def told(url: str) -> str:
-        return (await findings(tmp_path, url=url))["journal tables"].sentence.partition("; pgvector ")[2]
-
-    run = pgvector_server.execute
-    [[version]] = run("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-    assert await told(pgvector_url) == f"{version} is used for memories by meaning"
-    run("CREATE DATABASE without")
-    run("CREATE ROLE guest LOGIN")
-    try:
-        assert await told(pgvector_server.url(database="without")) == (
-            f"{version} is not used: as a superuser of the database, type CREATE EXTENSION vector"
-        )
-        run("GRANT ALL ON SCHEMA public TO guest")
-        assert await told(pgvector_server.url(user="guest")) == (
-            f"{version} is not used: type GRANT USAGE ON SCHEMA {EXTENSIONS} TO the_role"
-        )
-    finally:
-        run("DROP DATABASE without WITH (FORCE)")
-        run("DROP OWNED BY guest")
-        run("DROP ROLE guest")
-
-
 def with_settings(**changed: str) -> ServerFacts:
     return replace(GOOD, settings=GOOD.settings | changed)
 
@@ -180,8 +155,7 @@ def test_servers_that_cannot_carry_the_journal() -> None:
 
 
 def test_tables_that_cannot_be_used() -> None:
-    told = "the tables are in schema mud; pgvector is not there: memories are compared without it"
-    assert judge_tables(GOOD) == told
+    assert judge_tables(GOOD) == "the tables are in schema mud"
     assert judge_tables(replace(GOOD, may_create=False))
     with pytest.raises(Problem, match="newer mud-assistant"):
         judge_tables(replace(GOOD, tables=99))

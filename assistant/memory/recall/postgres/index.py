@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from twisted.logger import Logger
-
 from assistant.journal.database import Database
 from assistant.journal.postgres.connection import DATABASE_ERRORS, PostgresDatabase
 from assistant.journal.postgres.rewriting import rewrite
 from assistant.memory.recall.candidates import list_ids, list_without_vector
 from assistant.memory.recall.index import RecallIndexError
 from assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT, PostgresLists
-from assistant.memory.recall.postgres.pgvector import PgvectorLists, prepare_pgvector
-from assistant.memory.recall.postgres.schema import EMBEDDINGS, TABLES, prepare_schema
+from assistant.memory.recall.postgres.schema import TABLES, prepare_schema
 from assistant.memory.recall.postgres.tables import PostgresTables
 from assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
 from assistant.memory.recall.vectors import Vector
@@ -32,8 +29,6 @@ _MANY = 500
 _HAS_BIT_COUNT = 140_000
 #: Tells which of some memories of an assistant are there still, and keeps them until the transaction ends.
 Hold = Callable[[Database, str, Sequence[str]], Collection[str]]
-
-_log = Logger()
 
 
 class PostgresIndex:
@@ -55,8 +50,6 @@ class PostgresIndex:
         self._hold = hold
         self._db: PostgresDatabase | None = None
         self._ones = BIT_COUNT
-        #: The schema of pgvector, quoted; empty where it is not used.
-        self._pgvector = ""
 
     def open(self) -> str:
         """Connect, and make the tables where there are none. Return what was wrong with them, as a sentence."""
@@ -65,7 +58,8 @@ class PostgresIndex:
             self._db = self._connect()
             self._db.run(_SETTINGS)
             self._ones = BIT_COUNT if self._db.connection.info.server_version >= _HAS_BIT_COUNT else OLD_BIT_COUNT
-            return self._prepare()
+            with self._writing() as db:
+                return prepare_schema(db)
 
     def close(self) -> None:
         """Close the connection. No effect when it is closed."""
@@ -118,19 +112,11 @@ class PostgresIndex:
             self._clear(db, self._lock(db, assistant).number)
 
     def search(self, assistant: str, query: RecallQuery) -> RecallHits:
-        """Return what fits a query and may be heard, best first. Without pgvector when that fails: it may be gone."""
+        """Return what fits a query and may be heard, best first."""
         with self._reading() as db:
             tables = self._known(db, assistant)
             if tables is None:
                 return RecallHits()
-            if query.vector is not None and self._pgvector:
-                try:
-                    return search_lines(PgvectorLists(tables, self._language, self._ones, self._pgvector), query)
-                except DATABASE_ERRORS as error:
-                    if db.is_broken:
-                        raise
-                    _log.warn("memories are compared without pgvector, which failed: {why}", why=str(error))
-                self._prepare()
             return search_lines(PostgresLists(tables, self._language, self._ones), query)
 
     def count(self, assistant: str) -> int:
@@ -156,12 +142,6 @@ class PostgresIndex:
         """Keep the vectors of memories, by id. Those of other models go, and so does one whose memory is gone."""
         with self._writing() as db:
             number = self._lock(db, assistant).number
-            # With a former vector goes what pgvector has of it, which not every process knows of.
-            db.execute(
-                """DELETE FROM recall_vectors AS v USING recall_lines AS l
-                WHERE l.assistant = ? AND l.id = ANY(?) AND v.assistant = l.assistant AND v.row = l.row""",
-                (number, [memory_id for memory_id, one in vectors if one.model == model]),
-            )
             db.executemany(
                 """INSERT INTO recall_vectors (assistant, row, model, audience, signs, numbers)
                 SELECT assistant, row, ?, audience, CAST(? AS varbit), ? FROM recall_lines
@@ -181,13 +161,7 @@ class PostgresIndex:
         Of a table that is busy or too large only the room is freed.
         """
         with self._reading() as db:
-            rewrite(db, (*TABLES, EMBEDDINGS) if self._pgvector else TABLES)
-
-    def _prepare(self) -> str:
-        with self._writing() as db:
-            problem = prepare_schema(db)
-            self._pgvector = prepare_pgvector(db)
-        return problem
+            rewrite(db, TABLES)
 
     def _lock(self, db: Database, assistant: str) -> PostgresTables:
         """Return the tables of an assistant, and let nobody else write to them until the transaction ends.

@@ -110,16 +110,15 @@ class PostgresLists(CandidateLists):
 
     def near_signs(self, scope: Scope, vector: Vector) -> list[int]:
         """Return the rows nearest to a vector by the signs of its numbers, best first."""
-        return [row for (row,) in self.tables.db.execute(*self.nearest_by_signs(scope, vector))]
-
-    def nearest_by_signs(self, scope: Scope, vector: Vector) -> tuple[str, tuple[str, str]]:
-        """Return SQL of the rows nearest to a vector by the signs of its numbers, best first, and its values."""
         size = len(vector.numbers)
         heard = "" if scope.audiences is None else f"AND audience IN ({','.join(map(str, scope.audiences))})"
-        sql = f"""SELECT row FROM {self.tables.vectors} AS v WHERE model = ? AND length(signs) = {size} {heard}
+        found = self.tables.db.execute(
+            f"""SELECT row FROM {self.tables.vectors} AS v WHERE model = ? AND length(signs) = {size} {heard}
             ORDER BY CASE WHEN length(signs) = {size} THEN {self.ones.format("signs # CAST(? AS varbit)")} END, row
-            LIMIT {COMPARED}"""
-        return sql, (vector.model, f"{vector.signs:0{size}b}")
+            LIMIT {COMPARED}""",
+            (vector.model, f"{vector.signs:0{size}b}"),
+        )
+        return [row for (row,) in found]
 
     def _query_of(self, words: Sequence[str]) -> str:
         pieces = write_queries(self.tables.number, words, self.language)

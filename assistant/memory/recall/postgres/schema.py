@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from assistant.journal.database import Database
+from assistant.journal.postgres.connection import DATABASE_ERRORS
 from assistant.memory.recall.index import RecallIndexError
 
 #: It is raised when a table changes.
@@ -20,8 +21,8 @@ TABLES: Final = (
     "recall_audiences",
     "recall_assistants",
 )
-#: The vectors once more, where pgvector is (`pgvector.py`).
-EMBEDDINGS: Final = "recall_embeddings"
+#: Held the vectors once more for pgvector, in versions that compared with it.
+_FORMER = "recall_embeddings"
 #: Key of the lock under which the tables are made, in the schema whose number is beside it.
 _LOCK = 0x6D756472
 #: A GIN index that puts off its work makes the searches do it.
@@ -69,6 +70,7 @@ def prepare_schema(db: Database) -> str:
     To be called in a transaction. Raises RecallIndexError for tables of a newer version: they are not ours to drop.
     """
     db.execute("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (_LOCK,))
+    _drop_former(db)
     problem = ""
     if db.execute(_HAS_META).fetchone() is not None:
         version = db.execute("SELECT max(version) FROM recall_meta").fetchone()[0] or 0
@@ -77,9 +79,18 @@ def prepare_schema(db: Database) -> str:
         if version == VERSION:
             return ""
         problem = "The index of memories was of an older version, so it was begun anew."
-        for table in (EMBEDDINGS, *TABLES, "recall_meta"):
+        for table in (*TABLES, "recall_meta"):
             db.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in _SCHEMA:
         db.execute(statement)
     db.execute("INSERT INTO recall_meta VALUES (?)", (VERSION,))
     return problem
+
+
+def _drop_former(db: Database) -> None:
+    """Drop the table that nothing reads any more, so that what is forgotten leaves nothing there."""
+    db.execute("SAVEPOINT former")
+    try:
+        db.execute(f"DROP TABLE IF EXISTS {_FORMER}")
+    except DATABASE_ERRORS:  # another role's, or in use by an older process: tried again at the next start
+        db.execute("ROLLBACK TO SAVEPOINT former")

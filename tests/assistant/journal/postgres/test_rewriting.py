@@ -19,7 +19,7 @@ from assistant.memory.recall_postgres import RecallPostgres
 from assistant.memory.remembered import IndexedMemories
 from llm import ToolCall, user
 from tests.assistant.journal.keeping import ANNA, TRIGGER, executed, fact, noon, opened, response
-from tests.postgres import PostgresServer, find_pgvector_programs, find_programs, make_server
+from tests.postgres import PostgresServer, find_newest_programs, find_programs, make_server
 from tools import Principal
 
 BEN = Principal("8", "Ben")
@@ -30,7 +30,7 @@ ANNAS, BENS = "zqkelpiezq", "zqwalnutzq"
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     """A server, of whatever package there is."""
-    if find_programs() is None and (programs := find_pgvector_programs()) is not None:
+    if find_programs() is None and (programs := find_newest_programs()) is not None:
         server = PostgresServer(programs)
     else:
         server = make_server()

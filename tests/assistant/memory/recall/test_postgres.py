@@ -16,7 +16,7 @@ from assistant.journal.database import Database
 from assistant.journal.postgres.connection import connect
 from assistant.journal.postgres.sharing.process import JournalProcess
 from assistant.journal.postgres.store import PostgresStore
-from assistant.memory.recall import RecallIndex, RecallIndexError, RecallQuery, make_vector
+from assistant.memory.recall import RecallIndex, RecallIndexError, RecallQuery, Vector, make_vector
 from assistant.memory.recall.postgres.index import PostgresIndex
 from assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT
 from assistant.memory.recall.postgres.porter import stem_english
@@ -183,6 +183,54 @@ def test_both_databases_give_the_same_answers(opened: Opened) -> None:
         same += (found.ids, found.withheld) == (expected.ids, expected.withheld)
     assert same >= 38  # SQLite puts lines of the same worth in the order of an error in the 16th place
     file.close()
+
+
+def test_both_databases_compare_meanings_alike(opened: Opened) -> None:
+    chance = Random(4)  # noqa: S311 - the same world each time
+    who = [f"P{n}" for n in range(6)]
+    words = ["lantern", "anchor", "kettle", "harbour", "mill", "chapel", "lost", "found", "mended"]
+
+    def given(*numbers: float, model: str = "mini") -> Vector:
+        vector = make_vector(model, numbers or [chance.gauss(0, 1) for _ in range(24)])
+        assert vector is not None
+        return vector
+
+    index, file = opened(), RecallIndex(None)
+    file.open()
+    lines = [
+        heard(
+            f"m{n}", chance.choice(who), " ".join(chance.sample(words, 4)), at=100.0 * n,
+            audience=frozenset(chance.sample(who, 2)) if chance.random() < 0.4 else None,
+        )
+        for n in range(1, 120)
+    ]  # fmt: skip
+    vectors = [(line.id, given()) for line in lines[20:]] + [("m9", given(1, 2)), ("m8", given(2, 1))]
+    for each in (index, file):
+        each.add(WHO, enumerate(lines, 1))
+        each.put_vectors(WHO, "mini", vectors)
+        each.put_vectors(WHO, "former", [("m3", given(*vectors[3][1].numbers, model="former"))])
+    for _ in range(40):
+        text, asker = " ".join(chance.sample([*words, "zebra"], 2)), chance.choice(who)
+        query = RecallQuery(text, frozenset({asker}), asker, 10, 1e6, vector=given())
+        assert index.search(WHO, query) == file.search(WHO, query)
+    file.close()
+
+
+def test_a_former_table_goes_and_the_answers_stay(opened: Opened, postgres_url: str) -> None:
+    index, vector = opened(), make_vector("mini", [1.0, 0.5])
+    assert vector is not None
+    index.add(WHO, [(1, heard("m1", "ann", "The bell cracked."))])
+    index.put_vectors(WHO, "mini", [("m1", vector)])
+    with closing(connect(postgres_url)) as db:
+        db.run(
+            """CREATE TABLE recall_embeddings AS SELECT assistant, row, numbers AS embedding FROM recall_vectors;
+            ALTER TABLE recall_embeddings
+            ADD FOREIGN KEY (assistant, row) REFERENCES recall_vectors ON DELETE CASCADE"""
+        )
+        assert index.open() == ""
+        assert db.execute("SELECT to_regclass('recall_embeddings')").fetchone() == (None,)
+    assert index.state(WHO) == (1, 0)
+    assert index.search(WHO, RecallQuery("zebra", frozenset({"ann"}), vector=vector)).ids == ("m1",)
 
 
 async def test_a_broken_connection_is_made_anew(
