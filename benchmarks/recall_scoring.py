@@ -13,8 +13,8 @@ from time import perf_counter
 
 from msgspec.structs import replace
 
-from assistant.memory.recall import RecallIndex, RecallQuery, Vector
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall import RecallQuery, SqliteIndex, Vector
+from assistant.memory.recall.index import RecallIndex
 from benchmarks.recall_worlds import Row, World, ids_of, text_of
 
 FIRST, DEEP = 5, 50
@@ -85,10 +85,10 @@ def mean(values: Sequence[float]) -> float | None:
     return round(sum(values) / len(values), 4) if values else None
 
 
-def open_index(path: Path, language: str, url: str = "") -> MemoryIndex:
+def open_index(path: Path, language: str, url: str = "") -> RecallIndex:
     """Return an empty index: in the file of `path`, or in the schema of PostgreSQL that `url` names."""
     path.unlink(missing_ok=True)
-    index: MemoryIndex = RecallIndex(path, language)
+    index: RecallIndex = SqliteIndex(path, language)
     if url:
         from assistant.journal.postgres.connection import connect  # noqa: PLC0415  (needs the extra postgres)
         from assistant.memory.recall.postgres.index import PostgresIndex  # noqa: PLC0415
@@ -116,7 +116,7 @@ def score_world(  # noqa: PLR0917  (what is asked, and where it is kept)
     index.close()
 
 
-def fill_index(index: MemoryIndex, world: World, embed: Embed | None, watch: Watch) -> None:
+def fill_index(index: RecallIndex, world: World, embed: Embed | None, watch: Watch) -> None:
     """Remember everything of a world, with vectors where they can be made."""
     for number, memory in enumerate(world.memories, 1):
         with watch.time("keep"):
@@ -146,7 +146,7 @@ def _deep(query: RecallQuery) -> RecallQuery:
     return replace(query, limit=DEEP)
 
 
-def ask(index: MemoryIndex, world: World, question: Row, query: RecallQuery, score: Score) -> None:
+def ask(index: RecallIndex, world: World, question: Row, query: RecallQuery, score: Score) -> None:
     """Search for what answers a question, and count what was found. A part of a message counts as the whole."""
     with score.watch.time("search"):
         ids = index.search(world.name, query).ids
@@ -170,7 +170,7 @@ def ask(index: MemoryIndex, world: World, question: Row, query: RecallQuery, sco
 
 
 def _forget(
-    index: MemoryIndex, world: World, request: Row, queries: list[RecallQuery], *, score: Score, path: Path
+    index: RecallIndex, world: World, request: Row, queries: list[RecallQuery], *, score: Score, path: Path
 ) -> None:
     who = text_of(request, "who")
     gone = {memory.id for memory in world.memories if memory.is_from(who)}

@@ -16,8 +16,8 @@ from assistant.journal.errors import CannotRead
 from assistant.journal.files import beside, connect, make_durable
 from assistant.journal.reading import open_for_reading
 from assistant.keys.binding import KeyBinding
-from assistant.memory.recall import RecallIndex
-from assistant.memory.recall.files import damage_of
+from assistant.memory.recall import SqliteIndex
+from assistant.memory.recall.sqlite.files import damage_of
 from assistant.memory.recall_file import ENDING
 
 #: The value of `PRAGMA synchronous` for FULL.
@@ -105,7 +105,7 @@ def bindings(path: Path, now: float) -> Collection[KeyBinding]:
 
 def searchable(path: Path) -> str:
     """Say how memories are found. Blocks. Raises Unclear when full-text search is missing, or the index is damaged."""
-    index = RecallIndex(None)
+    index = SqliteIndex(None)
     missing = index.open()
     index.close()
     if missing:

@@ -10,6 +10,7 @@ as if it were so. When it is not so, everything is undone, and the works are don
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -154,6 +155,16 @@ def listed_texts(db: Database, placeholder: str = "?") -> str:
     if is_sqlite(db):
         return f"(SELECT value FROM json_each({placeholder})) AS listed"
     return f"(SELECT value FROM json_array_elements_text(CAST({placeholder} AS json)) AS texts(value)) AS listed"
+
+
+def among(db: Database, column: str) -> str:
+    """Return SQL that tells whether `column` is one of a placeholder's values, which `as_list` gives."""
+    return f"{column} IN (SELECT value FROM json_each(?))" if is_sqlite(db) else f"{column} = ANY(?)"
+
+
+def as_list(db: Database, values: Iterable[str | int]) -> object:
+    """Return whole numbers or texts as the value of one placeholder."""
+    return json.dumps(list(values)) if is_sqlite(db) else list(values)
 
 
 def locking(db: Database) -> str:

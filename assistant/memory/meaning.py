@@ -14,8 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.memory.recall.index import RecallIndexError
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.vectors import Vector, make_vector
 from assistant.memory.recall_file import IndexWorker
 from llm import LLMError
@@ -110,7 +109,7 @@ class Meaning:
         made = await self._embed([text[:_MAX_CHARS] for _, text in missing]) if missing else []
         vectors = [(key, vector) for (key, _), vector in zip(missing, made, strict=False) if vector is not None]
 
-        def put(index: MemoryIndex) -> None:
+        def put(index: RecallIndex) -> None:
             index.put_vectors(assistant, model, vectors)
 
         if vectors:

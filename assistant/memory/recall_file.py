@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall.sqlite.file_index import SqliteIndex
 from assistant.memory.recall.vectors import Vector
 from resilience.background import DaemonThreads, FromThread, Launcher
 
@@ -61,11 +61,11 @@ class IndexWorker(Protocol):
     #: How often the index was begun anew since it was made: it is empty then, and must be filled again.
     begun: int
 
-    def run(self, work: Callable[[MemoryIndex], T]) -> Awaitable[T]:
+    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
         """Return what `work` returns. Raises RecallIndexError, and Full when too much waits."""
         ...
 
-    def run_then(self, work: Callable[[MemoryIndex], T], then: Callable[[T | Failure], object]) -> None:
+    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` with what `work` returns or a Failure, on the index's thread. It may be called on any thread."""
         ...
 
@@ -77,7 +77,7 @@ class IndexWorker(Protocol):
 class _Worker:
     """An index and what goes on beside its searches."""
 
-    def __init__(self, index: MemoryIndex) -> None:
+    def __init__(self, index: RecallIndex) -> None:
         self._index = index
         self._launcher = Launcher()
         self.meaning: QueryMeaning | None = None
@@ -98,16 +98,16 @@ class _Worker:
 class RecallThread(_Worker):
     """An index on a thread of its own. `recover` is called there when it failed, and makes it usable again."""
 
-    def __init__(self, index: MemoryIndex, reactor: FromThread) -> None:
+    def __init__(self, index: RecallIndex, reactor: FromThread) -> None:
         super().__init__(index)
         self._threads: DaemonThreads[object] = DaemonThreads(reactor, "recall", size=1, waiting=_WAITING)
         self._is_open = False
 
-    def run(self, work: Callable[[MemoryIndex], T]) -> Awaitable[T]:
+    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
         """Return what `work` returns. Raises Full, and RecallIndexError for an index that fails."""
         return self._threads.run(lambda: self._work(work))  # type: ignore[return-value]  # its results are of all types
 
-    def run_then(self, work: Callable[[MemoryIndex], T], then: Callable[[T | Failure], object]) -> None:
+    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` on the index's thread with what `work` returns, or a Failure. It may be called on any thread.
 
         Raises Full.
@@ -120,7 +120,7 @@ class RecallThread(_Worker):
         await self._threads.run(self._index.close)
         self._threads.close()
 
-    def _work(self, work: Callable[[MemoryIndex], T]) -> T:
+    def _work(self, work: Callable[[RecallIndex], T]) -> T:
         if not self._is_open:
             self._open()
         try:
@@ -128,7 +128,7 @@ class RecallThread(_Worker):
         except RecallIndexError as broken:
             return self._recover(work, broken)
 
-    def _recover(self, work: Callable[[MemoryIndex], T], broken: RecallIndexError) -> T:
+    def _recover(self, work: Callable[[RecallIndex], T], broken: RecallIndexError) -> T:
         """Make an index usable that failed, and return what `work` returns then, or raise the error."""
         raise NotImplementedError
 
@@ -146,11 +146,11 @@ class RecallFile(RecallThread):
     """
 
     def __init__(self, path: Path, reactor: FromThread, language: str) -> None:
-        self._file = RecallIndex(path, language)
+        self._file = SqliteIndex(path, language)
         super().__init__(self._file, reactor)
         self.path = path
 
-    def _recover(self, work: Callable[[MemoryIndex], T], broken: RecallIndexError) -> T:
+    def _recover(self, work: Callable[[RecallIndex], T], broken: RecallIndexError) -> T:
         _log.warn("the index of memories is begun anew: {why}", why=str(broken))
         self._file.delete()
         self._open()
@@ -162,14 +162,14 @@ class RecallInMemory(_Worker):
     """The index of assistants without a journal: in memory, and as small as what one trial says. Works at once."""
 
     def __init__(self, language: str) -> None:
-        super().__init__(RecallIndex(None, language))
+        super().__init__(SqliteIndex(None, language))
         self.problem = self._index.open()
 
-    async def run(self, work: Callable[[MemoryIndex], T]) -> T:
+    async def run(self, work: Callable[[RecallIndex], T]) -> T:
         """Return what `work` returns."""
         return work(self._index)
 
-    def run_then(self, work: Callable[[MemoryIndex], T], then: Callable[[T | Failure], object]) -> None:
+    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
         """Call `then` with what `work` returns."""
         then(work(self._index))
 

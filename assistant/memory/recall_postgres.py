@@ -11,9 +11,8 @@ from typing import TypeVar
 
 from assistant.journal.database import Database
 from assistant.journal.postgres.connection import PostgresDatabase
-from assistant.memory.recall.index import RecallIndexError
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.postgres.index import PostgresIndex
-from assistant.memory.recall.protocol import MemoryIndex
 from assistant.memory.recall_file import RecallThread
 from resilience.background import FromThread
 
@@ -26,7 +25,7 @@ class RecallPostgres(RecallThread):
     def __init__(self, connect: Callable[[], PostgresDatabase], reactor: FromThread, language: str) -> None:
         super().__init__(PostgresIndex(connect, language, _hold), reactor)
 
-    def _recover(self, work: Callable[[MemoryIndex], T], broken: RecallIndexError) -> T:
+    def _recover(self, work: Callable[[RecallIndex], T], broken: RecallIndexError) -> T:
         """Connect anew, and do the work once more: it may have been done, and nothing is the worse for it."""
         self._is_open = False
         self._open()

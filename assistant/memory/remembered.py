@@ -22,8 +22,7 @@ from assistant.journal.tables.acquaintances import meet
 from assistant.journal.tables.lease import MemoryRows
 from assistant.journal.tables.memories import SHOWN
 from assistant.journal.tables.removal import forget_entries
-from assistant.memory.recall.index import RecallIndexError
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.search import RecallHits, RecallQuery
 from assistant.memory.recall_file import IndexWorker
 from assistant.memory.remembering import profile_id
@@ -204,7 +203,7 @@ class IndexedMemories:
             self._erasing -= 1
         return len(gone)
 
-    async def _up_to_date(self, work: Callable[[MemoryIndex], T], read: Callable[[T, Database], R]) -> R:
+    async def _up_to_date(self, work: Callable[[RecallIndex], T], read: Callable[[T, Database], R]) -> R:
         """Bring the index up to date with the rows, do `work` on it then, and return what `read` finds to its result.
 
         At the first time, what a process that died removed from the rows alone is removed to the last byte.
@@ -228,7 +227,7 @@ class IndexedMemories:
             raise RecallIndexError("the index of memories breaks again and again")
 
     def _catch_up(
-        self, work: Callable[[MemoryIndex], T], read: Callable[[T, Database], R]
+        self, work: Callable[[RecallIndex], T], read: Callable[[T, Database], R]
     ) -> Relay[tuple[tuple[int, int], R]]:
         """Index the new rows, the last of them in one go with `work`; return how far that is, and what `read` found.
 
@@ -262,14 +261,14 @@ def _nothing(*_: object) -> None:
 
 
 def _add_and(
-    work: Callable[[MemoryIndex], T], assistant: str, more: Sequence[tuple[int, Memory]], index: MemoryIndex
+    work: Callable[[RecallIndex], T], assistant: str, more: Sequence[tuple[int, Memory]], index: RecallIndex
 ) -> T:
     if more:
         index.add(assistant, more)
     return work(index)
 
 
-def _remove_others(assistant: str, there: frozenset[str], count: int, erase: bool, index: MemoryIndex) -> None:
+def _remove_others(assistant: str, there: frozenset[str], count: int, erase: bool, index: RecallIndex) -> None:
     """Remove from the index what the rows have no more. It counts as done when its last byte is gone."""
     index.remove(assistant, index.ids(assistant) - there)
     if erase:

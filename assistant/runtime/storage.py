@@ -35,8 +35,7 @@ from assistant.journal.tables.inbox import count_pending
 from assistant.journal.tables.removal import erase
 from assistant.keys.reference import KeySources
 from assistant.memory.acquaintance.known_people import KnownPeople
-from assistant.memory.recall.index import RecallIndexError
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import ENDING, RecallFile, RecallThread
 from assistant.memory.remembered import IndexedMemories
@@ -174,7 +173,7 @@ class KeptJournal:
         removed = await self.store.write(lambda db: erase(db, assistant))
         await self.store.compact()
 
-        def work(index: MemoryIndex) -> None:
+        def work(index: RecallIndex) -> None:
             index.clear(assistant)
             index.erase()
 

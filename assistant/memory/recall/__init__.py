@@ -2,6 +2,7 @@
 
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.search import RecallHits, RecallQuery
+from assistant.memory.recall.sqlite.file_index import SqliteIndex
 from assistant.memory.recall.vectors import Vector, make_vector
 
-__all__ = ["RecallHits", "RecallIndex", "RecallIndexError", "RecallQuery", "Vector", "make_vector"]
+__all__ = ["RecallHits", "RecallIndex", "RecallIndexError", "RecallQuery", "SqliteIndex", "Vector", "make_vector"]

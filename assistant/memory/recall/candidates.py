@@ -11,14 +11,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.journal.database import Database
 from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine
-from assistant.memory.recall.tables import EVERYBODY
+from assistant.memory.recall.tables import EVERYBODY, LineTables
 from assistant.memory.recall.vectors import Vector, rank_by_meaning, read_vector
 from assistant.memory.recall.words import ENGLISH, collect_stems, split_terms, split_words
 from tools.trust import Audience
@@ -57,30 +55,6 @@ class Scope(Struct, frozen=True):
         if self.without:
             parts.append(f"lines.who != {self.without}")
         return " AND ".join(parts)
-
-
-class LineTables(Protocol):
-    """Where the lines of one assistant are. Each name stands for a table in SQL, and needs an alias behind it."""
-
-    @property
-    def db(self) -> Database:
-        """Return the connection."""
-        ...
-
-    @property
-    def lines(self) -> str:
-        """Return the name of the table of lines."""
-        ...
-
-    @property
-    def members(self) -> str:
-        """Return the name of the table of those who are in each audience."""
-        ...
-
-    @property
-    def vectors(self) -> str:
-        """Return the name of the table of vectors."""
-        ...
 
 
 def list_ids(tables: LineTables) -> frozenset[str]:

@@ -1,101 +1,78 @@
-"""The index of memories: one SQLite file for all assistants of a process, beside the journal.
-
-It is derived from the journal. Whatever is wrong with the file, it is deleted, begun anew and filled again.
-"""
+"""The index of memories: what it does, wherever it keeps them. `sqlite/` and `postgres/` say what differs there."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import ClassVar
 
-from assistant.journal.files import remove
-from assistant.memory.recall.candidates import list_ids, list_without_vector
-from assistant.memory.recall.files import NO_FULL_TEXT, connect_file, prepare_file
-from assistant.memory.recall.full_text import FullTextLists
+from assistant.journal.database import Database, is_sqlite
+from assistant.memory.recall.candidates import CandidateLists, list_ids, list_without_vector
 from assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
-from assistant.memory.recall.tables import EVERYBODY, AssistantTables
-from assistant.memory.recall.vectors import SignTable, Vector, read_vector
-from assistant.memory.recall.words import ENGLISH
+from assistant.memory.recall.tables import LineTables
+from assistant.memory.recall.vectors import Vector
 from tools.errors import Away
 from tools.memories import Memory
-from tools.trust import Audience
+
+#: Tells which of some memories of an assistant are there still, and keeps them until the transaction ends.
+Hold = Callable[[Database, str, Sequence[str]], Collection[str]]
+
+
+def hold_all(_db: Database, _assistant: str, ids: Sequence[str]) -> Collection[str]:
+    """Return all of them: nobody removes memories meanwhile."""
+    return frozenset(ids)
 
 
 class RecallIndexError(Away):
-    """Raised when the index cannot be read or written. The caller closes it, deletes the file and fills it anew."""
+    """Raised when the index cannot be read or written."""
 
 
-class RecallIndex:
-    """The memories of all assistants of a process, as they are searched. Everything here blocks.
+class RecallIndex(ABC):
+    """The memories of all assistants, as they are searched. Everything blocks, and may raise RecallIndexError.
 
-    It is used on one thread at a time, never on the reactor's. `path` is None for an index in memory. `language` is
-    the language of the owner. Every method but `open` raises RecallIndexError when the file cannot be used.
+    It is used on one thread at a time, never on the reactor's. `language` is that of the owner. `hold` is asked before
+    memories are indexed.
     """
 
-    def __init__(
-        self,
-        path: Path | None,
-        language: str = ENGLISH,
-        connect: Callable[[Path | None], sqlite3.Connection] = connect_file,
-    ) -> None:
-        self._path = path
+    #: The table of the assistants.
+    _ASSISTANTS: ClassVar[str]
+
+    def __init__(self, language: str, hold: Hold) -> None:
         self._language = language.casefold()
-        self._connect = connect
-        self._db: sqlite3.Connection | None = None
-        self._full_text = True
-        self._tables: dict[str, AssistantTables] = {}
-        self._signs: dict[str, SignTable] = {}
-        self._audiences: dict[Audience, int] = {}
+        self._hold = hold
 
+    @abstractmethod
     def open(self) -> str:
-        """Open the file, or begin it anew when it is broken, foreign or of a newer version.
+        """Open it, and return what is missing or what was wrong, as a sentence; empty when all is well."""
 
-        Return what is missing or what was wrong, as a sentence; empty when all is well.
-        """
-        problem = ""
-        try:
-            self._begin()
-        except sqlite3.Error as error:
-            problem = f"The index of memories could not be read ({error}), so it was begun anew."
-        if problem:
-            problem = self._begin_anew(problem)
-        if self._db is not None and not self._full_text:
-            return f"{problem} {NO_FULL_TEXT}".strip()
-        return problem
-
+    @abstractmethod
     def close(self) -> None:
-        """Close the file. No effect when it is closed."""
-        db, self._db = self._db, None
-        self._tables, self._signs, self._audiences = {}, {}, {}
-        if db is not None:
-            db.close()
+        """Close it. No effect when it is closed."""
 
-    def delete(self) -> None:
-        """Close the index and delete its file. `open` begins it anew."""
-        self.close()
-        if self._path is not None:
-            remove(self._path)
+    @abstractmethod
+    def erase(self) -> None:
+        """Leave of what was removed as little as the database can."""
 
     def state(self, assistant: str) -> tuple[int, int]:
         """Return the number of the last record that was indexed, and the count of deletions it has seen."""
         with self._reading() as db:
-            row = db.execute("SELECT seq, deletions FROM assistants WHERE name = ?", (assistant,)).fetchone()
+            row = db.execute(
+                f"SELECT seq, deletions FROM {self._ASSISTANTS} WHERE name = ? AND language = ?",
+                (assistant, self._language),
+            ).fetchone()
         return (row[0], row[1]) if row else (0, 0)
 
     def add(self, assistant: str, rows: Iterable[tuple[int, Memory]]) -> None:
         """Index memories, each with the number of its record; one whose id is known is renewed. All or none."""
         with self._writing() as db:
-            tables = self._tables_of(db, assistant)
-            last = 0
-            for seq, memory in rows:
-                last = max(last, seq)
-                audience = self._key_of(db, memory.audience)
-                if tables.put(memory, audience) is not None:
-                    self._signs.pop(assistant, None)
-            db.execute("UPDATE assistants SET seq = MAX(seq, ?) WHERE name = ?", (last, assistant))
+            tables, new = self._lock(db, assistant), list(rows)
+            there = self._hold(db, assistant, [memory.id for _, memory in new])
+            tables.put([memory for _, memory in new if memory.id in there])
+            last = max((seq for seq, _ in new), default=0)
+            db.execute(
+                f"UPDATE {self._ASSISTANTS} SET seq = ? WHERE number = ? AND seq < ?", (last, tables.number, last)
+            )
 
     def remove(self, assistant: str, ids: Iterable[str], deletions: int | None = None) -> None:
         """Remove memories, their vectors, and their words in the neighbourhood of others.
@@ -103,43 +80,31 @@ class RecallIndex:
         `deletions` is the count of deletions in the journal after this one. Call `erase` to leave no byte of them.
         """
         with self._writing() as db:
-            tables = self._tables_of(db, assistant)
-            rows = tables.find_rows(ids)
-            tables.remove(rows)
+            tables = self._lock(db, assistant)
+            tables.remove(tables.find_rows(ids))
             if deletions is not None:
-                db.execute("UPDATE assistants SET deletions = ? WHERE name = ?", (deletions, assistant))
-            for row in rows if assistant in self._signs else ():
-                self._signs[assistant].remove(row)
+                db.execute(f"UPDATE {self._ASSISTANTS} SET deletions = ? WHERE number = ?", (deletions, tables.number))
 
     def clear(self, assistant: str) -> None:
         """Remove everything of an assistant. Call `erase` to leave no byte of it."""
         with self._writing() as db:
-            tables = self._tables_of(db, assistant)
-            tables.drop()
-            db.execute("DELETE FROM assistants WHERE name = ?", (assistant,))
-        self._tables.pop(assistant, None)
-        self._signs.pop(assistant, None)
+            self._clear(db, self._lock(db, assistant))
 
     def search(self, assistant: str, query: RecallQuery) -> RecallHits:
         """Return what fits a query and may be heard, best first."""
         with self._reading() as db:
-            tables = self._known_tables(db, assistant)
-            if tables is None:
-                return RecallHits()
-            signs = None if query.vector is None else self._signs_of(tables, assistant, query.vector)
-            return search_lines(FullTextLists(tables, self._language, signs), query)
+            number = self._number_of(db, assistant)
+            return RecallHits() if number is None else search_lines(self._lists(db, number), query)
 
     def count(self, assistant: str) -> int:
         """Return how many memories of an assistant are indexed."""
-        with self._reading() as db:
-            tables = self._known_tables(db, assistant)
-            return 0 if tables is None else int(db.execute(f"SELECT COUNT(*) FROM {tables.lines}").fetchone()[0])
+        return len(self.ids(assistant))
 
     def ids(self, assistant: str) -> frozenset[str]:
         """Return the ids of all memories of an assistant that are indexed."""
         with self._reading() as db:
-            tables = self._known_tables(db, assistant)
-            return list_ids(tables) if tables is not None else frozenset()
+            number = self._number_of(db, assistant)
+            return frozenset() if number is None else list_ids(self._tables(db, number))
 
     def vectors_missing(self, assistant: str, model: str, limit: int) -> list[tuple[str, str]]:
         """Return the ids and texts (`name: text`, the name in lower case) of memories without a vector, newest first.
@@ -147,121 +112,71 @@ class RecallIndex:
         `model` is the one whose vectors are wanted.
         """
         with self._reading() as db:
-            tables = self._known_tables(db, assistant)
-            return list_without_vector(tables, model, limit) if tables is not None else []
+            number = self._number_of(db, assistant)
+            return [] if number is None else list_without_vector(self._tables(db, number), model, limit)
 
     def put_vectors(self, assistant: str, model: str, vectors: Sequence[tuple[str, Vector]]) -> None:
         """Keep the vectors of memories, by id. Those of other models go, and so does one whose memory is gone."""
         with self._writing() as db:
-            tables = self._tables_of(db, assistant)
-            signs = self._signs.get(assistant)
-            for memory_id, vector in vectors:
-                known = db.execute(f"SELECT row, audience FROM {tables.lines} WHERE id = ?", (memory_id,)).fetchone()
-                if known is None or vector.model != model:
-                    continue
-                db.execute(f"DELETE FROM {tables.vectors} WHERE row = ?", (known[0],))
-                db.execute(
-                    f"INSERT INTO {tables.vectors} (row, model, numbers) VALUES (?, ?, ?)",
-                    (known[0], model, vector.numbers.tobytes()),
-                )
-                if signs is not None and signs.model == model and signs.size == len(vector.numbers):
-                    signs.put(known[0], known[1], vector.signs)
+            self._lock(db, assistant).put_vectors(model, [one for one in vectors if one[1].model == model])
 
-    def erase(self) -> None:
-        """Write the file anew, so that no byte of what was removed stays in it or beside it."""
-        with self._writing() as db:
-            names = [name for (name,) in db.execute("SELECT name FROM assistants")]
-            used = {EVERYBODY}
-            for tables in [self._tables_of(db, name) for name in names]:
-                tables.optimize()
-                used.update(key for (key,) in db.execute(f"SELECT DISTINCT audience FROM {tables.lines}"))
-            keys = [key for (key,) in db.execute("SELECT audience FROM audiences")]
-            for key in (key for key in keys if key not in used):
-                db.execute("DELETE FROM audiences WHERE audience = ?", (key,))
-                db.execute("DELETE FROM audience_members WHERE audience = ?", (key,))
-            self._audiences = {}
-        with self._reading() as db:
-            db.execute("VACUUM")
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    @abstractmethod
+    def _tables(self, db: Database, number: int) -> LineTables:
+        """Return the tables of the assistant with this number."""
 
-    def _begin_anew(self, problem: str) -> str:
-        try:
-            self.delete()
-            self._begin()
-        except (OSError, sqlite3.Error) as error:
-            self.close()
-            return f"There is no index of memories: {error}."
-        return problem
+    @abstractmethod
+    def _lists(self, db: Database, number: int) -> CandidateLists:
+        """Return the lines of the assistant with this number, to search in."""
 
-    def _begin(self) -> None:
-        self.close()
-        db = self._db = self._connect(self._path)
-        self._full_text = prepare_file(db, self._language)
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Database]:
+        """Return the connection, whose errors become RecallIndexErrors in the block."""
 
-    def _tables_of(self, db: sqlite3.Connection, assistant: str) -> AssistantTables:
-        known = self._known_tables(db, assistant)
-        if known is not None:
-            return known
-        number = db.execute(
-            "INSERT INTO assistants (name, language) VALUES (?, ?)", (assistant, self._language)
-        ).lastrowid
-        tables = AssistantTables(db, number or 0, self._full_text)
-        tables.create(self._language)
-        self._tables[assistant] = tables
-        return tables
+    @abstractmethod
+    def _undo(self, db: Database) -> None:
+        """End a transaction without what it wrote, and forget what was known of that."""
 
-    def _known_tables(self, db: sqlite3.Connection, assistant: str) -> AssistantTables | None:
-        if assistant not in self._tables:
-            row = db.execute("SELECT number FROM assistants WHERE name = ?", (assistant,)).fetchone()
-            if row is None:
-                return None
-            self._tables[assistant] = AssistantTables(db, row[0], self._full_text)
-        return self._tables[assistant]
+    def _number_of(self, db: Database, assistant: str) -> int | None:
+        row = db.execute(
+            f"SELECT number FROM {self._ASSISTANTS} WHERE name = ? AND language = ?", (assistant, self._language)
+        ).fetchone()
+        return None if row is None else int(row[0])
 
-    def _key_of(self, db: sqlite3.Connection, audience: Audience) -> int:
-        if audience is None:
-            return EVERYBODY
-        if audience not in self._audiences:
-            members = json.dumps(sorted(audience))
-            db.execute("INSERT OR IGNORE INTO audiences (members) VALUES (?)", (members,))
-            key = db.execute("SELECT audience FROM audiences WHERE members = ?", (members,)).fetchone()[0]
-            db.executemany("INSERT OR IGNORE INTO audience_members VALUES (?, ?)", [(who, key) for who in audience])
-            self._audiences[audience] = key
-        return self._audiences[audience]
+    def _lock(self, db: Database, assistant: str) -> LineTables:
+        """Return the tables of an assistant, new ones where it has none; nobody else writes to them meanwhile.
 
-    def _signs_of(self, tables: AssistantTables, assistant: str, like: Vector) -> SignTable:
-        known = self._signs.get(assistant)
-        if known is None or known.model != like.model or known.size != len(like.numbers):
-            known = self._signs[assistant] = SignTable(like.model, len(like.numbers))
-            for row, audience, numbers in tables.db.execute(
-                f"""SELECT v.row, lines.audience, v.numbers FROM {tables.vectors} AS v
-                JOIN {tables.lines} AS lines ON lines.row = v.row WHERE v.model = ? AND length(v.numbers) = ?""",
-                (like.model, len(like.numbers)),
-            ):
-                vector = read_vector(like.model, numbers)
-                if vector is not None:
-                    known.put(row, audience, vector.signs)
-        return known
+        What is in another language than the owner's is removed.
+        """
+        query = (
+            f"SELECT number, language FROM {self._ASSISTANTS} WHERE name = ?{'' if is_sqlite(db) else ' FOR UPDATE'}"
+        )
+        found = db.execute(query, (assistant,)).fetchone()
+        if found is None:
+            db.execute(
+                f"INSERT INTO {self._ASSISTANTS} (name, language) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (assistant, self._language),
+            )
+            tables = self._tables(db, db.execute(query, (assistant,)).fetchone()[0])
+            tables.create()
+            return tables
+        tables = self._tables(db, found[0])
+        if found[1] == self._language:
+            return tables
+        self._clear(db, tables)
+        return self._lock(db, assistant)
+
+    def _clear(self, db: Database, tables: LineTables) -> None:
+        tables.drop()
+        db.execute(f"DELETE FROM {self._ASSISTANTS} WHERE number = ?", (tables.number,))
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        if self._db is None:
-            raise RecallIndexError("the index of memories is not open")
-        try:
-            yield self._db
-        except sqlite3.Error as error:
-            raise RecallIndexError(f"the index of memories failed: {error}") from error
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Write in one transaction. What was not committed is forgotten, in memory as well."""
+    def _writing(self) -> Iterator[Database]:
+        """Write in one transaction."""
         with self._reading() as db:
-            db.execute("BEGIN IMMEDIATE")
+            db.execute("BEGIN IMMEDIATE" if is_sqlite(db) else "BEGIN")
             try:
                 yield db
                 db.execute("COMMIT")
             except BaseException:
-                self._tables, self._signs, self._audiences = {}, {}, {}
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
+                self._undo(db)
                 raise

@@ -1,23 +1,25 @@
-"""The tables of one assistant in the file of the index: its lines, and two full-text indexes over them.
+"""The lines of one assistant: as columns, with the words of each, and those of the talk that it is part of.
 
-The first index holds how each line begins. The second holds it with the two lines before it in the same place that had
-the very same audience, since a line alone ("No, the red one.") says little; so a public line is never found by a
-private one. A long line speaks for itself: the second index holds all of it, as passages.
+The first full-text index holds how each line begins. The second holds it with the two lines before it in the same place
+that had the very same audience, since a line alone ("No, the red one.") says little; so a public line is never found by
+a private one. A long line speaks for itself: the second index holds all of it, as passages.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from msgspec import Struct
-
+from assistant.journal.database import Database, among, as_list
+from assistant.memory.recall.vectors import Vector
 from assistant.memory.recall.words import ENGLISH, split_words
 from tools.memories import Memory, MemoryKind
+from tools.trust import Audience
 
 #: From this length on a line is no part of a neighbourhood, in characters.
 LONG_LINE = 300
@@ -28,9 +30,11 @@ PASSAGE_BITS = 6
 #: Lines further apart than this belong to different talks, in seconds.
 SAME_TALK = 3600.0
 EVERYBODY = 0
-_VARIABLES = 500
+#: Comes after every row.
+_NO_ROW = 2**62
+#: A longer name is cut: PostgreSQL indexes no longer text.
+_LONGEST_NAME = 400
 _SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
-Item = TypeVar("Item")
 
 
 class LineColumns(NamedTuple):
@@ -50,163 +54,162 @@ class LineColumns(NamedTuple):
     talk: int
 
 
-class AssistantTables(Struct, frozen=True):
-    """The tables of the assistant with this number. Blocking; the caller begins and ends the transactions.
+class Talk(NamedTuple):
+    """What tells which lines are of the same talk as a line."""
 
-    `full_text` is False where SQLite has no FTS5: then only the lines are kept.
-    """
+    audience: int
+    place: str
+    at: float
+    talk: int
 
-    db: sqlite3.Connection
+
+@dataclass(frozen=True, slots=True)
+class LineTables(ABC):
+    """The lines of the assistant with this number. Blocking; the caller begins and ends the transactions."""
+
+    db: Database
     number: int
-    full_text: bool = True
+    language: str = ENGLISH
 
     @property
+    @abstractmethod
     def lines(self) -> str:
-        """Return the name of the table of lines."""
-        return f"lines_{self.number}"
+        """Return the table of lines to read, in SQL. It needs an alias behind it."""
 
     @property
-    def alone(self) -> str:
-        """Return the name of the full-text index over each line."""
-        return f"alone_{self.number}"
-
-    @property
-    def beside(self) -> str:
-        """Return the name of the full-text index over each line and those before it."""
-        return f"beside_{self.number}"
-
-    @property
+    @abstractmethod
     def members(self) -> str:
-        """Return the name of the table of those who are in each audience, which all assistants share."""
-        return "audience_members"
+        """Return the table of those who are in each audience, in SQL. It needs an alias behind it."""
 
     @property
+    @abstractmethod
     def vectors(self) -> str:
-        """Return the name of the table of vectors."""
-        return f"vectors_{self.number}"
+        """Return the table of vectors to read, in SQL. It needs an alias behind it."""
 
-    def create(self, language: str) -> None:
-        """Make the tables."""
-        self.db.execute(
-            f"""CREATE TABLE {self.lines} (row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
-            audience INTEGER NOT NULL, place TEXT NOT NULL, at REAL NOT NULL, who TEXT NOT NULL, name TEXT NOT NULL,
-            given TEXT, family TEXT, about TEXT NOT NULL, line TEXT NOT NULL, past INTEGER NOT NULL, expires REAL,
-            talk INTEGER NOT NULL, first INTEGER, second INTEGER)"""
-        )
-        for column in ("who", "first", "second"):
-            self.db.execute(f"CREATE INDEX {self.lines}_{column} ON {self.lines} ({column})")
-        for column in ("name", "given", "family"):
-            self.db.execute(f"CREATE INDEX {self.lines}_{column} ON {self.lines} ({column}, who)")
-        self.db.execute(f"CREATE INDEX {self.lines}_at ON {self.lines} (at, row)")
-        self.db.execute(f"CREATE INDEX {self.lines}_talk ON {self.lines} (audience, place, talk, row)")
-        self.db.execute(
-            f"CREATE TABLE {self.vectors} (row INTEGER NOT NULL, model TEXT NOT NULL, numbers BLOB NOT NULL, "
-            "PRIMARY KEY (row, model)) WITHOUT ROWID"
-        )
-        if self.full_text:
-            tokenizer = "porter unicode61 remove_diacritics 2" if language == ENGLISH else "trigram"
-            for table, columns in ((self.alone, "line, people"), (self.beside, "line")):
-                self.db.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({columns}, tokenize='{tokenizer}')")
+    @property
+    @abstractmethod
+    def written(self) -> str:
+        """Return the name of the table of lines, to write to."""
 
+    @property
+    @abstractmethod
+    def mine(self) -> str:
+        """Return the beginning of a condition for this assistant's rows in the table, in SQL."""
+
+    @abstractmethod
+    def create(self) -> None:
+        """Make what a new assistant needs."""
+
+    @abstractmethod
     def drop(self) -> None:
-        """Remove the tables."""
-        for table in (self.alone, self.beside, self.vectors, self.lines):
-            self.db.execute(f"DROP TABLE IF EXISTS {table}")
+        """Remove everything of the assistant."""
 
-    def put(self, memory: Memory, audience: int) -> int | None:
-        """Add a line, or renew the one with its id. Return its row when the line is new or has other words."""
-        new = columns_of(memory)
-        known = self.db.execute(
-            f"SELECT row, line, audience, place, who, about FROM {self.lines} WHERE id = ?", (memory.id,)
-        ).fetchone()
-        if known is not None and known[1:] == (new.line, audience, new.place, new.who, new.about):
-            self.db.execute(
-                f"UPDATE {self.lines} SET at = ?, name = ?, given = ?, family = ?, past = ?, expires = ? WHERE row = ?",
-                (new.at, new.name, new.given, new.family, new.past, new.expires, known[0]),
-            )
-            return None
-        if known is not None:
-            self.remove([known[0]])
-        row = self.db.execute(
-            f"""INSERT INTO {self.lines} (audience, {", ".join(LineColumns._fields)})
-            VALUES (?, {", ".join("?" * len(new))})""",
-            (audience, *new),
-        ).lastrowid
-        if row is None:
-            raise sqlite3.DatabaseError("a row was written without a number")
-        if self.full_text:
-            self.db.execute(
-                f"INSERT INTO {self.alone} (rowid, line, people) VALUES (?, ?, ?)",
-                (row, new.line[:BEGINNING], " ".join(people_of(memory))),
-            )
-            self._write_neighbourhood(row)
-        return row
+    @abstractmethod
+    def put_vectors(self, model: str, vectors: Sequence[tuple[str, Vector]]) -> None:
+        """Keep vectors of this model, by the ids of their memories, in place of any others these have."""
 
-    def remove(self, rows: Sequence[int]) -> None:
-        """Remove lines, and write anew what held them as neighbours."""
-        touched: set[int] = set()
-        for some in _in_parts(rows):
-            marks = ",".join("?" * len(some))
-            for column in ("first", "second"):
-                found = self.db.execute(f"SELECT row FROM {self.lines} WHERE {column} IN ({marks})", some)
-                touched.update(row for (row,) in found)
-            for table in (self.lines, self.vectors):
-                self.db.execute(f"DELETE FROM {table} WHERE row IN ({marks})", some)
-            if self.full_text:
-                self.db.execute(f"DELETE FROM {self.alone} WHERE rowid IN ({marks})", some)
-            for row in some if self.full_text else ():
-                self._remove_neighbourhood(row)
-        for row in sorted(touched.difference(rows)):
-            self._write_neighbourhood(row)
+    @abstractmethod
+    def _key_of(self, audience: Audience) -> int:
+        """Return the number of an audience, a new one where it has none."""
+
+    @abstractmethod
+    def _same_talk(self, talk: Talk) -> tuple[str, tuple[str | int, ...]]:
+        """Return the condition for lines of the same place and audience that are part of a talk, with its values."""
+
+    @abstractmethod
+    def _insert(self, line: LineColumns, people: Sequence[str], talk: Talk, near: Sequence[int | None]) -> int:
+        """Add a line with its words, and return its row. `near` are the two lines before it."""
+
+    @abstractmethod
+    def _delete(self, rows: Sequence[int]) -> None:
+        """Remove lines with their words and vectors."""
+
+    @abstractmethod
+    def _write_passages(self, row: int, passages: Sequence[str]) -> None:
+        """Write the passages of a line."""
+
+    @abstractmethod
+    def _remove_passages(self, rows: Sequence[int]) -> None:
+        """Remove the passages of lines."""
 
     def find_rows(self, ids: Iterable[str]) -> list[int]:
         """Return the rows of the memories with these ids, as far as they are there."""
-        rows: list[int] = []
-        for some in _in_parts(list(ids)):
-            marks = ",".join("?" * len(some))
-            rows += [row for (row,) in self.db.execute(f"SELECT row FROM {self.lines} WHERE id IN ({marks})", some)]
-        return rows
-
-    def optimize(self) -> None:
-        """Merge the full-text indexes, so that no removed term stays in them."""
-        for table in (self.alone, self.beside) if self.full_text else ():
-            self.db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
-
-    def _write_neighbourhood(self, row: int) -> None:
-        audience, place, at, line, talk = self.db.execute(
-            f"SELECT audience, place, at, line, talk FROM {self.lines} WHERE row = ?", (row,)
-        ).fetchone()
-        before = []
-        if talk:
-            before = self.db.execute(
-                f"""SELECT row, line, at FROM {self.lines} WHERE audience = ? AND place = ? AND talk = 1 AND row < ?
-                ORDER BY row DESC LIMIT 2""",
-                (audience, place, row),
-            ).fetchall()
-        near = [(other, text) for other, text, then in before if abs(at - then) <= SAME_TALK]
-        first, second = ([other for other, _ in near] + [None, None])[:2]
-        self.db.execute(f"UPDATE {self.lines} SET first = ?, second = ? WHERE row = ?", (first, second, row))
-        self._remove_neighbourhood(row)
-        whole = "\n".join([*(text for _, text in reversed(near)), line])
-        self.db.executemany(
-            f"INSERT INTO {self.beside} (rowid, line) VALUES (?, ?)",
-            enumerate([whole] if near else cut_passages(line), row << PASSAGE_BITS),
+        found = self.db.execute(
+            f"SELECT row FROM {self.lines} AS lines WHERE {among(self.db, 'id')}", (as_list(self.db, ids),)
         )
+        return [row for (row,) in found]
 
-    def _remove_neighbourhood(self, row: int) -> None:
-        self.db.execute(
-            f"DELETE FROM {self.beside} WHERE rowid BETWEEN ? AND ?",
-            (row << PASSAGE_BITS, (row + 1 << PASSAGE_BITS) - 1),
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Add lines, or renew those with the same ids."""
+        found = self.db.execute(
+            f"""SELECT id, row, line, audience, place, who, about FROM {self.lines} AS lines
+            WHERE {among(self.db, "id")}""",
+            (as_list(self.db, (memory.id for memory in memories)),),
         )
+        known = {memory_id: (row, tuple(stored)) for memory_id, row, *stored in found}
+        for memory in memories:
+            new, audience = columns_of(memory), self._key_of(memory.audience)
+            row, stored = known.get(new.id, (0, ()))
+            same = (new.line, audience, new.place, new.who, new.about)
+            if stored == same:
+                self.db.execute(
+                    f"""UPDATE {self.written} SET at = ?, name = ?, given = ?, family = ?, past = ?, expires = ?
+                    WHERE {self.mine}row = ?""",
+                    (new.at, new.name, new.given, new.family, new.past, new.expires, row),
+                )
+                continue
+            if stored:
+                self._take_out([row])
+            talk = Talk(audience, new.place, new.at, new.talk)
+            near = self._before(talk)
+            row = self._insert(new, people_of(memory), talk, _rows_of(near))
+            self._write_passages(row, _passages_of(new.line, near))
+            known[new.id] = row, same
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Remove lines, and write anew what held them as neighbours."""
+        self._take_out(rows)
+
+    def _take_out(self, rows: Sequence[int]) -> None:
+        gone = as_list(self.db, rows)
+        touched = self.db.execute(
+            f"""SELECT row, line, audience, place, at, talk FROM {self.lines} AS lines
+            WHERE ({among(self.db, "first")} OR {among(self.db, "second")}) AND NOT ({among(self.db, "row")})
+            ORDER BY row""",
+            (gone, gone, gone),
+        ).fetchall()
+        self._delete(rows)
+        self._remove_passages([*rows, *(row for row, *_ in touched)])
+        for row, line, *talk in touched:
+            near = self._before(Talk(*talk), row)
+            self.db.execute(
+                f"UPDATE {self.written} SET first = ?, second = ? WHERE {self.mine}row = ?", (*_rows_of(near), row)
+            )
+            self._write_passages(row, _passages_of(line, near))
+
+    def _before(self, talk: Talk, row: int = _NO_ROW) -> list[tuple[int, str]]:
+        """Return the rows and words of the two lines of the same talk before a line, the nearer first.
+
+        `row` is that of the line, where it has one already.
+        """
+        if not talk.talk:
+            return []
+        condition, values = self._same_talk(talk)
+        found = self.db.execute(
+            f"SELECT row, line, at FROM {self.written} WHERE {condition} AND row < ? ORDER BY row DESC LIMIT 2",
+            (*values, row),
+        )
+        return [(other, words) for other, words, then in found if abs(talk.at - then) <= SAME_TALK]
 
 
 def columns_of(memory: Memory) -> LineColumns:
-    """Return a memory as a line, with `?` for lone surrogates, which no encoding has."""
-    text = memory.text.encode(errors="replace").decode()
+    """Return a memory as a line that both databases can store: without lone surrogates, NUL and endless names."""
     words = split_words(memory.name)
-    given, family = (words[0], words[-1]) if len(words) > 1 else (None, None)
+    given, family = (words[0][:_LONGEST_NAME], words[-1][:_LONGEST_NAME]) if len(words) > 1 else (None, None)
+    memory_id, place, who = (text.replace("\0", " ") for text in (memory.id, memory.place, memory.who))
+    text = memory.text.replace("\0", " ").encode(errors="replace").decode()
     return LineColumns(
-        memory.id, memory.place, memory.at, memory.who, " ".join(words), given, family,
+        memory_id, place, memory.at, who, " ".join(words)[:_LONGEST_NAME], given, family,
         json.dumps(memory.about) if memory.about else "", text, int(bool(memory.superseded_by)), memory.expires,
         int(memory.kind in {MemoryKind.HEARD, MemoryKind.SEEN} and len(memory.text) < LONG_LINE),
     )  # fmt: skip
@@ -233,5 +236,11 @@ def cut_passages(text: str) -> list[str]:
     return passages
 
 
-def _in_parts(items: Sequence[Item]) -> Iterable[Sequence[Item]]:
-    return (items[i : i + _VARIABLES] for i in range(0, len(items), _VARIABLES))
+def _passages_of(line: str, near: Sequence[tuple[int, str]]) -> list[str]:
+    """Return a line together with those before it, the nearer first in `near`, or in passages where it stands alone."""
+    return ["\n".join([*(words for _, words in reversed(near)), line])] if near else cut_passages(line)
+
+
+def _rows_of(near: Sequence[tuple[int, str]]) -> tuple[int | None, int | None]:
+    first, second = ([row for row, _ in near] + [None, None])[:2]
+    return first, second

@@ -14,7 +14,7 @@ from assistant.config.schema import JournalConfig
 from assistant.journal.files import create
 from assistant.journal.schema import SCHEMA
 from assistant.keys.binding import KeyBinding
-from assistant.memory.recall import RecallIndex
+from assistant.memory.recall import SqliteIndex
 from assistant.memory.recall_file import ENDING
 
 
@@ -88,7 +88,7 @@ def test_which_key_went_where_is_read(journal: Path, tmp_path: Path) -> None:
 def test_the_index_of_memories_is_looked_at_and_left_as_it_is(journal: Path) -> None:
     assert searchable(journal) == "memories are found by their words"
     index = journal.with_name(journal.name + ENDING)
-    opened = RecallIndex(index)
+    opened = SqliteIndex(index)
     assert opened.open() == ""
     opened.close()
     assert stat.S_IMODE(index.stat().st_mode) == 0o600

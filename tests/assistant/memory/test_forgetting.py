@@ -13,8 +13,7 @@ from typing import Any, cast
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.memory.recall.index import RecallIndexError
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.vectors import Vector, make_vector
 from assistant.memory.sleep.night import NightEnd, Sleeper
 from assistant.memory.sleep.plan import QuietSigns, SleepPlan
@@ -203,7 +202,7 @@ async def test_a_removal_that_was_not_erased_before_a_kill_is_erased_by_the_next
         assert town.opened is not None
         gone = [one.id for one in await storage.memories.about(ANN.id) if one.is_from(ANN.id)]
 
-        def die_half_way(index: MemoryIndex) -> None:
+        def die_half_way(index: RecallIndex) -> None:
             """What a process leaves that is killed between the removal and the erasure."""
             index.remove(SAGE.id, gone)
 
@@ -226,7 +225,7 @@ async def test_an_index_that_breaks_meanwhile_is_filled_again_before_the_next_an
         assert town.opened is not None
         await storage.memories.recall("heron", hearers=None)
 
-        def break_down(_: MemoryIndex) -> None:
+        def break_down(_: RecallIndex) -> None:
             raise RecallIndexError("the disk is tired")
 
         with pytest.raises(RecallIndexError):

@@ -22,7 +22,7 @@ from assistant.events.events import Said
 from assistant.journal import JournalClosed, JournalUnwritable, StoredJournal
 from assistant.journal.database import Database
 from assistant.journal.tables import memories as rows
-from assistant.memory.recall.files import NO_FULL_TEXT
+from assistant.memory.recall.sqlite.files import NO_FULL_TEXT
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallFile
 from assistant.memory.remembered import IndexedMemories

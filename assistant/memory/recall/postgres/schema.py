@@ -13,14 +13,9 @@ from assistant.memory.recall.index import RecallIndexError
 
 #: It is raised when a table changes.
 VERSION: Final = 1
-TABLES: Final = (
-    "recall_lines",
-    "recall_passages",
-    "recall_vectors",
-    "recall_members",
-    "recall_audiences",
-    "recall_assistants",
-)
+#: The tables with rows of assistants, and all.
+TABLES: Final = ("recall_lines", "recall_passages", "recall_vectors", "recall_members", "recall_audiences")
+ALL_TABLES: Final = (*TABLES, "recall_assistants")
 #: Held the vectors once more for pgvector, in versions that compared with it.
 _FORMER = "recall_embeddings"
 #: Key of the lock under which the tables are made, in the schema whose number is beside it.
@@ -79,7 +74,7 @@ def prepare_schema(db: Database) -> str:
         if version == VERSION:
             return ""
         problem = "The index of memories was of an older version, so it was begun anew."
-        for table in (*TABLES, "recall_meta"):
+        for table in (*ALL_TABLES, "recall_meta"):
             db.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in _SCHEMA:
         db.execute(statement)

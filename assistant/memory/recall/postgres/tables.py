@@ -1,50 +1,29 @@
-"""The lines of one assistant in PostgreSQL, with the words of each, and those of the talk that it is part of.
-
-What they hold is as in `recall/tables.py`: that says which lines are neighbours, and why. All assistants share the
-tables.
-"""
+"""The lines of one assistant in PostgreSQL. All assistants share the tables."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 
-from msgspec import Struct, field
-
-from assistant.journal.database import Database
+from assistant.memory.recall.postgres.schema import TABLES
 from assistant.memory.recall.postgres.tokens import find_tokens, write_vector
-from assistant.memory.recall.tables import (
-    BEGINNING,
-    EVERYBODY,
-    PASSAGE_BITS,
-    SAME_TALK,
-    LineColumns,
-    columns_of,
-    cut_passages,
-    people_of,
-)
+from assistant.memory.recall.tables import BEGINNING, EVERYBODY, PASSAGE_BITS, LineColumns, LineTables, Talk
+from assistant.memory.recall.vectors import Vector
 from tools.memories import Memory
 from tools.trust import Audience
 
-#: The row of a line, and what a line is indexed by.
-Known = tuple[int, tuple[str | int, ...]]
-#: Comes after every row.
-_NO_ROW = 2**62
-#: A longer name is cut: PostgreSQL indexes no longer text.
-_LONGEST_NAME = 400
 
-
-class PostgresTables(Struct, frozen=True):
-    """The lines of the assistant with this number. Blocking; the caller begins and ends the transactions.
+@dataclass(frozen=True, slots=True)
+class PostgresTables(LineTables):
+    """The lines of the assistant with this number.
 
     Who writes holds the lock of the assistant's own row, so that its lines are written one after the other.
     """
 
-    db: Database
-    number: int
-    #: By how much the tables grew since `count` wrote it down.
+    #: By how much the tables grew since that was written down.
     _grown: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -62,72 +41,54 @@ class PostgresTables(Struct, frozen=True):
         """Return a table of the vectors."""
         return f"(SELECT * FROM recall_vectors WHERE assistant = {self.number})"
 
-    def find_known(self, ids: Iterable[str]) -> dict[str, Known]:
-        """Return what is stored of the memories with these ids, by id."""
-        found = self.db.execute(
-            """SELECT id, row, line, audience, place, who, about FROM recall_lines
-            WHERE assistant = ? AND id = ANY(?)""",
-            (self.number, list(ids)),
-        )
-        return {memory_id: (row, tuple(stored)) for memory_id, row, *stored in found}
+    @property
+    def written(self) -> str:
+        """Return the name of the table of lines."""
+        return "recall_lines"
 
-    def put(self, memory: Memory, known: dict[str, Known], language: str) -> None:
-        """Add a line, or renew the one with its id. `known` are those of `find_known`, and is brought up to date."""
-        new = _storable(columns_of(memory))
-        audience = self._key_of(memory.audience)
-        row, stored = known.get(new.id, (0, ()))
-        same = (new.line, audience, new.place, new.who, new.about)
-        if stored == same:
-            self.db.execute(
-                """UPDATE recall_lines SET at = ?, name = ?, given = ?, family = ?, past = ?, expires = ?
-                WHERE assistant = ? AND row = ?""",
-                (new.at, new.name, new.given, new.family, new.past, new.expires, self.number, row),
-            )
-            return
-        if stored:
-            self.remove([row], language)
-        known[new.id] = (self._insert(memory, new, audience, language), same)
+    @property
+    def mine(self) -> str:
+        """Return the beginning of a condition for this assistant's rows."""
+        return f"assistant = {self.number} AND "
 
-    def remove(self, rows: Sequence[int], language: str) -> None:
-        """Remove lines with their vectors, and write anew what held them as neighbours."""
-        gone = list(rows)
-        touched = self.db.execute(
-            """SELECT row, thread, at, line FROM recall_lines WHERE assistant = ? AND row != ALL(?)
-            AND (first = ANY(?) OR second = ANY(?)) ORDER BY row""",
-            (self.number, gone, gone, gone),
-        ).fetchall()
-        removed = self.db.execute(
-            "DELETE FROM recall_lines WHERE assistant = ? AND row = ANY(?) RETURNING size", (self.number, gone)
-        ).fetchall()
-        self._grown.update(lines=-len(removed), words=-sum(size for (size,) in removed))
-        self.db.execute("DELETE FROM recall_vectors WHERE assistant = ? AND row = ANY(?)", (self.number, gone))
-        self._remove_passages(gone)
-        self._remove_passages([row for row, *_ in touched])
-        for row, thread, at, line in touched:
-            near = self._before(thread, at, row)
-            self.db.execute(
-                "UPDATE recall_lines SET first = ?, second = ? WHERE assistant = ? AND row = ?",
-                (*_rows_of(near), self.number, row),
-            )
-            self._write_passages(row, line, near, language)
+    def create(self) -> None:
+        """Make nothing: the tables are there."""
 
-    def remove_audiences(self) -> None:
-        """Remove the audiences of which there is no line any more."""
+    def drop(self) -> None:
+        """Remove all rows of the assistant."""
+        for table in TABLES:
+            self.db.execute(f"DELETE FROM {table} WHERE assistant = ?", (self.number,))
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Add lines, or renew those with the same ids."""
+        LineTables.put(self, memories)
+        self._count()
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Remove lines, write anew what held them as neighbours, and remove audiences that have no line any more."""
+        LineTables.remove(self, rows)
         for table in ("recall_members", "recall_audiences"):
             self.db.execute(
                 f"""DELETE FROM {table} AS a WHERE assistant = ? AND NOT EXISTS
                 (SELECT 1 FROM recall_lines AS l WHERE l.assistant = a.assistant AND l.audience = a.audience)""",
                 (self.number,),
             )
+        self._count()
 
-    def find_rows(self, ids: Iterable[str]) -> list[int]:
-        """Return the rows of the memories with these ids, as far as they are there."""
-        found = self.db.execute(
-            "SELECT row FROM recall_lines WHERE assistant = ? AND id = ANY(?)", (self.number, list(ids))
+    def put_vectors(self, model: str, vectors: Sequence[tuple[str, Vector]]) -> None:
+        """Keep vectors of this model, by the ids of their memories, in place of any others these have."""
+        self.db.executemany(
+            """INSERT INTO recall_vectors (assistant, row, model, audience, signs, numbers)
+            SELECT assistant, row, ?, audience, CAST(? AS varbit), ? FROM recall_lines WHERE assistant = ? AND id = ?
+            ON CONFLICT (assistant, row) DO UPDATE
+            SET model = excluded.model, signs = excluded.signs, numbers = excluded.numbers""",
+            [
+                (model, f"{one.signs:0{len(one.numbers)}b}", one.numbers.tobytes(), self.number, memory_id)
+                for memory_id, one in vectors
+            ],
         )
-        return [row for (row,) in found]
 
-    def count(self) -> None:
+    def _count(self) -> None:
         """Write down by how much the tables grew."""
         grown = [self._grown[name] for name in ("lines", "words", "passages", "passage_words")]
         self._grown.clear()
@@ -136,25 +97,6 @@ class PostgresTables(Struct, frozen=True):
             passage_words = passage_words + ? WHERE number = ?""",
             (*grown, self.number),
         )
-
-    def _insert(self, memory: Memory, new: LineColumns, audience: int, language: str) -> int:
-        """Add a line, and return its row."""
-        tokens = [*find_tokens(new.line[:BEGINNING], language), *people_of(memory)]
-        thread = self._thread_of(audience, new)
-        near = self._before(thread, new.at)
-        row: int = self.db.execute(
-            f"""INSERT INTO recall_lines
-            (assistant, row, size, words, audience, thread, first, second, {", ".join(LineColumns._fields)})
-            SELECT ?, coalesce(max(row), 0) + 1, ?, CAST(? AS tsvector), {", ".join("?" * (4 + len(new)))}
-            FROM recall_lines WHERE assistant = ? RETURNING row""",
-            (
-                *(self.number, len(tokens), write_vector(self.number, tokens)),
-                *(audience, thread, *_rows_of(near), *new, self.number),
-            ),
-        ).fetchone()[0]
-        self._grown.update(lines=1, words=len(tokens))
-        self._write_passages(row, new.line, near, language)
-        return row
 
     def _key_of(self, audience: Audience) -> int:
         """Return the number of an audience, a new one where it has none."""
@@ -177,28 +119,42 @@ class PostgresTables(Struct, frozen=True):
         )
         return key
 
-    def _thread_of(self, audience: int, line: LineColumns) -> str | None:
-        """Return a name for the lines of one place and one audience; None for a line that is no part of a talk."""
-        return sha256(f"{self.number} {audience} {line.place}".encode()).hexdigest()[:32] if line.talk else None
+    def _same_talk(self, talk: Talk) -> tuple[str, tuple[str | int, ...]]:
+        """Return the condition for lines of the same place and audience that are part of a talk, with its values."""
+        return "thread = ?", (self._thread_of(talk),)
 
-    def _before(self, thread: str | None, at: float, row: int = _NO_ROW) -> list[tuple[int, str]]:
-        """Return the rows and words of the two lines of the same talk before a line, the nearer first.
+    def _thread_of(self, talk: Talk) -> str:
+        return sha256(f"{self.number} {talk.audience} {talk.place}".encode()).hexdigest()[:32]
 
-        `row` is that of the line, where it has one already.
-        """
-        if thread is None:
-            return []
-        found = self.db.execute(
-            "SELECT row, line, at FROM recall_lines WHERE thread = ? AND row < ? ORDER BY row DESC LIMIT 2",
-            (thread, row),
-        )
-        return [(other, words) for other, words, then in found if abs(at - then) <= SAME_TALK]
+    def _insert(self, line: LineColumns, people: Sequence[str], talk: Talk, near: Sequence[int | None]) -> int:
+        """Add a line with its words, and return its row. `near` are the two lines before it."""
+        tokens = [*find_tokens(line.line[:BEGINNING], self.language), *people]
+        row: int = self.db.execute(
+            f"""INSERT INTO recall_lines
+            (assistant, row, size, words, audience, thread, first, second, {", ".join(LineColumns._fields)})
+            SELECT ?, coalesce(max(row), 0) + 1, ?, CAST(? AS tsvector), {", ".join("?" * (4 + len(line)))}
+            FROM recall_lines WHERE assistant = ? RETURNING row""",
+            (
+                *(self.number, len(tokens), write_vector(self.number, tokens)),
+                *(talk.audience, self._thread_of(talk) if talk.talk else None, *near, *line, self.number),
+            ),
+        ).fetchone()[0]
+        self._grown.update(lines=1, words=len(tokens))
+        return row
 
-    def _write_passages(self, row: int, text: str, near: Sequence[tuple[int, str]], language: str) -> None:
-        """Write the words of a line together with those before it, or in passages where it is long."""
-        whole = "\n".join([*(words for _, words in reversed(near)), text])
-        for passage, words in enumerate([whole] if near else cut_passages(text), row << PASSAGE_BITS):
-            tokens = find_tokens(words, language)
+    def _delete(self, rows: Sequence[int]) -> None:
+        """Remove lines with their words and vectors."""
+        mine = (self.number, list(rows))
+        removed = self.db.execute(
+            "DELETE FROM recall_lines WHERE assistant = ? AND row = ANY(?) RETURNING size", mine
+        ).fetchall()
+        self._grown.update(lines=-len(removed), words=-sum(size for (size,) in removed))
+        self.db.execute("DELETE FROM recall_vectors WHERE assistant = ? AND row = ANY(?)", mine)
+
+    def _write_passages(self, row: int, passages: Sequence[str]) -> None:
+        """Write the passages of a line."""
+        for passage, words in enumerate(passages, row << PASSAGE_BITS):
+            tokens = find_tokens(words, self.language)
             self.db.execute(
                 "INSERT INTO recall_passages (assistant, passage, size, words) VALUES (?, ?, ?, CAST(? AS tsvector))",
                 (self.number, passage, len(tokens), write_vector(self.number, tokens)),
@@ -206,21 +162,10 @@ class PostgresTables(Struct, frozen=True):
             self._grown.update(passages=1, passage_words=len(tokens))
 
     def _remove_passages(self, rows: Sequence[int]) -> None:
+        """Remove the passages of lines."""
         removed = self.db.execute(
             f"""DELETE FROM recall_passages USING unnest(CAST(? AS bigint[])) AS gone (line) WHERE assistant = ?
             AND passage BETWEEN gone.line << {PASSAGE_BITS} AND (gone.line + 1 << {PASSAGE_BITS}) - 1 RETURNING size""",
             (list(rows), self.number),
         ).fetchall()
         self._grown.update(passages=-len(removed), passage_words=-sum(size for (size,) in removed))
-
-
-def _rows_of(near: Sequence[tuple[int, str]]) -> tuple[int | None, int | None]:
-    first, second = ([row for row, _ in near] + [None, None])[:2]
-    return first, second
-
-
-def _storable(line: LineColumns) -> LineColumns:
-    """Return a line as PostgreSQL can store it: it has no NUL in a text, and no index over a long one."""
-    short = {name: value[:_LONGEST_NAME] for name in ("name", "given", "family") if (value := getattr(line, name))}
-    texts = {name: short.get(name, value) for name, value in line._asdict().items() if isinstance(value, str)}
-    return line._replace(**{name: text.replace("\0", " ") for name, text in texts.items()})

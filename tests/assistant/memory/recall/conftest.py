@@ -5,8 +5,8 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from assistant.memory.recall import RecallIndex
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall import SqliteIndex
+from assistant.memory.recall.index import RecallIndex
 from tests.assistant.memory.recall.keeping import WHO, Filled
 from tools.memories import Memory
 
@@ -17,7 +17,7 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Filled]:
     replaces it."""
     with ExitStack() as made:
 
-        def fill(*memories: Memory, language: str = "english") -> MemoryIndex:
+        def fill(*memories: Memory, language: str = "english") -> RecallIndex:
             index = make(language)
             assert index.open() == ""
             made.enter_context(closing(index))
@@ -25,9 +25,9 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Filled]:
             index.add(WHO, enumerate(memories, 1))
             return index
 
-        def make(language: str) -> MemoryIndex:
+        def make(language: str) -> RecallIndex:
             if request.param == "sqlite":
-                return RecallIndex(None, language)
+                return SqliteIndex(None, language)
             url = request.getfixturevalue(f"{request.param}_url")
             from assistant.journal.postgres.connection import connect  # noqa: PLC0415  (needs the extra postgres)
             from assistant.memory.recall.postgres.index import PostgresIndex  # noqa: PLC0415

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assistant.memory.recall import RecallHits, RecallQuery
-from assistant.memory.recall.protocol import MemoryIndex
+from assistant.memory.recall.index import RecallIndex
 from tools.memories import Memory, MemoryKind
 from tools.trust import Audience
 
 WHO = "sage"
 #: Makes an index that holds some memories of the sage.
-Filled = Callable[..., MemoryIndex]
+Filled = Callable[..., RecallIndex]
 
 
 def heard(
@@ -33,6 +33,6 @@ def heard(
     )  # fmt: skip
 
 
-def ask(index: MemoryIndex, text: str, *hearers: str, limit: int = 5, asker: str = "", now: float = 1e6) -> RecallHits:
+def ask(index: RecallIndex, text: str, *hearers: str, limit: int = 5, asker: str = "", now: float = 1e6) -> RecallHits:
     """Ask in the hearing of these; of nobody, as the owner, when there are none."""
     return index.search(WHO, RecallQuery(text, frozenset(hearers), asker, limit, now))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.recall import RecallIndex, RecallIndexError, RecallQuery, Vector, make_vector
-from assistant.memory.recall.files import NO_FULL_TEXT, connect_file
+from assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
+from assistant.memory.recall.sqlite.files import NO_FULL_TEXT, connect_file
 from assistant.memory.recall.tables import LONG_LINE
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
 from tools.memories import MemoryKind
@@ -18,8 +18,8 @@ def rows_of(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.iterdir())
 
 
-def opened(path: Path) -> RecallIndex:
-    index = RecallIndex(path)
+def opened(path: Path) -> SqliteIndex:
+    index = SqliteIndex(path)
     assert index.open() == ""
     return index
 
@@ -127,7 +127,7 @@ def test_a_long_line_is_found_by_its_end_and_is_nobodys_neighbour(filled: Filled
 def test_a_broken_file_is_begun_anew(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.recall"
     path.write_bytes(content)
-    index = RecallIndex(path)
+    index = SqliteIndex(path)
     assert "begun anew" in index.open()
     index.add(WHO, [(1, heard("m1", "ann", "The bell cracked."))])
     index.close()
@@ -143,7 +143,7 @@ def test_a_foreign_or_newer_file_is_begun_anew(tmp_path: Path, statement: str) -
     db = connect_file(path)
     db.execute(statement)
     db.close()
-    index = RecallIndex(path)
+    index = SqliteIndex(path)
     assert "another version" in index.open()
     assert index.state(WHO) == (0, 0)
 
@@ -152,7 +152,7 @@ def test_another_language_begins_anew(tmp_path: Path) -> None:
     index = opened(tmp_path / "a.recall")
     index.add(WHO, [(1, heard("m1", "ann", "The bell cracked."))])
     index.close()
-    index = RecallIndex(tmp_path / "a.recall", "german")
+    index = SqliteIndex(tmp_path / "a.recall", "german")
     assert "language" in index.open()
     index.add(WHO, [(1, heard("m1", "ann", "Die Glocken haben einen Sprung."))])
     assert ask(index, "Glocke").ids == ("m1",)
@@ -160,7 +160,7 @@ def test_another_language_begins_anew(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_hold_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    index = RecallIndex(tmp_path / "file" / "a.recall")
+    index = SqliteIndex(tmp_path / "file" / "a.recall")
     assert index.open().startswith("There is no index of memories")
     with pytest.raises(RecallIndexError):
         ask(index, "bell")
@@ -181,7 +181,7 @@ def test_damage_met_later_is_one_error(tmp_path: Path) -> None:
 
 
 def test_without_fts5_it_searches_and_says_so(tmp_path: Path) -> None:
-    index = RecallIndex(tmp_path / "a.recall", connect=without_full_text)
+    index = SqliteIndex(tmp_path / "a.recall", connect=without_full_text)
     assert index.open() == NO_FULL_TEXT
     lines = [
         heard("m1", "ann", "The bell in the chapel cracked."),
@@ -199,10 +199,10 @@ def test_without_fts5_it_searches_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_file_made_without_fts5_is_begun_anew_with_it(tmp_path: Path) -> None:
-    index = RecallIndex(tmp_path / "a.recall", connect=without_full_text)
+    index = SqliteIndex(tmp_path / "a.recall", connect=without_full_text)
     index.open()
     index.close()
-    assert "begun anew" in RecallIndex(tmp_path / "a.recall").open()
+    assert "begun anew" in SqliteIndex(tmp_path / "a.recall").open()
 
 
 def meaning(*values: float) -> Vector:

@@ -16,7 +16,7 @@ from assistant.journal.database import Database
 from assistant.journal.postgres.connection import connect
 from assistant.journal.postgres.sharing.process import JournalProcess
 from assistant.journal.postgres.store import PostgresStore
-from assistant.memory.recall import RecallIndex, RecallIndexError, RecallQuery, Vector, make_vector
+from assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
 from assistant.memory.recall.postgres.index import PostgresIndex
 from assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT
 from assistant.memory.recall.postgres.porter import stem_english
@@ -169,7 +169,7 @@ def test_both_databases_give_the_same_answers(opened: Opened) -> None:
         return heard(f"m{number}", chance.choice(who), text, audience=audience, at=100.0 * number)
 
     lines = [line(number) for number in range(1, 250)]
-    index, file = opened(), RecallIndex(None)
+    index, file = opened(), SqliteIndex(None)
     file.open()
     for each in (index, file):
         each.add(WHO, enumerate(lines, 1))
@@ -195,7 +195,7 @@ def test_both_databases_compare_meanings_alike(opened: Opened) -> None:
         assert vector is not None
         return vector
 
-    index, file = opened(), RecallIndex(None)
+    index, file = opened(), SqliteIndex(None)
     file.open()
     lines = [
         heard(

@@ -4,7 +4,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from assistant.memory.recall import RecallIndex, RecallQuery
+from assistant.memory.recall import RecallQuery, SqliteIndex
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
 from tools.memories import Memory, MemoryKind
 from tools.trust import Audience, may_hear
@@ -59,7 +59,7 @@ def test_no_history_gives_a_word_to_the_wrong_ear(filled: Filled) -> None:
             text = " ".join(chance.sample(words, 2)) + f" secret{number}"
             lines.append(heard(f"m{number}", chance.choice(people), text, audience=audience))
         index = filled(*lines)
-        if history == 15 and not isinstance(index, RecallIndex):
+        if history == 15 and not isinstance(index, SqliteIndex):
             break  # a search in another process takes its time
         by_id = {line.id: line for line in lines}
         for _ in range(20):

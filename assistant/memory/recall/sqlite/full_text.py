@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
-from assistant.memory.recall.plain import MOST_LINES, rank_by_words
 from assistant.memory.recall.rank import RankedLine
-from assistant.memory.recall.tables import PASSAGE_BITS, AssistantTables, person_token
-from assistant.memory.recall.vectors import SignTable, Vector
+from assistant.memory.recall.sqlite.file_tables import FileTables
+from assistant.memory.recall.sqlite.plain import MOST_LINES, rank_by_words
+from assistant.memory.recall.tables import PASSAGE_BITS, person_token
+from assistant.memory.recall.vectors import Vector
 from assistant.memory.recall.words import match_expression
 
 
@@ -17,8 +18,7 @@ from assistant.memory.recall.words import match_expression
 class FullTextLists(CandidateLists):
     """The lines of one assistant in SQLite, as lists of rows, best first. Blocking; raises sqlite3.Error."""
 
-    tables: AssistantTables
-    signs: SignTable | None = None
+    tables: FileTables
 
     @property
     def can_follow(self) -> bool:
@@ -86,9 +86,7 @@ class FullTextLists(CandidateLists):
 
     def near_signs(self, scope: Scope, vector: Vector) -> list[int]:
         """Return the rows nearest to a vector by the signs of its numbers, best first."""
-        if self.signs is None or self.signs.model != vector.model or self.signs.size != len(vector.numbers):
-            return []
-        return self.signs.nearest(vector.signs, scope.audiences)
+        return self.tables.signs_like(vector).nearest(vector.signs, scope.audiences)
 
     def _match(self, expression: str, scope: Scope, since: int) -> list[int]:
         table = self.tables.alone

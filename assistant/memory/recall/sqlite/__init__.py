@@ -1,0 +1,1 @@
+"""The index of memories in a SQLite file, or in memory."""
