@@ -6,6 +6,7 @@ and filled anew from the journal.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -53,37 +54,30 @@ class QueryMeaning(Protocol):
         ...
 
 
-class IndexWorker(Protocol):
-    """Works with the index on one thread."""
-
-    #: What makes sentence vectors; None where words alone find memories.
-    meaning: QueryMeaning | None
-    #: How often the index was begun anew since it was made: it is empty then, and must be filled again.
-    begun: int
-
-    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
-        """Return what `work` returns. Raises RecallIndexError, and Full when too much waits."""
-        ...
-
-    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
-        """Call `then` with what `work` returns or a Failure, on the index's thread. It may be called on any thread."""
-        ...
-
-    def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
-        """Run work that nobody waits for, and log its error as `what`."""
-        ...
-
-
-class _Worker:
-    """An index and what goes on beside its searches."""
+class IndexWorker(ABC):
+    """Works with an index, one work after the other, and knows what goes on beside that."""
 
     def __init__(self, index: RecallIndex) -> None:
         self._index = index
         self._launcher = Launcher()
+        #: What makes sentence vectors; None where words alone find memories.
         self.meaning: QueryMeaning | None = None
+        #: How often the index was begun anew since it was made: it is empty then, and must be filled again.
         self.begun = 0
         #: What is missing or was wrong with the index, as a sentence for the owner; empty when all is well.
         self.problem = ""
+
+    @abstractmethod
+    def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
+        """Return what `work` returns. Raises RecallIndexError, and Full when too much waits."""
+
+    @abstractmethod
+    def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
+        """Call `then` with what `work` returns or a Failure, on the index's thread. It may be called on any thread."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close the index, after the work that goes on."""
 
     def later(self, work: Coroutine[Deferred[Any], Any, None], what: str) -> None:
         """Run work that nobody waits for, and log its error as `what`."""
@@ -95,7 +89,7 @@ class _Worker:
             await self.meaning.stop()
 
 
-class RecallThread(_Worker):
+class RecallThread(IndexWorker):
     """An index on a thread of its own. `recover` is called there when it failed, and makes it usable again."""
 
     def __init__(self, index: RecallIndex, reactor: FromThread) -> None:
@@ -128,9 +122,9 @@ class RecallThread(_Worker):
         except RecallIndexError as broken:
             return self._recover(work, broken)
 
+    @abstractmethod
     def _recover(self, work: Callable[[RecallIndex], T], broken: RecallIndexError) -> T:
         """Make an index usable that failed, and return what `work` returns then, or raise the error."""
-        raise NotImplementedError
 
     def _open(self) -> None:
         self.problem = self._index.open()
@@ -158,7 +152,7 @@ class RecallFile(RecallThread):
         raise broken
 
 
-class RecallInMemory(_Worker):
+class RecallInMemory(IndexWorker):
     """The index of assistants without a journal: in memory, and as small as what one trial says. Works at once."""
 
     def __init__(self, language: str) -> None:

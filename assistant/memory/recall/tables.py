@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
-from assistant.journal.database import Database, among, as_list
+from assistant.journal.database import Database, among, as_list, is_sqlite
 from assistant.memory.recall.vectors import Vector
 from assistant.memory.recall.words import ENGLISH, split_words
 from tools.memories import Memory, MemoryKind
@@ -65,36 +65,29 @@ class Talk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LineTables(ABC):
-    """The lines of the assistant with this number. Blocking; the caller begins and ends the transactions."""
+    """The lines of the assistant with this number. Blocking; the caller begins and ends the transactions.
+
+    All assistants share the tables of PostgreSQL. In SQLite each has its own.
+    """
 
     db: Database
     number: int
     language: str = ENGLISH
 
     @property
-    @abstractmethod
     def lines(self) -> str:
         """Return the table of lines to read, in SQL. It needs an alias behind it."""
+        return self._table("lines")
 
     @property
-    @abstractmethod
     def members(self) -> str:
         """Return the table of those who are in each audience, in SQL. It needs an alias behind it."""
+        return "audience_members" if is_sqlite(self.db) else self._table("members")
 
     @property
-    @abstractmethod
     def vectors(self) -> str:
         """Return the table of vectors to read, in SQL. It needs an alias behind it."""
-
-    @property
-    @abstractmethod
-    def written(self) -> str:
-        """Return the name of the table of lines, to write to."""
-
-    @property
-    @abstractmethod
-    def mine(self) -> str:
-        """Return the beginning of a condition for this assistant's rows in the table, in SQL."""
+        return self._table("vectors")
 
     @abstractmethod
     def create(self) -> None:
@@ -153,8 +146,8 @@ class LineTables(ABC):
             same = (new.line, audience, new.place, new.who, new.about)
             if stored == same:
                 self.db.execute(
-                    f"""UPDATE {self.written} SET at = ?, name = ?, given = ?, family = ?, past = ?, expires = ?
-                    WHERE {self.mine}row = ?""",
+                    f"""UPDATE {self._written} SET at = ?, name = ?, given = ?, family = ?, past = ?, expires = ?
+                    WHERE {self._mine} AND row = ?""",
                     (new.at, new.name, new.given, new.family, new.past, new.expires, row),
                 )
                 continue
@@ -170,7 +163,21 @@ class LineTables(ABC):
         """Remove lines, and write anew what held them as neighbours."""
         self._take_out(rows)
 
+    def _table(self, name: str) -> str:
+        return f"{name}_{self.number}" if is_sqlite(self.db) else f"(SELECT * FROM recall_{name} WHERE {self._mine})"
+
+    @property
+    def _mine(self) -> str:
+        """Return the condition for this assistant's rows in a table that is written to. In SQLite it has its own."""
+        return "true" if is_sqlite(self.db) else f"assistant = {self.number}"
+
+    @property
+    def _written(self) -> str:
+        return self.lines if is_sqlite(self.db) else "recall_lines"
+
     def _take_out(self, rows: Sequence[int]) -> None:
+        if not rows:
+            return
         gone = as_list(self.db, rows)
         touched = self.db.execute(
             f"""SELECT row, line, audience, place, at, talk FROM {self.lines} AS lines
@@ -183,7 +190,8 @@ class LineTables(ABC):
         for row, line, *talk in touched:
             near = self._before(Talk(*talk), row)
             self.db.execute(
-                f"UPDATE {self.written} SET first = ?, second = ? WHERE {self.mine}row = ?", (*_rows_of(near), row)
+                f"UPDATE {self._written} SET first = ?, second = ? WHERE {self._mine} AND row = ?",
+                (*_rows_of(near), row),
             )
             self._write_passages(row, _passages_of(line, near))
 
@@ -196,7 +204,7 @@ class LineTables(ABC):
             return []
         condition, values = self._same_talk(talk)
         found = self.db.execute(
-            f"SELECT row, line, at FROM {self.written} WHERE {condition} AND row < ? ORDER BY row DESC LIMIT 2",
+            f"SELECT row, line, at FROM {self._written} WHERE {condition} AND row < ? ORDER BY row DESC LIMIT 2",
             (*values, row),
         )
         return [(other, words) for other, words, then in found if abs(talk.at - then) <= SAME_TALK]

@@ -26,31 +26,6 @@ class PostgresTables(LineTables):
     #: By how much the tables grew since that was written down.
     _grown: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def lines(self) -> str:
-        """Return a table of the lines."""
-        return f"(SELECT * FROM recall_lines WHERE assistant = {self.number})"
-
-    @property
-    def members(self) -> str:
-        """Return a table of those who are in each audience."""
-        return f"(SELECT * FROM recall_members WHERE assistant = {self.number})"
-
-    @property
-    def vectors(self) -> str:
-        """Return a table of the vectors."""
-        return f"(SELECT * FROM recall_vectors WHERE assistant = {self.number})"
-
-    @property
-    def written(self) -> str:
-        """Return the name of the table of lines."""
-        return "recall_lines"
-
-    @property
-    def mine(self) -> str:
-        """Return the beginning of a condition for this assistant's rows."""
-        return f"assistant = {self.number} AND "
-
     def create(self) -> None:
         """Make nothing: the tables are there."""
 
@@ -99,7 +74,6 @@ class PostgresTables(LineTables):
         )
 
     def _key_of(self, audience: Audience) -> int:
-        """Return the number of an audience, a new one where it has none."""
         if audience is None:
             return EVERYBODY
         digest = sha256(json.dumps(sorted(audience)).encode()).hexdigest()
@@ -120,14 +94,12 @@ class PostgresTables(LineTables):
         return key
 
     def _same_talk(self, talk: Talk) -> tuple[str, tuple[str | int, ...]]:
-        """Return the condition for lines of the same place and audience that are part of a talk, with its values."""
         return "thread = ?", (self._thread_of(talk),)
 
     def _thread_of(self, talk: Talk) -> str:
         return sha256(f"{self.number} {talk.audience} {talk.place}".encode()).hexdigest()[:32]
 
     def _insert(self, line: LineColumns, people: Sequence[str], talk: Talk, near: Sequence[int | None]) -> int:
-        """Add a line with its words, and return its row. `near` are the two lines before it."""
         tokens = [*find_tokens(line.line[:BEGINNING], self.language), *people]
         row: int = self.db.execute(
             f"""INSERT INTO recall_lines
@@ -143,7 +115,6 @@ class PostgresTables(LineTables):
         return row
 
     def _delete(self, rows: Sequence[int]) -> None:
-        """Remove lines with their words and vectors."""
         mine = (self.number, list(rows))
         removed = self.db.execute(
             "DELETE FROM recall_lines WHERE assistant = ? AND row = ANY(?) RETURNING size", mine
@@ -152,7 +123,6 @@ class PostgresTables(LineTables):
         self.db.execute("DELETE FROM recall_vectors WHERE assistant = ? AND row = ANY(?)", mine)
 
     def _write_passages(self, row: int, passages: Sequence[str]) -> None:
-        """Write the passages of a line."""
         for passage, words in enumerate(passages, row << PASSAGE_BITS):
             tokens = find_tokens(words, self.language)
             self.db.execute(
@@ -162,7 +132,6 @@ class PostgresTables(LineTables):
             self._grown.update(passages=1, passage_words=len(tokens))
 
     def _remove_passages(self, rows: Sequence[int]) -> None:
-        """Remove the passages of lines."""
         removed = self.db.execute(
             f"""DELETE FROM recall_passages USING unnest(CAST(? AS bigint[])) AS gone (line) WHERE assistant = ?
             AND passage BETWEEN gone.line << {PASSAGE_BITS} AND (gone.line + 1 << {PASSAGE_BITS}) - 1 RETURNING size""",

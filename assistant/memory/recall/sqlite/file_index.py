@@ -13,7 +13,7 @@ from pathlib import Path
 from assistant.journal.database import Database
 from assistant.journal.files import remove
 from assistant.memory.recall.index import RecallIndex, RecallIndexError, hold_all
-from assistant.memory.recall.sqlite.file_tables import FileTables, Known
+from assistant.memory.recall.sqlite.file_tables import FileKnowledge, FileTables
 from assistant.memory.recall.sqlite.files import NO_FULL_TEXT, connect_file, prepare_file
 from assistant.memory.recall.sqlite.full_text import FullTextLists
 from assistant.memory.recall.tables import EVERYBODY
@@ -39,7 +39,7 @@ class SqliteIndex(RecallIndex):
         self._connect = connect
         self._db: sqlite3.Connection | None = None
         self._full_text = True
-        self._known = Known()
+        self._known = FileKnowledge()
 
     def open(self) -> str:
         """Open the file, or begin it anew when it is broken, foreign or of a newer version.

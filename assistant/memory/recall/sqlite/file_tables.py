@@ -14,7 +14,7 @@ from tools.trust import Audience
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FileKnowledge:
     """What is known of an open file without reading it: the signs of each assistant's vectors, and the audiences."""
 
     signs: dict[int, SignTable] = field(default_factory=dict)
@@ -31,12 +31,7 @@ class FileTables(LineTables):
     """The tables of the assistant with this number. `full_text` is False without FTS5: then only lines are kept."""
 
     full_text: bool = True
-    known: Known = field(default_factory=Known)
-
-    @property
-    def lines(self) -> str:
-        """Return the name of the table of lines."""
-        return f"lines_{self.number}"
+    known: FileKnowledge = field(default_factory=FileKnowledge)
 
     @property
     def alone(self) -> str:
@@ -47,26 +42,6 @@ class FileTables(LineTables):
     def beside(self) -> str:
         """Return the name of the full-text index over each line and those before it."""
         return f"beside_{self.number}"
-
-    @property
-    def members(self) -> str:
-        """Return the name of the table of those who are in each audience, which all assistants share."""
-        return "audience_members"
-
-    @property
-    def vectors(self) -> str:
-        """Return the name of the table of vectors."""
-        return f"vectors_{self.number}"
-
-    @property
-    def written(self) -> str:
-        """Return the name of the table of lines."""
-        return self.lines
-
-    @property
-    def mine(self) -> str:
-        """Return nothing: no other assistant has rows in the table."""
-        return ""
 
     def create(self) -> None:
         """Make the tables."""
@@ -134,7 +109,6 @@ class FileTables(LineTables):
         return known
 
     def _key_of(self, audience: Audience) -> int:
-        """Return the number of an audience, a new one where it has none."""
         if audience is None:
             return EVERYBODY
         known = self.known.audiences
@@ -149,11 +123,9 @@ class FileTables(LineTables):
         return known[audience]
 
     def _same_talk(self, talk: Talk) -> tuple[str, tuple[str | int, ...]]:
-        """Return the condition for lines of the same place and audience that are part of a talk, with its values."""
         return "audience = ? AND place = ? AND talk = 1", (talk.audience, talk.place)
 
     def _insert(self, line: LineColumns, people: Sequence[str], talk: Talk, near: Sequence[int | None]) -> int:
-        """Add a line with its words, and return its row. `near` are the two lines before it."""
         row = insert(
             self.db,
             f"""INSERT INTO {self.lines} (audience, first, second, {", ".join(LineColumns._fields)})
@@ -168,7 +140,6 @@ class FileTables(LineTables):
         return row
 
     def _delete(self, rows: Sequence[int]) -> None:
-        """Remove lines with their words and vectors."""
         for table in (self.lines, self.vectors):
             self.db.execute(f"DELETE FROM {table} WHERE {among(self.db, 'row')}", (as_list(self.db, rows),))
         if self.full_text:
@@ -178,14 +149,12 @@ class FileTables(LineTables):
                 signs.remove(row)
 
     def _write_passages(self, row: int, passages: Sequence[str]) -> None:
-        """Write the passages of a line."""
         if self.full_text:
             self.db.executemany(
                 f"INSERT INTO {self.beside} (rowid, line) VALUES (?, ?)", enumerate(passages, row << PASSAGE_BITS)
             )
 
     def _remove_passages(self, rows: Sequence[int]) -> None:
-        """Remove the passages of lines."""
         if self.full_text:
             self.db.executemany(
                 f"DELETE FROM {self.beside} WHERE rowid BETWEEN ? AND ?",
