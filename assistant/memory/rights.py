@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.journal import Cleared, Forgotten, Muted
+from assistant.journal import Cleared, Forgotten, Muted, StoredMutes
 from assistant.journal.tables.memories import SHOWN
 from assistant.memory.acquaintance.known_people import Acquaintance, FoundPeople, KnownPeople
 from assistant.memory.history import History
@@ -29,44 +29,6 @@ class Remembered(Struct, frozen=True):
 
 #: Shared by all assistants: most of them have muted no player.
 _NOBODY: frozenset[str] = frozenset()
-
-
-class Mutes(Protocol):
-    """The players that an assistant does not hear, kept for good."""
-
-    def mute(self, who: Principal) -> Awaitable[bool]:
-        """Stop hearing a player. Return False when they were muted already."""
-        ...
-
-    def unmute(self, principal_id: str) -> Awaitable[bool]:
-        """Hear a player again. Return False when they were not muted."""
-        ...
-
-    def muted(self) -> Awaitable[Sequence[Muted]]:
-        """Return the muted players."""
-        ...
-
-
-class MemoryMutes:
-    """The players that an assistant does not hear, kept until the process ends. `now` gives clock seconds."""
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._muted: dict[str, Muted] = {}
-
-    async def mute(self, who: Principal) -> bool:
-        """Stop hearing a player. Return False when they were muted already."""
-        is_new = who.id not in self._muted
-        self._muted.setdefault(who.id, Muted(who.id, who.name, self._now()))
-        return is_new
-
-    async def unmute(self, principal_id: str) -> bool:
-        """Hear a player again. Return False when they were not muted."""
-        return self._muted.pop(principal_id, None) is not None
-
-    async def muted(self) -> Sequence[Muted]:
-        """Return the muted players."""
-        return tuple(self._muted.values())
 
 
 class Past(Protocol):
@@ -92,7 +54,7 @@ class Rights:
     """The rights of players towards one assistant. The composition root calls these for a player's own command."""
 
     def __init__(
-        self, history: History, memories: Memories, mutes: Mutes, past: Past, people: KnownPeople | None = None
+        self, history: History, memories: Memories, mutes: StoredMutes, past: Past, people: KnownPeople | None = None
     ) -> None:
         self._history = history
         self._people = people

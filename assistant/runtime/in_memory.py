@@ -7,12 +7,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
-from assistant.journal import (
-    Accepted,
-    Journal,
-    MemoryJournal,
-)
+from assistant.journal import Accepted, Journal, MemoryJournal, StoredMutes
 from assistant.journal.place import JournalPlace
+from assistant.journal.tables.removal import erase
 from assistant.keys.binding import KeyBinding
 from assistant.keys.reference import KeySources
 from assistant.memory.acquaintance.known_people import KnownPeople
@@ -20,7 +17,6 @@ from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import IndexWorker, RecallInMemory
 from assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
 from assistant.memory.remembering import Remember, remembering
-from assistant.memory.rights import MemoryMutes
 from assistant.memory.sleep.stored import StoredSleep
 from assistant.runtime.storage import Notices, Storage
 from resilience.budget.shared import SharedLedger
@@ -47,7 +43,7 @@ def in_memory(
             kept.keep(memory)
 
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
-    mutes, sleep, people = MemoryMutes(now), StoredSleep(kept), KnownPeople(kept)
+    mutes, sleep, people = StoredMutes(kept, now), StoredSleep(kept), KnownPeople(kept)
     return Storage(MemoryJournal(inbox_limit, note), memories, mutes, sleep, people)
 
 
@@ -108,7 +104,7 @@ class MemoryFile:
         """Do nothing: no words wait for it."""
 
     def release(self, assistant: str) -> None:
-        """Forget the assistant: its memory goes with it."""
+        """Forget the inbox of an assistant that no longer runs here."""
         self._journals.pop(assistant, None)
 
     async def count_pending(self) -> dict[str, int]:
@@ -130,8 +126,9 @@ class MemoryFile:
         return succeed(None)
 
     async def erase(self, assistant: str) -> int:
-        """Return 0: nothing is left of an assistant that does not run."""
-        return 0
+        """Delete what an assistant remembered, and whom it did not hear; return the number of rows. It must not run."""
+        await self.recall.run(lambda index: index.clear(assistant))
+        return erase(self._tables, assistant)
 
     async def close(self) -> None:
         """Close the index of memories: there is no file."""

@@ -40,7 +40,6 @@ from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import ENDING, RecallFile, RecallThread
 from assistant.memory.remembered import IndexedMemories
 from assistant.memory.remembering import Remember, remembering
-from assistant.memory.rights import Mutes
 from assistant.memory.sleep.stored import StoredSleep, note_lost
 from resilience import Launcher
 from resilience.budget.shared import SharedLedger
@@ -54,7 +53,7 @@ class Storage(Struct, frozen=True):
 
     journal: Journal
     memories: Memories
-    mutes: Mutes
+    mutes: StoredMutes
     sleep: StoredSleep
     people: KnownPeople
     #: The stream as the last process left it.
@@ -143,9 +142,12 @@ class KeptJournal:
         self._journals[assistant] = journal
         if self._next is None:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
-        memories = IndexedMemories(journal.lease, self.recall, self._wall)
+        memories, mutes = (
+            IndexedMemories(journal.lease, self.recall, self._wall),
+            StoredMutes(journal.lease, self._wall),
+        )
         sleep, people = StoredSleep(journal.lease), KnownPeople(journal.lease)
-        return Storage(journal, memories, StoredMutes(journal.lease), sleep, people, loaded.entries, life)
+        return Storage(journal, memories, mutes, sleep, people, loaded.entries, life)
 
     def begins_to_hear(self, assistant: str) -> None:
         """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""

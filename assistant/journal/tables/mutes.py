@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from assistant.journal.database import Database
-from assistant.journal.tables.lease import Lease
+from assistant.journal.tables.lease import MemoryRows
 from assistant.journal.tables.memory_row import storable
 from tools.trust import Principal
 
@@ -19,22 +21,28 @@ class Muted(Struct, frozen=True):
 
 
 class StoredMutes:
-    """The mutes of one assistant on disk. Writes raise Fenced and JournalUnwritable."""
+    """The players that one assistant does not hear. Writes raise Fenced and JournalUnwritable.
 
-    def __init__(self, lease: Lease) -> None:
-        self._lease = lease
+    `wall` gives seconds since 1970.
+    """
+
+    __slots__ = ("_rows", "_wall")
+
+    def __init__(self, stored: MemoryRows, wall: Callable[[], float]) -> None:
+        self._rows = stored
+        self._wall = wall
 
     async def mute(self, who: Principal) -> bool:
         """Mute a player. Return False, and change nothing, when they were already muted."""
-        row = (self._lease.assistant, who.id, storable(who.name), self._lease.store.wall())
-        return await self._lease.write(
+        row = (self._rows.assistant, who.id, storable(who.name), self._wall())
+        return await self._rows.write(
             lambda db: db.execute("INSERT INTO muted VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", row).rowcount > 0
         )
 
     async def unmute(self, principal_id: str) -> bool:
         """End the mute of a player. Return False when they were not muted."""
-        key = (self._lease.assistant, principal_id)
-        return await self._lease.write(
+        key = (self._rows.assistant, principal_id)
+        return await self._rows.write(
             lambda db: db.execute("DELETE FROM muted WHERE assistant = ? AND principal = ?", key).rowcount > 0
         )
 
@@ -43,6 +51,6 @@ class StoredMutes:
 
         def work(db: Database) -> tuple[Muted, ...]:
             query = "SELECT principal, name, at FROM muted WHERE assistant = ? ORDER BY at, principal"
-            return tuple(Muted(*row) for row in db.execute(query, (self._lease.assistant,)))
+            return tuple(Muted(*row) for row in db.execute(query, (self._rows.assistant,)))
 
-        return await self._lease.read(work)
+        return await self._rows.read(work)

@@ -162,7 +162,7 @@ async def write_life(path: Path, reactor: Any) -> None:
     memories = memories_of(journal)
     for memory in MEMORIES:
         await memories.keep(memory)
-    await StoredMutes(journal.lease).mute(BEN)
+    await StoredMutes(journal.lease, journal.lease.store.wall).mute(BEN)
     await StoredUsage(store).save_usage({"day": 20_000, "spent": SPENT})
     await StoredBindings(store).remember(BINDINGS)
     await store.close()

@@ -100,7 +100,9 @@ class Lived(BodyListener):
         self.index = RecallInMemory(ENGLISH)
         memories = IndexedMemories(journal.lease, self.index, now_)
         sleep, people = StoredSleep(journal.lease), KnownPeople(journal.lease)
-        storage = Storage(journal, memories, StoredMutes(journal.lease), sleep, people, loaded.entries, life)
+        storage = Storage(
+            journal, memories, StoredMutes(journal.lease, journal.lease.store.wall), sleep, people, loaded.entries, life
+        )
         settings = AssistantConfig(
             tools=tuple(tool.name for tool in (*WORLD_TOOLS, *self._tools()) if tool.name != "smash"),
             join_seconds=0, may_repeat=True, pause_seconds=0, room_pause_seconds=0, run_seconds=RUN_SECONDS,

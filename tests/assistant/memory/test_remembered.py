@@ -267,6 +267,27 @@ async def test_an_assistant_that_starts_anew_without_a_journal_remembers_what_it
     await file.close()
 
 
+async def test_without_a_journal_mutes_and_memories_last_until_the_assistant_is_erased() -> None:
+    file = MemoryFile(noon)
+    first, other = await file.storage_of("sage", 100), await file.storage_of("tom", 100)
+    for storage in (first, other):
+        await storage.memories.keep(fact("The old lamp", ANNA))
+        assert await storage.mutes.mute(BEN)
+        assert not await storage.mutes.mute(BEN)
+    file.release("sage")
+    again = await file.storage_of("sage", 100)
+    assert [(muted.name, muted.at) for muted in await again.mutes.muted()] == [(BEN.name, noon())]
+    assert await found(again.memories) == ["The old lamp"]
+    file.release("sage")
+    assert await file.erase("sage") >= 2
+    new = await file.storage_of("sage", 100)
+    assert await new.mutes.muted() == ()
+    assert await found(new.memories) == []
+    assert await found(other.memories) == ["The old lamp"]
+    assert await other.mutes.unmute(BEN.id)
+    await file.close()
+
+
 async def test_many_memories_are_indexed_in_parts(tmp_path: Path, reactor: Any) -> None:
     path = tmp_path / "j"
     async with running(path, reactor) as (file, storage):

@@ -100,7 +100,7 @@ async def test_a_journal_of_version_1_goes_on(tmp_path: Path, reactor: Any) -> N
         usage = await StoredUsage(journal.lease.store).load_usage()
         assert usage is not None
         assert usage["spent"]["all"]["tokens"] == 700
-        assert await StoredMutes(journal.lease).muted() == ()
+        assert await StoredMutes(journal.lease, journal.lease.store.wall).muted() == ()
         assert await StoredBindings(journal.lease.store).load() == frozenset()
 
 

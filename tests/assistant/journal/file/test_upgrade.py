@@ -86,7 +86,9 @@ async def test_what_was_remembered_is_there(path: Path, reactor: Any) -> None:
         assert [replace(memory, id="", kind=MemoryKind.FACT) for memory in reversed(remembered)] == [
             replace(memory, id="", importance=9) for memory in life.MEMORIES
         ]
-        assert [muted.principal_id for muted in await StoredMutes(journal.lease).muted()] == [life.BEN.id]
+        assert [muted.principal_id for muted in await StoredMutes(journal.lease, journal.lease.store.wall).muted()] == [
+            life.BEN.id
+        ]
         assert await StoredUsage(journal.lease.store).load_usage() == {"day": 20_000, "spent": life.SPENT}
         assert await StoredBindings(journal.lease.store).load() == life.BINDINGS
 

@@ -81,15 +81,15 @@ async def test_a_restart_does_not_give_the_budget_twice(tmp_path: Path, reactor:
 
 async def test_whom_an_assistant_does_not_heed_outlives_the_process(place: Place, reactor: Any) -> None:
     async with started(place, reactor) as journal:
-        mutes = StoredMutes(journal.lease)
+        mutes = StoredMutes(journal.lease, journal.lease.store.wall)
         assert [await mutes.mute(who) for who in (BEN, ANNA, Principal("8", "Benno"))] == [True, True, False]
     async with started(place, reactor) as journal:
-        mutes = StoredMutes(journal.lease)
+        mutes = StoredMutes(journal.lease, journal.lease.store.wall)
         assert await mutes.muted() == (Muted("7", "Anna", NOON), Muted("8", "Ben", NOON))
         other = StoredJournal(journal.lease.store, "tom")
         await other.start()
-        assert await StoredMutes(other.lease).muted() == ()
-        assert not await StoredMutes(other.lease).unmute("8")
+        assert await StoredMutes(other.lease, other.lease.store.wall).muted() == ()
+        assert not await StoredMutes(other.lease, other.lease.store.wall).unmute("8")
         assert [await mutes.unmute("8"), await mutes.unmute("8")] == [True, False]
         assert [muted.principal_id for muted in await mutes.muted()] == ["7"]
         await StoredJournal(journal.lease.store, "sage").start()
