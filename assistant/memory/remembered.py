@@ -14,7 +14,7 @@ from typing import TypeVar
 from twisted.internet.defer import DeferredLock
 from twisted.python.failure import Failure
 
-from assistant.events.events import Event
+from assistant.journal import Accepted
 from assistant.journal.database import Database, owe
 from assistant.journal.schema import SCHEMA
 from assistant.journal.tables import memories as rows
@@ -25,7 +25,7 @@ from assistant.journal.tables.removal import forget_entries
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.search import RecallHits, RecallQuery
 from assistant.memory.recall_file import IndexWorker
-from assistant.memory.remembering import profile_id
+from assistant.memory.remembering import Remember, profile_id
 from assistant.memory.sleep.stored import note_lost
 from resilience.background import Relay, run_relay
 from tools.errors import ToolFailed
@@ -78,13 +78,11 @@ class RowsInMemory:
         """Return True: there is no file."""
         return True
 
-    def meet(self, event: Event) -> None:
-        """Write down at once that the person who caused an event was seen."""
-        meet(self._db, self.assistant, event)
-
-    def keep(self, memory: Memory) -> KeptMemory:
-        """Write a memory down at once."""
-        return rows.keep(self._db, self.assistant, memory)
+    def note(self, rule: Remember, accepted: Accepted) -> None:
+        """Write down at once who caused an event, and what a rule remembers of it."""
+        meet(self._db, self.assistant, accepted.event)
+        if (memory := rule(accepted)) is not None:
+            rows.keep(self._db, self.assistant, memory)
 
 
 class IndexedMemories:

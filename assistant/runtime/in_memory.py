@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
-from assistant.journal import Accepted, Journal, MemoryJournal, StoredMutes
+from assistant.journal import Journal, MemoryJournal, StoredMutes
 from assistant.journal.place import JournalPlace
 from assistant.journal.tables.removal import erase
 from assistant.keys.binding import KeyBinding
@@ -35,16 +36,10 @@ def in_memory(
     new ones.
     """
     kept = kept or RowsInMemory("assistant")
-    rule = remember or remembering(())
-
-    def note(accepted: Accepted) -> None:
-        kept.meet(accepted.event)
-        if (memory := rule(accepted)) is not None:
-            kept.keep(memory)
-
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
     mutes, sleep, people = StoredMutes(kept, now), StoredSleep(kept), KnownPeople(kept)
-    return Storage(MemoryJournal(inbox_limit, note), memories, mutes, sleep, people)
+    journal = MemoryJournal(inbox_limit, partial(kept.note, remember or remembering(())))
+    return Storage(journal, memories, mutes, sleep, people)
 
 
 class NothingStored:

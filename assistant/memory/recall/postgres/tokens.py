@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from assistant.memory.recall.postgres.porter import stem_english
+from assistant.memory.recall.stems import stem_english
 from assistant.memory.recall.words import ENGLISH, SHORTEST_TRIGRAM, split_terms
 
 _WORD = re.compile(r"[^\W_]+")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assistant.journal.database import among, as_list, insert
+from assistant.memory.recall.stems import ENGLISH_TOKENIZER
 from assistant.memory.recall.tables import BEGINNING, EVERYBODY, PASSAGE_BITS, LineColumns, LineTables, Talk
 from assistant.memory.recall.vectors import SignTable, Vector, read_vector
 from assistant.memory.recall.words import ENGLISH
@@ -62,7 +63,7 @@ class FileTables(LineTables):
             "PRIMARY KEY (row, model)) WITHOUT ROWID"
         )
         if self.full_text:
-            tokenizer = "porter unicode61 remove_diacritics 2" if self.language == ENGLISH else "trigram"
+            tokenizer = ENGLISH_TOKENIZER if self.language == ENGLISH else "trigram"
             for table, columns in ((self.alone, "line, people"), (self.beside, "line")):
                 self.db.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({columns}, tokenize='{tokenizer}')")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 
 from assistant.memory.recall import RecallHits, RecallQuery
 from assistant.memory.recall.index import RecallIndex
+from assistant.memory.recall.sqlite.files import connect_file
 from tools.memories import Memory, MemoryKind
 from tools.trust import Audience
 
@@ -36,3 +39,14 @@ def heard(
 def ask(index: RecallIndex, text: str, *hearers: str, limit: int = 5, asker: str = "", now: float = 1e6) -> RecallHits:
     """Ask in the hearing of these; of nobody, as the owner, when there are none."""
     return index.search(WHO, RecallQuery(text, frozenset(hearers), asker, limit, now))
+
+
+def without_full_text(path: Path | None) -> sqlite3.Connection:
+    """Open a database as a SQLite without FTS5 would."""
+    db = connect_file(path)
+
+    def decide(action: int, *_: object) -> int:
+        return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_CREATE_VTABLE else sqlite3.SQLITE_OK
+
+    db.set_authorizer(decide)
+    return db

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
 from assistant.memory.recall.sqlite.files import NO_FULL_TEXT, connect_file
 from assistant.memory.recall.tables import LONG_LINE
-from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
+from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard, without_full_text
 from tools.memories import MemoryKind
 
 OWNER = frozenset[str]()
@@ -22,17 +21,6 @@ def opened(path: Path) -> SqliteIndex:
     index = SqliteIndex(path)
     assert index.open() == ""
     return index
-
-
-def without_full_text(path: Path | None) -> sqlite3.Connection:
-    """Open a database as a SQLite without FTS5 would."""
-    db = connect_file(path)
-
-    def decide(action: int, *_: object) -> int:
-        return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_CREATE_VTABLE else sqlite3.SQLITE_OK
-
-    db.set_authorizer(decide)
-    return db
 
 
 def test_state_is_what_the_caller_gave(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ from assistant.journal.postgres.store import PostgresStore
 from assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
 from assistant.memory.recall.postgres.index import PostgresIndex
 from assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT
-from assistant.memory.recall.postgres.porter import stem_english
 from assistant.memory.recall.postgres.tokens import find_tokens, write_queries, write_vector
+from assistant.memory.recall.stems import make_stemmer, stem_english
 from assistant.memory.recall_postgres import RecallPostgres
 from assistant.memory.remembered import IndexedMemories
 from tests.assistant.journal.keeping import ANNA, fact, noon
-from tests.assistant.memory.recall.keeping import WHO, ask, heard
+from tests.assistant.memory.recall.keeping import WHO, ask, heard, without_full_text
 from tests.postgres import PostgresServer
 from tools.memories import Memory
 
@@ -73,6 +73,12 @@ def test_stems_are_those_of_sqlite() -> None:
 @pytest.mark.parametrize(("word", "stem"), [("relational", "relat"), ("hopping", "hop"), ("sky", "sky"), ("a", "a")])
 def test_stems(word: str, stem: str) -> None:
     assert stem_english(word) == stem
+
+
+def test_without_fts5_stems_are_cruder() -> None:
+    with closing(without_full_text(None)) as db:
+        stem = make_stemmer(db)
+        assert [stem(word) for word in ("hopping", "kettles", "sky")] == ["hop", "kettl", "sky"]
 
 
 def test_words_are_written_so_that_none_is_syntax() -> None:
