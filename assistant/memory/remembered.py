@@ -25,7 +25,7 @@ from assistant.journal.tables.removal import forget_entries
 from assistant.memory.recall.index import RecallIndex, RecallIndexError
 from assistant.memory.recall.search import RecallHits, RecallQuery
 from assistant.memory.recall_file import IndexWorker
-from assistant.memory.remembering import Remember, profile_id
+from assistant.memory.remembering import Remember, profile_id, remembering
 from assistant.memory.sleep.stored import note_lost
 from resilience.background import Relay, run_relay
 from tools.errors import ToolFailed
@@ -50,12 +50,16 @@ def tables_in_memory() -> sqlite3.Connection:
 
 
 class RowsInMemory:
-    """The rows of an assistant without a journal, kept until the process ends. `tables` may be shared with others."""
+    """The rows of an assistant without a journal, kept until the process ends. `tables` may be shared with others.
 
-    __slots__ = ("_db", "assistant")
+    `rule` says what of an event is remembered.
+    """
 
-    def __init__(self, assistant: str, tables: sqlite3.Connection | None = None) -> None:
+    __slots__ = ("_db", "_rule", "assistant")
+
+    def __init__(self, assistant: str, tables: sqlite3.Connection | None = None, rule: Remember | None = None) -> None:
         self.assistant = assistant
+        self._rule = rule or remembering(())
         self._db = tables_in_memory() if tables is None else tables
 
     async def write(self, work: Callable[[Database], T]) -> T:
@@ -78,10 +82,10 @@ class RowsInMemory:
         """Return True: there is no file."""
         return True
 
-    def note(self, rule: Remember, accepted: Accepted) -> None:
-        """Write down at once who caused an event, and what a rule remembers of it."""
+    def note(self, accepted: Accepted) -> None:
+        """Write down at once who caused an event, and what is remembered of it."""
         meet(self._db, self.assistant, accepted.event)
-        if (memory := rule(accepted)) is not None:
+        if (memory := self._rule(accepted)) is not None:
             rows.keep(self._db, self.assistant, memory)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -17,7 +16,7 @@ from assistant.memory.acquaintance.known_people import KnownPeople
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import IndexWorker, RecallInMemory
 from assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
-from assistant.memory.remembering import Remember, remembering
+from assistant.memory.remembering import Remember
 from assistant.memory.sleep.stored import StoredSleep
 from assistant.runtime.storage import Notices, Storage
 from resilience.budget.shared import SharedLedger
@@ -32,14 +31,13 @@ def in_memory(
 ) -> Storage:
     """Return storage that is lost when the process ends. `now` gives clock seconds.
 
-    `remember` says what of an event is remembered. `kept` are the assistant's memories, with their `index`; None makes
-    new ones.
+    `kept` are the assistant's memories, with their `index`; None makes new ones, and `remember` then says what of an
+    event is remembered.
     """
-    kept = kept or RowsInMemory("assistant")
+    kept = kept or RowsInMemory("assistant", rule=remember)
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
     mutes, sleep, people = StoredMutes(kept, now), StoredSleep(kept), KnownPeople(kept)
-    journal = MemoryJournal(inbox_limit, partial(kept.note, remember or remembering(())))
-    return Storage(journal, memories, mutes, sleep, people)
+    return Storage(MemoryJournal(inbox_limit, kept.note), memories, mutes, sleep, people)
 
 
 class NothingStored:
@@ -90,8 +88,8 @@ class MemoryFile:
         self, assistant: str, inbox_limit: int, name: str = "", remember: Remember | None = None
     ) -> Storage:
         """Return new storage for this assistant."""
-        kept = RowsInMemory(assistant, self._tables)
-        storage = in_memory(self._now, inbox_limit, remember, kept, self.recall)
+        kept = RowsInMemory(assistant, self._tables, remember)
+        storage = in_memory(self._now, inbox_limit, kept=kept, index=self.recall)
         self._journals[assistant] = storage.journal
         return storage
 
