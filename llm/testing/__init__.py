@@ -32,8 +32,8 @@ from llm.testing.script import (
     Step,
 )
 from llm.testing.server import FakeServer
-from llm.testing.serving import serve
 from llm.testing.vectors import OllamaVectors, OpenAIVectors, VectorFault, meaning_of
+from resilience.testing.fault_server import serve
 
 __all__ = [
     "AnthropicReply",

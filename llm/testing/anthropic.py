@@ -10,7 +10,7 @@ from msgspec import Struct
 from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, RecordedRequest, Reply
 from llm.testing.server import FakeServer, estimate_tokens, pieces
-from llm.testing.serving import Answer
+from resilience.testing.fake import Answered, Response
 
 MESSAGES_PATH = "/v1/messages"
 MODELS_PATH = "/v1/models"
@@ -69,7 +69,7 @@ class FakeAnthropic(FakeServer):
         """The requests for a message."""
         return [request for request in self.requests if request.path == MESSAGES_PATH]
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         if (request.method, request.path) == ("GET", MODELS_PATH):
             return self.json({"data": [_LISTED], "has_more": False, "first_id": "sage", "last_id": "sage"})
@@ -84,7 +84,7 @@ class FakeAnthropic(FakeServer):
             return self.error(400, wrong)
         return self.scripted(request)
 
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return what Anthropic says to a wrong or missing key."""
         return self.error(401, "invalid x-api-key")
 
@@ -129,11 +129,9 @@ class FakeAnthropic(FakeServer):
             "usage": usage(reply, estimate_tokens(request)),
         }
 
-    def _is_locked(self, request: RecordedRequest) -> bool:
-        if self._key is None:
-            return False
-        given = request.headers.get("x-api-key") or request.authorization.removeprefix("Bearer ")
-        return given != self._key
+    def credential(self, request: RecordedRequest) -> str:
+        """Return the key of either header."""
+        return request.headers.get("x-api-key") or request.bearer
 
 
 def wrong_messages(messages: list[Mapping[str, JSON]]) -> str:

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, RecordedRequest, Reply, Script
 from llm.testing.server import FakeServer, estimate_tokens, pieces
-from llm.testing.serving import Answer
+from resilience.testing.fake import Answered, Response
 
 CHAT_PATH = "/v1/chat/completions"
 _MISSING = "missing_required_parameter"
@@ -56,7 +56,7 @@ class FakeChat(FakeServer):
         """The requests for a completion."""
         return self._requests_to(CHAT_PATH)
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         match request.method, request.path:
             case "GET", "/v1/models":
@@ -66,7 +66,7 @@ class FakeChat(FakeServer):
             case _:
                 return self.error(404, f"Invalid URL ({request.method} {request.path})")
 
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return what OpenAI says to a wrong or missing key."""
         return self.json(error_record("Incorrect API key provided.", code="invalid_api_key"), 401)
 
@@ -98,7 +98,7 @@ class FakeChat(FakeServer):
         """Return the answer to a request that does not stream."""
         return chat_record(reply, self._envelope(request))
 
-    def _chat(self, request: RecordedRequest) -> Answer:
+    def _chat(self, request: RecordedRequest) -> Answered:
         if not request.body:
             return self.error(400, "We could not parse the JSON body of your request.")
         for name in ("model", "messages"):

@@ -14,7 +14,7 @@ from twisted.internet.interfaces import IReactorTime
 from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, RecordedRequest, Reply, Script
 from llm.testing.server import FakeServer, estimate_tokens, pieces
-from llm.testing.serving import Answer
+from resilience.testing.fake import Answered, Response
 
 _LOAD_NANOSECONDS = 12_345_678
 _PROMPT_NANOSECONDS = 1_500_000
@@ -68,11 +68,11 @@ class FakeOllama(FakeServer):
         """The requests to `/api/chat`, including those that only load a model."""
         return self._requests_to("/api/chat")
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         match request.method, request.path:
             case "GET" | "HEAD", "/":
-                return Answer(200, _PLAIN, (b"Ollama is running",))
+                return Response(200, _PLAIN, (b"Ollama is running",))
             case "GET" | "HEAD", "/api/version":
                 return self.json({"version": VERSION})
             case "GET" | "HEAD", "/api/tags":
@@ -82,13 +82,13 @@ class FakeOllama(FakeServer):
             case "POST", "/api/show" | "/api/chat":
                 return self._answer_post(request)
             case _:
-                return Answer(404, _PLAIN, (b"404 page not found",))
+                return Response(404, _PLAIN, (b"404 page not found",))
 
     def encode(self, record: JSON) -> bytes:
         """Return the record as Go writes JSON."""
         return go_json(record)
 
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return what ollama.com says to a wrong key."""
         return self.error(401, "unauthorized")
 
@@ -121,7 +121,7 @@ class FakeOllama(FakeServer):
             self._hide_thinking(reply, request), request.model, self._now(), self._prompt_tokens(request)
         )
 
-    def _answer_post(self, request: RecordedRequest) -> Answer:
+    def _answer_post(self, request: RecordedRequest) -> Answered:
         if (problem := _body_problem(request.raw)) is not None:
             return self.error(400, problem)
         if not request.model:
@@ -131,7 +131,7 @@ class FakeOllama(FakeServer):
             return self.error(404, f"model '{request.model}' not found")
         return self.json(self._shown(model)) if request.path == "/api/show" else self._chat(request, model)
 
-    def _chat(self, request: RecordedRequest, model: OllamaModel) -> Answer:
+    def _chat(self, request: RecordedRequest, model: OllamaModel) -> Answered:
         if request.tools and "tools" not in model.capabilities:
             return self.error(400, self.refusal(request))
         if request.body.get("think") and "thinking" not in model.capabilities:

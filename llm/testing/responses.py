@@ -15,7 +15,7 @@ from llm.testing.chat import CHAT_PATH, FakeChat, error_record
 from llm.testing.responses_items import MIN_OUTPUT_TOKENS, ResponsesReply, output_items, wrong_input
 from llm.testing.script import RecordedRequest, Reply, Script
 from llm.testing.server import estimate_tokens, pieces
-from llm.testing.serving import Answer
+from resilience.testing.fake import Answered, Response
 
 RESPONSES_PATH = "/v1/responses"
 _REASONS = {"length": "max_output_tokens", "max_output_tokens": "max_output_tokens", "content_filter": "content_filter"}
@@ -51,14 +51,14 @@ class FakeResponses(FakeChat):
         warmings = {id(request) for request in self.warmings}
         return [request for request in self.requests if request.path in paths and id(request) not in warmings]
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         thinks = request.body.get("reasoning_effort") != "none"
         if request.path == CHAT_PATH and self._tools_here_only and request.tools and thinks:
             return self._refuse_tools(request)
         if request.method == "POST" and request.path.endswith("/responses"):
             return self._respond(request)
-        return super().route(request)
+        return super().answer(request)
 
     def error_chunk(self, message: str) -> bytes:
         """Return an error as an event of the stream."""
@@ -106,7 +106,7 @@ class FakeResponses(FakeChat):
     def _paths(self) -> set[str]:
         return {request.path for request in self.requests}
 
-    def _respond(self, request: RecordedRequest) -> Answer:
+    def _respond(self, request: RecordedRequest) -> Answered:
         for name in ("model", "input"):
             if not request.body.get(name):
                 record = error_record(f"Missing required parameter: '{name}'.", param=name)
@@ -121,7 +121,7 @@ class FakeResponses(FakeChat):
             return self.json(error_record(message, code=code), 404 if code == "not_found" else 400)
         return self.scripted(request)
 
-    def _refuse_tools(self, request: RecordedRequest) -> Answer:
+    def _refuse_tools(self, request: RecordedRequest) -> Response:
         said = (
             f"Function tools with reasoning_effort are not supported for {request.model} in /v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."

@@ -8,13 +8,14 @@ one, for a good answer. It never reaches the last chunk, so a faulty answer is n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
 from llm.messages import JSONObject
+from resilience.testing.fake import ServedRequest
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -114,23 +115,8 @@ Step = Reply | RefuseTools | DieMidStream | EndEarly | Hang | HttpError | ErrorI
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedRequest:
-    """A request as it came. `at` is when it came.
-
-    Header names are lower case; `body` is empty when it was not a JSON object.
-    """
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: JSONObject
-    raw: bytes = field(repr=False)
-    at: float = 0.0
-
-    @property
-    def authorization(self) -> str:
-        """The value of the Authorization header, empty without one."""
-        return self.headers.get("authorization", "")
+class RecordedRequest(ServedRequest):
+    """A request to a model, as it came."""
 
     @property
     def model(self) -> str:
