@@ -24,8 +24,8 @@ from llm.testing import FakeChat, Reply, serve
 
 real: Any = _reactor
 _ROOT = Path(__file__).parents[2]
-#: The fake server that answers in the same process.
-_FAKES = f"{_ROOT / 'llm' / 'testing'}/"
+#: The fake server that answers in the same process, and what it stands on.
+_FAKES = tuple(f"{_ROOT / package / 'testing'}/" for package in ("llm", "resilience"))
 
 
 class CountingReactor:

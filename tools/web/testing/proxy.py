@@ -115,8 +115,9 @@ class _Front(Protocol):
             return
         self.transport.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         self.transport.startTLS(self._proxy.certificate)
-        self._inner = ClientConnection(self._proxy)
-        self._inner.makeConnection(self.transport)
+        inner: Any = ClientConnection(self._proxy)
+        inner.makeConnection(self.transport)
+        self._inner = inner
 
 
 def _entry(hit: Hit) -> str:
