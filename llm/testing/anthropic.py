@@ -8,8 +8,8 @@ import orjson
 from msgspec import Struct
 
 from llm.messages import JSON, JSONObject
-from llm.testing.script import Call, RecordedRequest, Reply
-from llm.testing.server import FakeServer, estimate_tokens, pieces
+from llm.testing.script import Call, RecordedRequest, Reply, pieces
+from llm.testing.server import FakeServer, estimate_tokens
 from resilience.testing.fake import Answered, Response
 
 MESSAGES_PATH = "/v1/messages"
@@ -62,12 +62,7 @@ class FakeAnthropic(FakeServer):
     A key may come as `x-api-key`, which wins, or as a bearer token.
     """
 
-    stream_type = "text/event-stream; charset=utf-8"
-
-    @property
-    def chats(self) -> list[RecordedRequest]:
-        """The requests for a message."""
-        return [request for request in self.requests if request.path == MESSAGES_PATH]
+    chat_path = MESSAGES_PATH
 
     def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
@@ -95,14 +90,6 @@ class FakeAnthropic(FakeServer):
     def error_chunk(self, message: str) -> bytes:
         """Return the same record as an event of the stream."""
         return b"event: error\ndata: " + self.encode(error_record("overloaded_error", message)) + b"\n\n"
-
-    def refusal(self, request: RecordedRequest) -> str:
-        """Return the words for a model without tools."""
-        return f"{request.model} does not support tools"
-
-    def streams(self, request: RecordedRequest) -> bool:
-        """Tell whether to stream: messages stream only when the request says so."""
-        return request.body.get("stream") is True
 
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
         """Return the events of the answer, the last one `message_stop`, padded with blanks as the real ones are."""
@@ -181,8 +168,7 @@ def stop_reason(reply: Reply) -> str:
 
 def usage(reply: Reply, prompt_tokens: int) -> dict[str, JSON]:
     """Return the counts of a whole answer."""
-    words = len(pieces(reply.text + reply.reasoning, None)) + 8 * len(reply.calls)
-    prompt, output = reply.usage or (prompt_tokens, words)
+    prompt, output = reply.counted(prompt_tokens)
     counts: dict[str, JSON] = {
         "input_tokens": prompt,
         "cache_creation_input_tokens": 0,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import orjson
 from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
 from llm.messages import JSON, JSONObject
-from llm.testing.script import Call, RecordedRequest, Reply, Script
-from llm.testing.server import FakeServer, estimate_tokens, pieces
+from llm.testing.script import Call, RecordedRequest, Reply, Script, pieces
+from llm.testing.server import FakeServer, estimate_tokens
 from resilience.testing.fake import Answered, Response
 
 CHAT_PATH = "/v1/chat/completions"
@@ -34,7 +33,7 @@ class FakeChat(FakeServer):
     SSE comment before every event, as OpenRouter does to keep the connection alive.
     """
 
-    stream_type = "text/event-stream; charset=utf-8"
+    chat_path = CHAT_PATH
 
     def __init__(
         self,
@@ -50,11 +49,6 @@ class FakeChat(FakeServer):
         self._models = models
         self._formats = formats
         self._comment = f": {comment}\n\n".encode() if comment else b""
-
-    @property
-    def chats(self) -> list[RecordedRequest]:
-        """The requests for a completion."""
-        return self._requests_to(CHAT_PATH)
 
     def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
@@ -77,14 +71,6 @@ class FakeChat(FakeServer):
     def error_chunk(self, message: str) -> bytes:
         """Return the same record as an event of the stream."""
         return b"data: " + self.encode(error_record(message, "server_error")) + b"\n\n"
-
-    def refusal(self, request: RecordedRequest) -> str:
-        """Return the words for a model without tools."""
-        return f"{request.model} does not support tools"
-
-    def streams(self, request: RecordedRequest) -> bool:
-        """Tell whether to stream: Chat Completions streams only when the request says so."""
-        return request.body.get("stream") is True
 
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
         """Return the events of the answer, the last one `[DONE]`."""
@@ -183,7 +169,7 @@ def _call_deltas(index: int, call: Call, answer_id: str, size: int | None) -> li
         "function": {"name": call.name, "arguments": ""},
     }
     fragments: list[JSONObject] = [
-        {"index": index, "function": {"arguments": piece}} for piece in pieces(_arguments(call), size)
+        {"index": index, "function": {"arguments": piece}} for piece in pieces(call.written, size)
     ]
     return [{"tool_calls": [fragment]} for fragment in [opening, *fragments]]
 
@@ -193,11 +179,7 @@ def _call_id(index: int, call: Call, answer_id: str) -> str:
 
 
 def _function(call: Call) -> JSONObject:
-    return {"name": call.name, "arguments": _arguments(call)}
-
-
-def _arguments(call: Call) -> str:
-    return call.arguments if isinstance(call.arguments, str) else orjson.dumps(call.arguments).decode()
+    return {"name": call.name, "arguments": call.written}
 
 
 def _finish(reply: Reply) -> str:
@@ -205,6 +187,5 @@ def _finish(reply: Reply) -> str:
 
 
 def _usage(reply: Reply, envelope: Envelope) -> JSONObject:
-    words = len(pieces(reply.text + reply.reasoning, None)) + 8 * len(reply.calls)
-    prompt, output = reply.usage or (envelope.prompt_tokens, words)
+    prompt, output = reply.counted(envelope.prompt_tokens)
     return {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 
 from llm.messages import JSON, JSONObject
-from llm.testing.script import Call, RecordedRequest, Reply, Script
-from llm.testing.server import FakeServer, estimate_tokens, pieces
+from llm.testing.script import Call, RecordedRequest, Reply, Script, pieces
+from llm.testing.server import FakeServer, estimate_tokens
 from resilience.testing.fake import Answered, Response
 
 _LOAD_NANOSECONDS = 12_345_678
@@ -49,6 +49,7 @@ class FakeOllama(FakeServer):
 
     json_type = "application/json; charset=utf-8"
     stream_type = "application/x-ndjson"
+    chat_path = "/api/chat"
 
     def __init__(
         self,
@@ -62,11 +63,6 @@ class FakeOllama(FakeServer):
         self.models = {_with_tag(name): model for name, model in given.items()}
         #: The models in memory, with the context length each was loaded with, as `/api/ps` reports them.
         self.loaded: dict[str, int] = {}
-
-    @property
-    def chats(self) -> list[RecordedRequest]:
-        """The requests to `/api/chat`, including those that only load a model."""
-        return self._requests_to("/api/chat")
 
     def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
@@ -275,8 +271,7 @@ def _call(index: int, call: Call) -> JSONObject:
 
 def _end(reply: Reply, prompt_tokens: int) -> JSONObject:
     """Return the members of the last record. Ollama leaves out those that are 0."""
-    words = len(pieces(reply.text + reply.reasoning, None)) + 8 * len(reply.calls)
-    prompt, output = reply.usage or (prompt_tokens, words)
+    prompt, output = reply.counted(prompt_tokens)
     counts = {
         "load_duration": _LOAD_NANOSECONDS,
         "prompt_eval_count": prompt,

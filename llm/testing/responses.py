@@ -13,11 +13,10 @@ from twisted.internet.interfaces import IReactorTime
 from llm.messages import JSON, JSONObject
 from llm.testing.chat import CHAT_PATH, FakeChat, error_record
 from llm.testing.responses_items import MIN_OUTPUT_TOKENS, ResponsesReply, output_items, wrong_input
-from llm.testing.script import RecordedRequest, Reply, Script
-from llm.testing.server import estimate_tokens, pieces
+from llm.testing.script import RecordedRequest, Reply, Script, pieces
+from llm.testing.server import estimate_tokens
 from resilience.testing.fake import Answered, Response
 
-RESPONSES_PATH = "/v1/responses"
 _REASONS = {"length": "max_output_tokens", "max_output_tokens": "max_output_tokens", "content_filter": "content_filter"}
 _PARTS = {"text": "output_text", "refusal": "refusal"}
 
@@ -44,12 +43,9 @@ class FakeResponses(FakeChat):
         self._tools_here_only = tools_here_only
         self._late_arguments = late_arguments
 
-    @property
-    def chats(self) -> list[RecordedRequest]:
-        """The requests for an answer, at either endpoint."""
-        paths = {CHAT_PATH, RESPONSES_PATH, *(path for path in self._paths() if path.endswith("/responses"))}
-        warmings = {id(request) for request in self.warmings}
-        return [request for request in self.requests if request.path in paths and id(request) not in warmings]
+    def is_chat(self, path: str) -> bool:
+        """Tell whether answers are asked for here: at either endpoint."""
+        return path == CHAT_PATH or path.endswith("/responses")
 
     def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
@@ -102,9 +98,6 @@ class FakeResponses(FakeChat):
             "tools": request.tools,
             "usage": _usage(reply, estimate_tokens(request)),
         }
-
-    def _paths(self) -> set[str]:
-        return {request.path for request in self.requests}
 
     def _respond(self, request: RecordedRequest) -> Answered:
         for name in ("model", "input"):
@@ -191,8 +184,7 @@ def _part(kind: str, index_name: str, index: int, part: JSONObject, size: int | 
 def _usage(reply: Reply, prompt_tokens: int) -> JSONObject:
     extra = reply.commentary if isinstance(reply, ResponsesReply) else ""
     thought = len(pieces(reply.reasoning, None))
-    words = len(pieces(reply.text + extra, None)) + thought + 8 * len(reply.calls)
-    prompt, output = reply.usage or (prompt_tokens, words)
+    prompt, output = reply.counted(prompt_tokens, extra)
     return {
         "input_tokens": prompt,
         "input_tokens_details": {"cached_tokens": 0},

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from llm.messages import JSON, JSONObject
 from llm.testing.script import Call, Reply
 
@@ -103,7 +101,6 @@ def _text(text: str, sources: Sequence[tuple[str, str]] = ()) -> JSONObject:
 
 
 def _call(call: Call, place: str) -> JSONObject:
-    written = call.arguments if isinstance(call.arguments, str) else orjson.dumps(call.arguments).decode()
     call_id = f"call_{place}" if call.id is None else call.id
     return {
         "id": f"fc_{place}",
@@ -111,5 +108,5 @@ def _call(call: Call, place: str) -> JSONObject:
         "status": "completed",
         "call_id": call_id,
         "name": call.name,
-        "arguments": written,
+        "arguments": call.written,
     }

@@ -7,11 +7,13 @@ one, for a good answer. It never reaches the last chunk, so a faulty answer is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+import orjson
 from msgspec import Struct
 
 from llm.messages import JSONObject
@@ -28,6 +30,11 @@ class Call(msgspec.Struct, frozen=True):
     name: str
     arguments: JSONObject | str = msgspec.field(default_factory=dict)
     id: str | None = None
+
+    @property
+    def written(self) -> str:
+        """The arguments as text, as they are sent where they are text."""
+        return self.arguments if isinstance(self.arguments, str) else orjson.dumps(self.arguments).decode()
 
 
 class Reply(Struct, frozen=True):
@@ -46,6 +53,21 @@ class Reply(Struct, frozen=True):
     chunk_size: int | None = None
     delay_seconds: float = 0.0
     piece_seconds: float = 0.0
+
+    def counted(self, prompt_tokens: int, extra: str = "") -> tuple[int, int]:
+        """Return the tokens of the prompt and of the answer, as `usage` has them or by the words, `extra` included."""
+        words = sum(len(pieces(text, None)) for text in (self.text + extra, self.reasoning))
+        return self.usage or (prompt_tokens, words + 8 * len(self.calls))
+
+
+def pieces(text: str, size: int | None) -> list[str]:
+    """Return the text in pieces of `size` characters, or in words with the blanks before them.
+
+    An empty text has no pieces.
+    """
+    if size is None:
+        return re.findall(r"\s*\S+|\s+", text)
+    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 SMALL_TALK = Reply("The well lies north of the mill, past the old oak.")

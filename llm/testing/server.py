@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,7 +42,8 @@ class FakeServer(Fake[RecordedRequest]):
 
     request_type = RecordedRequest
     json_type = "application/json"
-    stream_type = ""
+    stream_type = "text/event-stream; charset=utf-8"
+    chat_path = ""
     clock: IReactorTime
 
     def __init__(self, clock: IReactorTime, script: Script, key: str | None = None) -> None:
@@ -59,9 +59,14 @@ class FakeServer(Fake[RecordedRequest]):
         return self._prompter.remaining
 
     @property
-    @abstractmethod
     def chats(self) -> list[RecordedRequest]:
         """The requests for a completion, in order."""
+        warmings = {id(request) for request in self.warmings}
+        return [request for request in self.requests if self.is_chat(request.path) and id(request) not in warmings]
+
+    def is_chat(self, path: str) -> bool:
+        """Tell whether completions are asked for at this path."""
+        return path == self.chat_path
 
     def begin(self, request: RecordedRequest, answer: Answered, play: Callable[[], None]) -> Callable[[], None]:
         """Answer at once, or when the prompt was read."""
@@ -101,13 +106,13 @@ class FakeServer(Fake[RecordedRequest]):
     def error_chunk(self, message: str) -> bytes:
         """Return an error in mid-stream."""
 
-    @abstractmethod
     def refusal(self, request: RecordedRequest) -> str:
         """Return the words for a model that cannot use tools."""
+        return f"{request.model} does not support tools"
 
-    @abstractmethod
     def streams(self, request: RecordedRequest) -> bool:
-        """Tell whether the request asks for a stream."""
+        """Tell whether the request asks for a stream, as it must in most dialects."""
+        return request.body.get("stream") is True
 
     @abstractmethod
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
@@ -167,21 +172,6 @@ class FakeServer(Fake[RecordedRequest]):
             chunks = (body[: len(body) // 2], body[len(body) // 2 :])
         headers = {"Content-Type": self.stream_type if streams else self.json_type}
         return Response(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)
-
-    def _requests_to(self, path: str) -> list[RecordedRequest]:
-        """Return the requests of this path, except those for a single token."""
-        warmings = {id(request) for request in self.warmings}
-        return [request for request in self.requests if request.path == path and id(request) not in warmings]
-
-
-def pieces(text: str, size: int | None) -> list[str]:
-    """Return the text in pieces of `size` characters, or in words with the blanks before them.
-
-    An empty text has no pieces.
-    """
-    if size is None:
-        return re.findall(r"\s*\S+|\s+", text)
-    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def estimate_tokens(request: RecordedRequest) -> int:

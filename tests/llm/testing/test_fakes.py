@@ -29,7 +29,7 @@ from llm.testing import (
     Reply,
     Script,
 )
-from llm.testing.server import pieces
+from llm.testing.script import pieces
 from resilience.testing.client_connection import ClientConnection
 from resilience.testing.fault_server import FaultServer
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from itertools import chain, repeat
 
 from resilience.testing.answers import bomb
-from resilience.testing.fake import Answered, Fake, RawResponse, ServedRequest
-from resilience.testing.faults import Ending
+from resilience.testing.fake import SILENCE, Answered, Fake, RawResponse, ServedRequest
 
 HTML = "text/html; charset=utf-8"
 _CHUNK_BYTES = 64 * 1024
@@ -81,11 +80,7 @@ class FakeSite(Fake[ServedRequest]):
 
     def silent(self, path: str) -> None:
         """Take the request and say nothing."""
-        self.answer_with(path, RawResponse(lambda: iter(()), ending=Ending.HANG))
-
-    def hang_up(self, path: str, first: bytes = b"") -> None:
-        """Write `first` and close the connection."""
-        self.raw(path, first)
+        self.answer_with(path, SILENCE)
 
     def raw(self, path: str, data: bytes) -> None:
         """Serve exactly these bytes and close."""
