@@ -81,7 +81,7 @@ class Response:
     def pieces(self, method: str) -> Iterator[bytes]:
         """Return what goes over the wire to a request of this method: at once, or chunk by chunk when it is slow."""
         is_bodiless = method == "HEAD" or self.status in BODILESS
-        is_chunked = not is_bodiless and "Content-Length" not in self.headers
+        is_chunked = not is_bodiless and "content-length" not in map(str.lower, self.headers)
         headers = {**self.headers, "Transfer-Encoding": "chunked"} if is_chunked else self.headers
         body = [] if is_bodiless else [chunk(data) if is_chunked else data for data in self.chunks if data]
         end = [chunk(b"")] if is_chunked and self.ending in {Ending.KEEP, Ending.CLOSE} else []
