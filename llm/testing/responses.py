@@ -65,17 +65,19 @@ class FakeResponses(FakeChat):
         """Return the events of the answer, the last one with the whole response."""
         if request.path == CHAT_PATH:
             return super().stream(reply, request)
-        records = stream_records(self.whole(reply, request), reply.chunk_size, late_arguments=self._late_arguments)
+        records = stream_records(self._record(reply, request), reply.chunk_size, late_arguments=self._late_arguments)
         return [
-            b"event: %s\ndata: %s\n\n"
-            % (str(record["type"]).encode(), self.encode({**record, "sequence_number": number}))
+            b"event: %s\ndata: %s" % (str(record["type"]).encode(), self.encode({**record, "sequence_number": number}))
             for number, record in enumerate(records)
         ]
 
-    def whole(self, reply: Reply, request: RecordedRequest) -> Any:
+    def whole(self, reply: Reply, request: RecordedRequest) -> bytes:
         """Return the answer to a request that does not stream."""
         if request.path == CHAT_PATH:
             return super().whole(reply, request)
+        return self.encode(self._record(reply, request))
+
+    def _record(self, reply: Reply, request: RecordedRequest) -> JSONObject:
         number = len(self.chats)
         reason = _REASONS.get(reply.finish or "")
         failed = reply.finish == "failed"

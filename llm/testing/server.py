@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -11,8 +11,12 @@ import orjson
 from twisted.internet.interfaces import IReactorTime
 
 from llm.answer import HTTP_OK
+from llm.dialects.dialect import AnswerHead, AskedCall
 from llm.messages import JSON
+from llm.request import CallOptions
+from llm.response import LLMResponse
 from llm.testing.reading import PromptReader
+from llm.testing.replies import ReplyRenderer
 from llm.testing.script import (
     DieMidStream,
     EndEarly,
@@ -44,6 +48,8 @@ class FakeServer(Fake[RecordedRequest]):
     json_type = "application/json"
     stream_type = "text/event-stream; charset=utf-8"
     chat_path = ""
+    #: What ends each event of a stream.
+    between = b"\n\n"
     clock: IReactorTime
 
     def __init__(self, clock: IReactorTime, script: Script, key: str | None = None) -> None:
@@ -115,12 +121,36 @@ class FakeServer(Fake[RecordedRequest]):
         return request.body.get("stream") is True
 
     @abstractmethod
+    def renderer(self, asked: AskedCall, head: AnswerHead) -> ReplyRenderer:
+        """Return what renders a reply."""
+
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
         """Return the reply as the chunks of a stream, the end mark last."""
+        renderer, response = self._rendered(reply, request)
+        return b"".join(renderer.stream(reply, response)).split(self.between)[:-1]
 
-    @abstractmethod
-    def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
+    def whole(self, reply: Reply, request: RecordedRequest) -> bytes:
         """Return the reply as one record."""
+        renderer, response = self._rendered(reply, request)
+        return renderer.whole(response)
+
+    def _rendered(self, reply: Reply, request: RecordedRequest) -> tuple[ReplyRenderer, LLMResponse]:
+        options = request.body.get("stream_options")
+        asked = AskedCall(
+            request.model,
+            streams=True,
+            messages=(),
+            options=CallOptions(think=request.body.get("think") is not False),
+            counts_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
+        )
+        number, prompt_tokens = len(self.chats), self.prompt_tokens(request)
+        head = AnswerHead(str(number), int(self.clock.seconds()), reply.counted(prompt_tokens)[0])
+        renderer = self.renderer(asked, head)
+        return renderer, renderer.response(reply, number, prompt_tokens)
+
+    def prompt_tokens(self, request: RecordedRequest) -> int:
+        """Return the size of the prompt that was read, in tokens."""
+        return estimate_tokens(request)
 
     def _answer(self, step: Step, request: RecordedRequest) -> Answered:
         match step:
@@ -166,9 +196,9 @@ class FakeServer(Fake[RecordedRequest]):
     def _good(self, reply: Reply, request: RecordedRequest) -> Response:
         streams = self.streams(request)
         if streams:
-            chunks = tuple(self.stream(reply, request))
+            chunks = tuple([event + self.between for event in self.stream(reply, request)])
         else:
-            body = self.encode(self.whole(reply, request))
+            body = self.whole(reply, request)
             chunks = (body[: len(body) // 2], body[len(body) // 2 :])
         headers = {"Content-Type": self.stream_type if streams else self.json_type}
         return Response(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)

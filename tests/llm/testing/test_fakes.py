@@ -107,14 +107,14 @@ def test_ollama_streams_byte_for_byte() -> None:
     clock.advance(1_767_225_600.25)
     reply = Reply("Hi <you>", reasoning="Hm.", calls=(Call("say", {"text": "Hi"}),), usage=(7, 3))
     wire = Wire(FakeOllama(clock, [reply]), clock).ask(OLLAMA, ASKED)
-    head = b'{"model":"sage","created_at":"2026-01-01T00:00:00.25Z","message":{"role":"assistant","content":'
+    head = b'{"model":"sage","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":'
     assert wire.chunks == [
         head + b'"","thinking":"Hm."},"done":false}\n',
         head + b'"Hi"},"done":false}\n',
         head + rb'" \u003cyou\u003e"},"done":false}' + b"\n",
         head + b'"","tool_calls":[{"function":{"index":0,"name":"say","arguments":{"text":"Hi"}}}]},"done":false}\n',
-        head + b'""},"done":true,"done_reason":"stop","total_duration":82845678,"load_duration":12345678,'
-        b'"prompt_eval_count":7,"prompt_eval_duration":10500000,"eval_count":3,"eval_duration":60000000}\n',
+        head + b'""},"done":true,"done_reason":"stop","prompt_eval_count":7,"eval_count":3,'
+        b'"total_duration":82845678,"load_duration":12345678,"prompt_eval_duration":10500000,"eval_duration":60000000}\n',
         b"",
     ]
     assert "Content-Type: application/x-ndjson" in wire.head
@@ -126,11 +126,11 @@ def test_chat_streams_byte_for_byte() -> None:
     body = {**ASKED, "stream_options": {"include_usage": True}}
     wire = Wire(FakeChat(clock, [reply], comment="WAIT"), clock).ask(CHAT, body)
     head = b': WAIT\n\ndata: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":0,"model":"sage","choices":['
-    tail = b',"logprobs":null,"finish_reason":null}],"usage":null}\n\n'
+    tail = b',"finish_reason":null}],"usage":null}\n\n'
     delta = head + b'{"index":0,"delta":'
     fragment = delta + b'{"tool_calls":[{"index":0,"function":{"arguments":'
     assert wire.chunks == [
-        delta + b'{"role":"assistant","content":"","refusal":null}' + tail,
+        delta + b'{"role":"assistant","content":""}' + tail,
         delta + b'{"content":"Hi y"}' + tail,
         delta + b'{"content":"ou"}' + tail,
         delta + b'{"tool_calls":[{"index":0,"id":"call_1_0","type":"function","function":'
@@ -139,8 +139,9 @@ def test_chat_streams_byte_for_byte() -> None:
         fragment + rb'"xt\":"}}]}' + tail,
         fragment + rb'"\"Hi\""}}]}' + tail,
         fragment + rb'"}"}}]}' + tail,
-        delta + b'{},"logprobs":null,"finish_reason":"tool_calls"}],"usage":null}\n\n',
-        head + b'],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}\n\n',
+        delta + b'{},"finish_reason":"tool_calls"}],"usage":null}\n\n',
+        head + b'],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,'
+        b'"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}}\n\n',
         b": WAIT\n\ndata: [DONE]\n\n",
         b"",
     ]
