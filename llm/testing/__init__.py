@@ -13,8 +13,7 @@ from llm.testing.goals import Goal, find_goals
 from llm.testing.obedient import ObedientModel
 from llm.testing.ollama import FakeOllama, OllamaModel
 from llm.testing.reading import PromptReader
-from llm.testing.responses import FakeResponses
-from llm.testing.responses_items import ResponsesReply
+from llm.testing.responses import FakeResponses, ResponsesReply
 from llm.testing.script import (
     Brain,
     Call,
