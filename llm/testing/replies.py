@@ -30,11 +30,11 @@ class ReplyRenderer(AnswerRenderer):
     call_prefix = "call"
 
     def response(self, reply: Reply, number: int, prompt_tokens: int) -> LLMResponse:
-        """Return the `number`th reply of a server as one response. Raises KeyError for an unknown `finish`."""
+        """Return the `number`th reply of a server as one response. Raises ValueError for an unknown `finish`."""
         word = reply.finish or self.finishes[FinishReason.TOOL_CALLS if reply.calls else FinishReason.STOP]
-        finish = {known: reason for reason, known in reversed(list(self.finishes.items()))}[word]
+        finish = next((reason for reason, known in self.finishes.items() if known == word), None)
         message = Message(Role.ASSISTANT, tuple(self.blocks(reply, number)))
-        return LLMResponse(message, finish, self.counted(reply, prompt_tokens), "fake", "")
+        return LLMResponse(message, finish or FinishReason(word), self.counted(reply, prompt_tokens), "fake", "")
 
     def blocks(self, reply: Reply, number: int) -> Iterator[Block]:
         """Yield the blocks of a reply, the `number`th of its server."""

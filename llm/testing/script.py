@@ -40,9 +40,9 @@ class Call(msgspec.Struct, frozen=True):
 class Reply(Struct, frozen=True):
     """A good answer.
 
-    `finish` is the wire's own word, by default the one a real server would send. `usage` is (input, output) tokens, by
-    default estimated. Text streams in pieces of `chunk_size` characters, by default in words. `delay_seconds` pass
-    before the response begins, and `piece_seconds` between its chunks.
+    `finish` is the wire's own word or a `FinishReason`, by default what a real server would send. `usage` is (input,
+    output) tokens, by default estimated. Text streams in pieces of `chunk_size` characters, by default in words.
+    `delay_seconds` pass before the response begins, and `piece_seconds` between its chunks.
     """
 
     text: str = ""
