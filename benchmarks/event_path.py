@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("assistant", "tools", "llm", "resilience")
 #: Folders and files that are no part of what runs in a game.
 TEST_DOUBLES = frozenset({"testing", "testing.py", "fakes"})
+#: Where the server of the model is. What it calls to make an answer is no part either.
+FAKE_SERVER = f"{ROOT / 'llm' / 'testing'}/"
 LINE = "Sage, what is that on the desk?"
 ANSWER = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 
@@ -49,7 +51,7 @@ class EventPath:
         name = self._names.get(code.co_filename)
         if name is None:
             name = self._names[code.co_filename] = _name_of(code.co_filename)
-        if name and not code.co_name.startswith("<"):
+        if name and not code.co_name.startswith("<") and not _is_for_the_server(frame):
             self.files[name] = None
             self.functions.add((name, code.co_firstlineno, code.co_name))
 
@@ -60,6 +62,13 @@ def _name_of(file: str) -> str:
         return ""
     parts = path.relative_to(ROOT).parts
     return "/".join(parts) if parts[0] in PACKAGES and not TEST_DOUBLES & set(parts) else ""
+
+
+def _is_for_the_server(frame: FrameType) -> bool:
+    caller: FrameType | None = frame
+    while caller is not None and not caller.f_code.co_filename.startswith(FAKE_SERVER):
+        caller = caller.f_back
+    return caller is not None
 
 
 @contextmanager

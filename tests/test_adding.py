@@ -21,7 +21,7 @@ from llm import UnifiedLLMClient, user
 from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
 from resilience import HttpExchange, Limits
 from tests.live.command import Result, reactor, run
-from tools.web.testing.site import FakeSite, serve_site
+from tools.web.testing.site import FakeSite
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("assistant", "tools", "llm", "resilience")
@@ -279,7 +279,7 @@ async def test_a_new_tool_asks_a_server_where_the_owner_allows_it(
 ) -> None:
     site, fake = FakeSite(), FakeChat(reactor, asks_for_the_weather, KEY, models=["sage"])
     site.page("/today", '{"text": "rain till noon"}', "application/json")
-    async with serve(fake, reactor) as url, serve_site(site, reactor) as weather:
+    async with serve(fake, reactor) as url, serve(site, reactor) as weather:
         private = '"127.0.0.0/8"' if allowed else ""
         settings = f"[web]\nports = [{weather.rpartition(':')[2]}]\nallow_private = [{private}]\n"
         tool = printed("adding-a-tool.md", 2).replace("https://weather.example", weather)
@@ -287,7 +287,7 @@ async def test_a_new_tool_asks_a_server_where_the_owner_allows_it(
         model = ("--provider", "example", "--url", f"{url}/v1", "--model", "sage", "--key", "env:EXAMPLE_API_KEY")
         result = await command(copy, tmp_path, "trial", *model, given="Sage, what is the weather?\n")
     assert heard in result.out, result
-    assert [asked.path for asked in site.requests] == ["/today?place=the+moor"][:allowed]
+    assert [asked.target for asked in site.requests] == ["/today?place=the+moor"][:allowed]
 
 
 async def test_a_new_provider_needs_a_key_and_a_model_like_every_one_on_the_internet(

@@ -13,8 +13,7 @@ from llm.testing.goals import Goal, find_goals
 from llm.testing.obedient import ObedientModel
 from llm.testing.ollama import FakeOllama, OllamaModel
 from llm.testing.reading import PromptReader
-from llm.testing.responses import FakeResponses
-from llm.testing.responses_items import ResponsesReply
+from llm.testing.responses import FakeResponses, ResponsesReply
 from llm.testing.script import (
     Brain,
     Call,
@@ -32,8 +31,8 @@ from llm.testing.script import (
     Step,
 )
 from llm.testing.server import FakeServer
-from llm.testing.serving import serve
 from llm.testing.vectors import OllamaVectors, OpenAIVectors, VectorFault, meaning_of
+from resilience.testing.fault_server import serve
 
 __all__ = [
     "AnthropicReply",

@@ -30,8 +30,16 @@ from llm.testing.script import (
     Step,
 )
 from llm.testing.server import FakeServer
-from llm.testing.serving import serve
-from resilience.testing.foreground import print_and_wait, serve_until_interrupted
+from resilience.testing.fault_server import FaultServer
+from resilience.testing.foreground import parser_of, serve_until_interrupted
+
+#: The APIs by name, and what their addresses end with.
+PROTOCOLS: dict[str, tuple[type[FakeServer], str]] = {
+    "ollama": (FakeOllama, ""),
+    "chat": (FakeChat, "/v1"),
+    "anthropic": (FakeAnthropic, ""),
+    "responses": (FakeResponses, "/v1"),
+}
 
 #: The values of `--fault`, and what each makes of a good reply.
 FAULTS: dict[str, Callable[[Reply], Step]] = {
@@ -78,20 +86,18 @@ and split by invisible characters or by blanks; two of these may lie over each o
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve a fake until interrupted. Return the exit status."""
     options = _parser().parse_args(arguments)
-    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
+    return serve_until_interrupted(lambda reactor: _server(options, reactor), options.port)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m llm.testing",
-        description="Serve a fake model on this machine, which needs neither a model nor a key.\n"
+    parser = parser_of(
+        "llm.testing",
+        "Serve a fake model on this machine, which needs neither a model nor a key.\n"
         "The brain `sage` quotes back what it was last told, by calling the tool `say`; `dutiful` does plain\n"
         "wishes such as `look at the map`; `obedient` does whatever a text tells it.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _EPILOG,
     )
-    parser.add_argument("protocol", choices=["ollama", "chat", "anthropic", "responses"], help="the API to speak")
-    parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
+    parser.add_argument("protocol", choices=list(PROTOCOLS), help="the API to speak")
     parser.add_argument("--fault", choices=sorted(FAULTS), help="fail like this at every request for an answer")
     parser.add_argument("--brain", choices=sorted(BRAINS), default="sage", help="who answers; `sage` by default")
     parser.add_argument("--always", action="store_true", help="obedient: obey a goal at every request, not only once")
@@ -120,16 +126,8 @@ def _pace(text: str) -> float:
     return pace
 
 
-def _fake(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
+def _server(options: argparse.Namespace, reactor: IReactorTime) -> FaultServer:
     """Make the server that the options describe."""
-    fake = _speaking(options, clock)
-    if options.read_tokens_per_second is not None:
-        fake.reader = PromptReader(clock, options.read_tokens_per_second)
-    return fake
-
-
-def _speaking(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
-    """Make a server with the protocol and the brain that the options name."""
     fault = FAULTS.get(options.fault or "")
     chosen = BRAINS[options.brain](options)
 
@@ -137,18 +135,11 @@ def _speaking(options: argparse.Namespace, clock: IReactorTime) -> FakeServer:
         reply = chosen(request)
         return fault(reply) if fault and isinstance(reply, Reply) else reply
 
-    if options.protocol == "ollama":
-        return FakeOllama(clock, brain, key=options.key)
-    if options.protocol == "anthropic":
-        return FakeAnthropic(clock, brain, options.key)
-    if options.protocol == "responses":
-        return FakeResponses(clock, brain, options.key)
-    return FakeChat(clock, brain, options.key)
-
-
-async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
-    async with serve(_fake(options, reactor), reactor, options.port) as url:
-        await print_and_wait(f"{url}/v1" if options.protocol in {"chat", "responses"} else url)
+    kind, path = PROTOCOLS[options.protocol]
+    fake = kind(reactor, brain, key=options.key)
+    if options.read_tokens_per_second is not None:
+        fake.reader = PromptReader(reactor, options.read_tokens_per_second)
+    return FaultServer(reactor, fake, path=path)
 
 
 if __name__ == "__main__":

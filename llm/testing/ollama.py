@@ -1,8 +1,8 @@
-"""An Ollama server that answers from a script: its native protocol, each field in the order of Ollama's own types."""
+"""An Ollama server that answers from a script: its native protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -11,15 +11,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 
-from llm.messages import JSON, JSONObject
-from llm.testing.script import Call, RecordedRequest, Reply, Script
-from llm.testing.server import FakeServer, estimate_tokens, pieces
-from llm.testing.serving import Answer
+from llm.dialects.dialect import AnswerHead, AskedCall
+from llm.dialects.ollama.rendering import OllamaRenderer, calls_of
+from llm.messages import JSON, Block, JSONObject, Message, Role
+from llm.response import FinishReason, LLMResponse
+from llm.testing.replies import ReplyRenderer
+from llm.testing.script import RecordedRequest, Reply, Script
+from llm.testing.server import FakeServer, estimate_tokens
+from resilience.testing.fake import Answered, Response
 
 _LOAD_NANOSECONDS = 12_345_678
 _PROMPT_NANOSECONDS = 1_500_000
 _TOKEN_NANOSECONDS = 20_000_000
 _GO_ESCAPES = {
+    b'"id":"",': b"",
     b"<": rb"\u003c",
     b">": rb"\u003e",
     b"&": rb"\u0026",
@@ -44,11 +49,40 @@ class OllamaModel(Struct, frozen=True):
     size: int = 4_000_000_000
 
 
+class OllamaReplies(ReplyRenderer, OllamaRenderer):
+    """Replies as Ollama's: with a line for each call, and with durations."""
+
+    finishes: Mapping[FinishReason, str] = {
+        FinishReason.STOP: "stop",
+        FinishReason.TOOL_CALLS: "stop",
+        FinishReason.LENGTH: "length",
+    }
+
+    def blocks(self, reply: Reply, number: int) -> Iterator[Block]:
+        """Yield the blocks of a reply. The id of a call without one is empty."""
+        calls = tuple([replace(call, id=call.id or "") for call in reply.calls])
+        return super().blocks(replace(reply, calls=calls), number)
+
+    def _end(self, response: LLMResponse) -> bytes:
+        lines = [self._piece({"content": "", "tool_calls": [call]}) for call in calls_of(response.tool_calls)]
+        return b"".join(lines) + super()._end(replace(response, message=Message(Role.ASSISTANT, ())))
+
+    def _last(self, message: dict[str, JSON], response: LLMResponse) -> dict[str, JSON]:
+        spans = {
+            "load_duration": _LOAD_NANOSECONDS,
+            "prompt_eval_duration": (response.usage.input_tokens or 0) * _PROMPT_NANOSECONDS,
+            "eval_duration": (response.usage.output_tokens or 0) * _TOKEN_NANOSECONDS,
+        }
+        return {**super()._last(message, response), "total_duration": sum(spans.values()), **spans}
+
+
 class FakeOllama(FakeServer):
     """An Ollama server with the given models, by default one named `sage`. A name without a tag means its `latest`."""
 
     json_type = "application/json; charset=utf-8"
     stream_type = "application/x-ndjson"
+    between = b"\n"
+    chat_path = "/api/chat"
 
     def __init__(
         self,
@@ -63,16 +97,11 @@ class FakeOllama(FakeServer):
         #: The models in memory, with the context length each was loaded with, as `/api/ps` reports them.
         self.loaded: dict[str, int] = {}
 
-    @property
-    def chats(self) -> list[RecordedRequest]:
-        """The requests to `/api/chat`, including those that only load a model."""
-        return self._requests_to("/api/chat")
-
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         match request.method, request.path:
             case "GET" | "HEAD", "/":
-                return Answer(200, _PLAIN, (b"Ollama is running",))
+                return Response(200, _PLAIN, (b"Ollama is running",))
             case "GET" | "HEAD", "/api/version":
                 return self.json({"version": VERSION})
             case "GET" | "HEAD", "/api/tags":
@@ -82,13 +111,13 @@ class FakeOllama(FakeServer):
             case "POST", "/api/show" | "/api/chat":
                 return self._answer_post(request)
             case _:
-                return Answer(404, _PLAIN, (b"404 page not found",))
+                return Response(404, _PLAIN, (b"404 page not found",))
 
     def encode(self, record: JSON) -> bytes:
         """Return the record as Go writes JSON."""
-        return go_json(record)
+        return as_go(super().encode(record))
 
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return what ollama.com says to a wrong key."""
         return self.error(401, "unauthorized")
 
@@ -108,20 +137,23 @@ class FakeOllama(FakeServer):
         """Tell whether to stream: Ollama streams unless the request says not to."""
         return request.body.get("stream") is not False
 
+    def renderer(self, asked: AskedCall, head: AnswerHead) -> OllamaReplies:
+        """Return what renders a reply."""
+        return OllamaReplies(asked, head, None)
+
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
         """Return one line for each piece, one for each call, and a last one with the counts."""
-        lines = chat_lines(
-            self._hide_thinking(reply, request), request.model, self._now(), self._prompt_tokens(request)
-        )
-        return [self.encode(line) + b"\n" for line in lines]
+        return [as_go(line) for line in super().stream(reply, request)]
 
-    def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
+    def whole(self, reply: Reply, request: RecordedRequest) -> bytes:
         """Return the answer to `stream: false`."""
-        return chat_record(
-            self._hide_thinking(reply, request), request.model, self._now(), self._prompt_tokens(request)
-        )
+        return as_go(super().whole(reply, request))
 
-    def _answer_post(self, request: RecordedRequest) -> Answer:
+    def prompt_tokens(self, request: RecordedRequest) -> int:
+        """Return the size of the prompt in tokens, after silent truncation to the context of the loaded model."""
+        return min(estimate_tokens(request), self.loaded[_with_tag(request.model)])
+
+    def _answer_post(self, request: RecordedRequest) -> Answered:
         if (problem := _body_problem(request.raw)) is not None:
             return self.error(400, problem)
         if not request.model:
@@ -131,7 +163,7 @@ class FakeOllama(FakeServer):
             return self.error(404, f"model '{request.model}' not found")
         return self.json(self._shown(model)) if request.path == "/api/show" else self._chat(request, model)
 
-    def _chat(self, request: RecordedRequest, model: OllamaModel) -> Answer:
+    def _chat(self, request: RecordedRequest, model: OllamaModel) -> Answered:
         if request.tools and "tools" not in model.capabilities:
             return self.error(400, self.refusal(request))
         if request.body.get("think") and "thinking" not in model.capabilities:
@@ -143,14 +175,6 @@ class FakeOllama(FakeServer):
         if request.body.get("truncate") is False and estimate_tokens(request) > num_ctx:
             return self.error(400, _TOO_LONG)
         return self.scripted(request)
-
-    def _prompt_tokens(self, request: RecordedRequest) -> int:
-        """Return the size of the prompt in tokens, after silent truncation to the context of the loaded model."""
-        return min(estimate_tokens(request), self.loaded[_with_tag(request.model)])
-
-    def _hide_thinking(self, reply: Reply, request: RecordedRequest) -> Reply:
-        """Return the reply, without its reasoning when the request forbids thinking."""
-        return replace(reply, reasoning="") if request.body.get("think") is False else reply
 
     def _load_record(self, model: str) -> JSONObject:
         message = {"role": "assistant", "content": ""}
@@ -232,58 +256,8 @@ def _rfc3339(seconds: float) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
 
 
-def chat_lines(reply: Reply, model: str, created_at: str, prompt_tokens: int) -> list[JSONObject]:
-    """Return the records of a streamed answer: thinking, text, one for each whole call, and the final one."""
-    head = {"model": model, "created_at": created_at}
-    messages: list[JSONObject] = [
-        *(_message(thinking=piece) for piece in pieces(reply.reasoning, reply.chunk_size)),
-        *(_message(content=piece) for piece in pieces(reply.text, reply.chunk_size)),
-        *(_message(calls=[_call(index, call)]) for index, call in enumerate(reply.calls)),
-    ]
-    lines: list[JSONObject] = [{**head, "message": message, "done": False} for message in messages]
-    return [*lines, {**head, "message": _message(), **_end(reply, prompt_tokens)}]
-
-
-def chat_record(reply: Reply, model: str, created_at: str, prompt_tokens: int) -> JSONObject:
-    """Return the one record of an answer that does not stream."""
-    calls = [_call(index, call) for index, call in enumerate(reply.calls)]
-    message = _message(reply.text, reply.reasoning, calls)
-    return {"model": model, "created_at": created_at, "message": message, **_end(reply, prompt_tokens)}
-
-
-def go_json(record: JSON) -> bytes:
-    """Return the record as Go's encoder writes it, which escapes HTML characters."""
-    encoded = orjson.dumps(record)
+def as_go(encoded: bytes) -> bytes:
+    """Return a record as Go's encoder writes it, which escapes HTML characters and leaves an empty id out."""
     for character, escape in _GO_ESCAPES.items():
         encoded = encoded.replace(character, escape)
     return encoded
-
-
-def _message(content: str = "", thinking: str = "", calls: list[JSONObject] | None = None) -> JSONObject:
-    message: dict[str, JSON] = {"role": "assistant", "content": content}
-    if thinking:
-        message["thinking"] = thinking
-    if calls:
-        message["tool_calls"] = calls
-    return message
-
-
-def _call(index: int, call: Call) -> JSONObject:
-    function: JSONObject = {"index": index, "name": call.name, "arguments": call.arguments}
-    return {"function": function} if call.id is None else {"id": call.id, "function": function}
-
-
-def _end(reply: Reply, prompt_tokens: int) -> JSONObject:
-    """Return the members of the last record. Ollama leaves out those that are 0."""
-    words = len(pieces(reply.text + reply.reasoning, None)) + 8 * len(reply.calls)
-    prompt, output = reply.usage or (prompt_tokens, words)
-    counts = {
-        "load_duration": _LOAD_NANOSECONDS,
-        "prompt_eval_count": prompt,
-        "prompt_eval_duration": prompt * _PROMPT_NANOSECONDS,
-        "eval_count": output,
-        "eval_duration": output * _TOKEN_NANOSECONDS,
-    }
-    total = sum(value for name, value in counts.items() if name.endswith("_duration"))
-    told = {name: value for name, value in counts.items() if value}
-    return {"done": True, "done_reason": reply.finish or "stop", "total_duration": total, **told}

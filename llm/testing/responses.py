@@ -5,21 +5,37 @@ It keeps nothing, and refuses in the real one's words what that refuses of a his
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
 from llm.messages import JSON, JSONObject
 from llm.testing.chat import CHAT_PATH, FakeChat, error_record
-from llm.testing.responses_items import MIN_OUTPUT_TOKENS, ResponsesReply, output_items, wrong_input
-from llm.testing.script import RecordedRequest, Reply, Script
-from llm.testing.server import estimate_tokens, pieces
-from llm.testing.serving import Answer
+from llm.testing.script import Call, RecordedRequest, Reply, Script, pieces
+from llm.testing.server import estimate_tokens
+from resilience.testing.fake import Answered, Response
 
-RESPONSES_PATH = "/v1/responses"
 _REASONS = {"length": "max_output_tokens", "max_output_tokens": "max_output_tokens", "content_filter": "content_filter"}
+MIN_OUTPUT_TOKENS = 16
 _PARTS = {"text": "output_text", "refusal": "refusal"}
+
+
+class ResponsesReply(Reply, frozen=True):
+    """A good answer with what only the Responses API has.
+
+    `commentary` is said on the way to the text, which is then marked as the final answer. Each of `searches` is a web
+    search that the server makes before the text, and each of `sources` (title and address) is cited for the text.
+    Without `is_sealed`, reasoning comes without what it could be sent back by. `refusal` comes in place of the text.
+    `raw` are items that come first, as they stand.
+    """
+
+    commentary: str = ""
+    searches: tuple[str, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
+    is_sealed: bool = True
+    refusal: str = ""
+    raw: tuple[JSONObject, ...] = ()
 
 
 class FakeResponses(FakeChat):
@@ -44,21 +60,18 @@ class FakeResponses(FakeChat):
         self._tools_here_only = tools_here_only
         self._late_arguments = late_arguments
 
-    @property
-    def chats(self) -> list[RecordedRequest]:
-        """The requests for an answer, at either endpoint."""
-        paths = {CHAT_PATH, RESPONSES_PATH, *(path for path in self._paths() if path.endswith("/responses"))}
-        warmings = {id(request) for request in self.warmings}
-        return [request for request in self.requests if request.path in paths and id(request) not in warmings]
+    def is_chat(self, path: str) -> bool:
+        """Tell whether answers are asked for here: at either endpoint."""
+        return path == CHAT_PATH or path.endswith("/responses")
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         thinks = request.body.get("reasoning_effort") != "none"
         if request.path == CHAT_PATH and self._tools_here_only and request.tools and thinks:
             return self._refuse_tools(request)
         if request.method == "POST" and request.path.endswith("/responses"):
             return self._respond(request)
-        return super().route(request)
+        return super().answer(request)
 
     def error_chunk(self, message: str) -> bytes:
         """Return an error as an event of the stream."""
@@ -69,17 +82,19 @@ class FakeResponses(FakeChat):
         """Return the events of the answer, the last one with the whole response."""
         if request.path == CHAT_PATH:
             return super().stream(reply, request)
-        records = stream_records(self.whole(reply, request), reply.chunk_size, late_arguments=self._late_arguments)
+        records = stream_records(self._record(reply, request), reply.chunk_size, late_arguments=self._late_arguments)
         return [
-            b"event: %s\ndata: %s\n\n"
-            % (str(record["type"]).encode(), self.encode({**record, "sequence_number": number}))
+            b"event: %s\ndata: %s" % (str(record["type"]).encode(), self.encode({**record, "sequence_number": number}))
             for number, record in enumerate(records)
         ]
 
-    def whole(self, reply: Reply, request: RecordedRequest) -> Any:
+    def whole(self, reply: Reply, request: RecordedRequest) -> bytes:
         """Return the answer to a request that does not stream."""
         if request.path == CHAT_PATH:
             return super().whole(reply, request)
+        return self.encode(self._record(reply, request))
+
+    def _record(self, reply: Reply, request: RecordedRequest) -> JSONObject:
         number = len(self.chats)
         reason = _REASONS.get(reply.finish or "")
         failed = reply.finish == "failed"
@@ -103,10 +118,7 @@ class FakeResponses(FakeChat):
             "usage": _usage(reply, estimate_tokens(request)),
         }
 
-    def _paths(self) -> set[str]:
-        return {request.path for request in self.requests}
-
-    def _respond(self, request: RecordedRequest) -> Answer:
+    def _respond(self, request: RecordedRequest) -> Answered:
         for name in ("model", "input"):
             if not request.body.get(name):
                 record = error_record(f"Missing required parameter: '{name}'.", param=name)
@@ -121,7 +133,7 @@ class FakeResponses(FakeChat):
             return self.json(error_record(message, code=code), 404 if code == "not_found" else 400)
         return self.scripted(request)
 
-    def _refuse_tools(self, request: RecordedRequest) -> Answer:
+    def _refuse_tools(self, request: RecordedRequest) -> Response:
         said = (
             f"Function tools with reasoning_effort are not supported for {request.model} in /v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
@@ -191,12 +203,95 @@ def _part(kind: str, index_name: str, index: int, part: JSONObject, size: int | 
 def _usage(reply: Reply, prompt_tokens: int) -> JSONObject:
     extra = reply.commentary if isinstance(reply, ResponsesReply) else ""
     thought = len(pieces(reply.reasoning, None))
-    words = len(pieces(reply.text + extra, None)) + thought + 8 * len(reply.calls)
-    prompt, output = reply.usage or (prompt_tokens, words)
+    prompt, output = reply.counted(prompt_tokens, extra)
     return {
         "input_tokens": prompt,
         "input_tokens_details": {"cached_tokens": 0},
         "output_tokens": output,
         "output_tokens_details": {"reasoning_tokens": min(thought, output)},
         "total_tokens": prompt + output,
+    }
+
+
+def output_items(reply: Reply, number: int, seal: str) -> list[JSONObject]:
+    """Return the items of a reply, the `number`th of its server."""
+    extra = reply if isinstance(reply, ResponsesReply) else ResponsesReply()
+    items: list[JSONObject] = [*extra.raw]
+    if reply.reasoning:
+        summary: JSON = [{"type": "summary_text", "text": reply.reasoning}]
+        sealed = f"{seal}:{number}" if extra.is_sealed else None
+        items.append({"id": f"rs_{number}", "type": "reasoning", "summary": summary, "encrypted_content": sealed})
+    if extra.commentary:
+        items.append(_message(f"msg_{number}_c", _text(extra.commentary), "commentary"))
+    for place, query in enumerate(extra.searches):
+        action: JSON = {"type": "search", "query": query, "sources": [{"type": "url", "url": "https://found.example"}]}
+        items.append({"id": f"ws_{number}_{place}", "type": "web_search_call", "status": "completed", "action": action})
+    phase = "final_answer" if extra.commentary else ""
+    if extra.refusal:
+        items.append(_message(f"msg_{number}", {"type": "refusal", "refusal": extra.refusal}, phase))
+    elif reply.text or not reply.calls:
+        items.append(_message(f"msg_{number}", _text(reply.text, extra.sources), phase))
+    return items + [_call(call, f"{number}_{place}") for place, call in enumerate(reply.calls)]
+
+
+def wrong_input(items: Sequence[Mapping[str, Any]], seal: str) -> tuple[str, str] | None:
+    """Return the real API's refusal of these items, with its code. None when they are right."""
+    asked: list[str] = []
+    for at, item in enumerate(items):
+        kind, item_id = item.get("type"), item.get("id")
+        if kind == "reasoning":
+            if wrong := _wrong_reasoning(item, items[at + 1 :], seal):
+                return wrong
+        elif kind == "item_reference":  # an id without what it stands for; with it, an id is taken
+            return _not_persisted(item_id or "")
+        if kind == "function_call":
+            asked.append(item["call_id"])
+        elif kind == "function_call_output":
+            if item["call_id"] not in asked:
+                return f"No tool call found for function call output with call_id {item['call_id']}.", ""
+            asked.remove(item["call_id"])
+    return (f"No tool output found for function call {asked[0]}.", "") if asked else None
+
+
+def _wrong_reasoning(item: Mapping[str, Any], after: Sequence[Mapping[str, Any]], seal: str) -> tuple[str, str] | None:
+    sealed, item_id = item.get("encrypted_content"), item.get("id") or "rs_unknown"
+    if not sealed:
+        return _not_persisted(item_id)
+    if not str(sealed).startswith(f"{seal}:"):
+        why = "Encrypted content could not be decrypted or parsed."
+        return f"The encrypted content {sealed} could not be verified. Reason: {why}", "invalid_encrypted_content"
+    led_to = next((other for other in after if other.get("type") != "reasoning"), {})
+    if led_to.get("type") == "function_call_output" or led_to.get("role", "assistant") != "assistant" or not led_to:
+        said = f"Item '{item_id}' of type 'reasoning' was provided without its required following item."
+        return said, ""
+    return None
+
+
+def _not_persisted(item_id: str) -> tuple[str, str]:
+    said = f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false."
+    return said, "not_found"
+
+
+def _message(item_id: str, part: JSONObject, phase: str) -> JSONObject:
+    item: dict[str, JSON] = {"id": item_id, "type": "message", "status": "completed", "role": "assistant"}
+    return {**item, "content": [part], **({"phase": phase} if phase else {})}
+
+
+def _text(text: str, sources: Sequence[tuple[str, str]] = ()) -> JSONObject:
+    cited: list[JSON] = [
+        {"type": "url_citation", "start_index": 0, "end_index": len(text), "title": title, "url": url}
+        for title, url in sources
+    ]
+    return {"type": "output_text", "text": text, "annotations": cited, "logprobs": []}
+
+
+def _call(call: Call, place: str) -> JSONObject:
+    call_id = f"call_{place}" if call.id is None else call.id
+    return {
+        "id": f"fc_{place}",
+        "type": "function_call",
+        "status": "completed",
+        "call_id": call_id,
+        "name": call.name,
+        "arguments": call.written,
     }

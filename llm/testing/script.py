@@ -7,14 +7,17 @@ one, for a good answer. It never reaches the last chunk, so a faulty answer is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+import orjson
 from msgspec import Struct
 
 from llm.messages import JSONObject
+from resilience.testing.fake import ServedRequest
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -28,13 +31,18 @@ class Call(msgspec.Struct, frozen=True):
     arguments: JSONObject | str = msgspec.field(default_factory=dict)
     id: str | None = None
 
+    @property
+    def written(self) -> str:
+        """The arguments as text, as they are sent where they are text."""
+        return self.arguments if isinstance(self.arguments, str) else orjson.dumps(self.arguments).decode()
+
 
 class Reply(Struct, frozen=True):
     """A good answer.
 
-    `finish` is the wire's own word, by default the one a real server would send. `usage` is (input, output) tokens, by
-    default estimated. Text streams in pieces of `chunk_size` characters, by default in words. `delay_seconds` pass
-    before the response begins, and `piece_seconds` between its chunks.
+    `finish` is the wire's own word or a `FinishReason`, by default what a real server would send. `usage` is (input,
+    output) tokens, by default estimated. Text streams in pieces of `chunk_size` characters, by default in words.
+    `delay_seconds` pass before the response begins, and `piece_seconds` between its chunks.
     """
 
     text: str = ""
@@ -45,6 +53,21 @@ class Reply(Struct, frozen=True):
     chunk_size: int | None = None
     delay_seconds: float = 0.0
     piece_seconds: float = 0.0
+
+    def counted(self, prompt_tokens: int, extra: str = "") -> tuple[int, int]:
+        """Return the tokens of the prompt and of the answer, as `usage` has them or by the words, `extra` included."""
+        words = sum(len(pieces(text, None)) for text in (self.text + extra, self.reasoning))
+        return self.usage or (prompt_tokens, words + 8 * len(self.calls))
+
+
+def pieces(text: str, size: int | None) -> list[str]:
+    """Return the text in pieces of `size` characters, or in words with the blanks before them.
+
+    An empty text has no pieces.
+    """
+    if size is None:
+        return re.findall(r"\s*\S+|\s+", text)
+    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 SMALL_TALK = Reply("The well lies north of the mill, past the old oak.")
@@ -114,23 +137,8 @@ Step = Reply | RefuseTools | DieMidStream | EndEarly | Hang | HttpError | ErrorI
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedRequest:
-    """A request as it came. `at` is when it came.
-
-    Header names are lower case; `body` is empty when it was not a JSON object.
-    """
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: JSONObject
-    raw: bytes = field(repr=False)
-    at: float = 0.0
-
-    @property
-    def authorization(self) -> str:
-        """The value of the Authorization header, empty without one."""
-        return self.headers.get("authorization", "")
+class RecordedRequest(ServedRequest):
+    """A request to a model, as it came."""
 
     @property
     def model(self) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
 import orjson
 from twisted.internet.interfaces import IReactorTime
-from twisted.web.http import Request
-from twisted.web.resource import Resource
-from twisted.web.server import NOT_DONE_YET
 
 from llm.answer import HTTP_OK
+from llm.dialects.dialect import AnswerHead, AskedCall
 from llm.messages import JSON
+from llm.request import CallOptions
+from llm.response import LLMResponse
 from llm.testing.reading import PromptReader
+from llm.testing.replies import ReplyRenderer
 from llm.testing.script import (
     DieMidStream,
     EndEarly,
@@ -31,32 +32,32 @@ from llm.testing.script import (
     Script,
     Step,
 )
-from llm.testing.serving import Answer, Ending, Playing
+from resilience.testing.fake import SILENCE, Answered, Fake, Response, sized_response
+from resilience.testing.faults import Ending
 
 
-class FakeServer(Resource, ABC):
+class FakeServer(Fake[RecordedRequest]):
     """A model server that answers from a script and remembers the requests.
 
-    `requests` are all requests, `exhausted` the chat requests for which the script had no step (answered with a 500),
-    and `abandoned` those whose client left before the answer was complete. With a `key`, requests must carry it. With a
-    `reader`, the answer to a chat request begins when its prompt was read. `warmings` are the chat requests for one
-    token only. They are answered with one, take no step of the script, and are not among the `chats`.
+    `exhausted` are the chat requests for which the script had no step (answered with a 500). With a `reader`, the
+    answer to a chat request begins when its prompt was read. `warmings` are the chat requests for one token only. They
+    are answered with one, take no step of the script, and are not among the `chats`.
     """
 
-    isLeaf = True
+    request_type = RecordedRequest
     json_type = "application/json"
-    stream_type = ""
+    stream_type = "text/event-stream; charset=utf-8"
+    chat_path = ""
+    #: What ends each event of a stream.
+    between = b"\n\n"
+    clock: IReactorTime
 
     def __init__(self, clock: IReactorTime, script: Script, key: str | None = None) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
-        self.clock = clock
-        self.requests: list[RecordedRequest] = []
+        super().__init__(clock, key)
         self.exhausted: list[RecordedRequest] = []
-        self.abandoned: list[RecordedRequest] = []
         self.warmings: list[RecordedRequest] = []
         self.reader: PromptReader | None = None
         self._prompter = Prompter(script)
-        self._key = key
 
     @property
     def remaining(self) -> int | None:
@@ -64,24 +65,23 @@ class FakeServer(Resource, ABC):
         return self._prompter.remaining
 
     @property
-    @abstractmethod
     def chats(self) -> list[RecordedRequest]:
         """The requests for a completion, in order."""
+        warmings = {id(request) for request in self.warmings}
+        return [request for request in self.requests if self.is_chat(request.path) and id(request) not in warmings]
 
-    def render(self, request: Request) -> int:
-        """Record the request and answer it."""
-        recorded = self._record(request)
-        self.requests.append(recorded)
-        answer = self.unauthorized() if self._is_locked(recorded) else self.route(recorded)
-        playing = Playing(self.clock, request, answer, lambda: self.abandoned.append(recorded))
-        if self.reader is not None and recorded.messages and answer.status == HTTP_OK:
-            leave = self.reader.begin(recorded, playing.start)
-            request.notifyFinish().addErrback(lambda _: leave())
-        else:
-            playing.start()
-        return NOT_DONE_YET
+    def is_chat(self, path: str) -> bool:
+        """Tell whether completions are asked for at this path."""
+        return path == self.chat_path
 
-    def scripted(self, request: RecordedRequest) -> Answer:
+    def begin(self, request: RecordedRequest, answer: Answered, play: Callable[[], None]) -> Callable[[], None]:
+        """Answer at once, or when the prompt was read."""
+        is_good = isinstance(answer, Response) and answer.status == HTTP_OK
+        if self.reader is None or not request.messages or not is_good:
+            return super().begin(request, answer, play)
+        return self.reader.begin(request, play)
+
+    def scripted(self, request: RecordedRequest) -> Answered:
         """Return the answer to a chat request that the server itself does not refuse."""
         if request.is_warming:
             self.warmings.append(request)
@@ -92,25 +92,17 @@ class FakeServer(Resource, ABC):
             return self.error(500, f"script exhausted: no step left for chat request {len(self.chats)}")
         return self._answer(step, request)
 
-    def error(self, status: int, message: str) -> Answer:
+    def error(self, status: int, message: str) -> Response:
         """Return an error in the server's own shape."""
         return self.json(self.error_record(status, message), status)
 
-    def json(self, record: JSON, status: int = 200) -> Answer:
+    def json(self, record: JSON, status: int = 200) -> Response:
         """Return a record as the whole response."""
-        return _with_size(status, self.json_type, self.encode(record))
+        return sized_response(self.encode(record), self.json_type, status)
 
     def encode(self, record: JSON) -> bytes:
         """Return the record as the server writes it."""
         return orjson.dumps(record)
-
-    @abstractmethod
-    def route(self, request: RecordedRequest) -> Answer:
-        """Return the answer to any authorised request."""
-
-    @abstractmethod
-    def unauthorized(self) -> Answer:
-        """Return the answer to a wrong or missing key."""
 
     @abstractmethod
     def error_record(self, status: int, message: str) -> JSON:
@@ -120,23 +112,47 @@ class FakeServer(Resource, ABC):
     def error_chunk(self, message: str) -> bytes:
         """Return an error in mid-stream."""
 
-    @abstractmethod
     def refusal(self, request: RecordedRequest) -> str:
         """Return the words for a model that cannot use tools."""
+        return f"{request.model} does not support tools"
 
-    @abstractmethod
     def streams(self, request: RecordedRequest) -> bool:
-        """Tell whether the request asks for a stream."""
+        """Tell whether the request asks for a stream, as it must in most dialects."""
+        return request.body.get("stream") is True
 
     @abstractmethod
+    def renderer(self, asked: AskedCall, head: AnswerHead) -> ReplyRenderer:
+        """Return what renders a reply."""
+
     def stream(self, reply: Reply, request: RecordedRequest) -> list[bytes]:
         """Return the reply as the chunks of a stream, the end mark last."""
+        renderer, response = self._rendered(reply, request)
+        return b"".join(renderer.stream(reply, response)).split(self.between)[:-1]
 
-    @abstractmethod
-    def whole(self, reply: Reply, request: RecordedRequest) -> JSON:
+    def whole(self, reply: Reply, request: RecordedRequest) -> bytes:
         """Return the reply as one record."""
+        renderer, response = self._rendered(reply, request)
+        return renderer.whole(response)
 
-    def _answer(self, step: Step, request: RecordedRequest) -> Answer:
+    def _rendered(self, reply: Reply, request: RecordedRequest) -> tuple[ReplyRenderer, LLMResponse]:
+        options = request.body.get("stream_options")
+        asked = AskedCall(
+            request.model,
+            streams=True,
+            messages=(),
+            options=CallOptions(think=request.body.get("think") is not False),
+            counts_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
+        )
+        number, prompt_tokens = len(self.chats), self.prompt_tokens(request)
+        head = AnswerHead(str(number), int(self.clock.seconds()), reply.counted(prompt_tokens)[0])
+        renderer = self.renderer(asked, head)
+        return renderer, renderer.response(reply, number, prompt_tokens)
+
+    def prompt_tokens(self, request: RecordedRequest) -> int:
+        """Return the size of the prompt that was read, in tokens."""
+        return estimate_tokens(request)
+
+    def _answer(self, step: Step, request: RecordedRequest) -> Answered:
         match step:
             case Reply():
                 return self._good(step, request)
@@ -145,89 +161,50 @@ class FakeServer(Resource, ABC):
             case HttpError():
                 return self._http_error(step)
             case Raw():
-                ending = Ending.ABORT if step.abort else Ending.FINISH
-                return Answer(step.status, step.headers, tuple(step.chunks), ending)
+                ending = Ending.RESET if step.abort else Ending.KEEP
+                return Response(step.status, step.headers, tuple(step.chunks), ending)
             case Garbage():
-                return _with_size(200, step.content_type, step.body)
+                return sized_response(step.body, step.content_type)
             case _:
                 return self._broken(step, request)
 
-    def _http_error(self, step: HttpError) -> Answer:
+    def _http_error(self, step: HttpError) -> Response:
         if isinstance(step.body, bytes):
-            return Answer(step.status, step.headers, (step.body,))
+            return Response(step.status, step.headers, (step.body,))
         plain = self.error(step.status, step.body)
         return replace(plain, headers={**plain.headers, **step.headers})
 
-    def _broken(self, step: DieMidStream | EndEarly | Hang | ErrorInStream, request: RecordedRequest) -> Answer:
+    def _broken(self, step: DieMidStream | EndEarly | Hang | ErrorInStream, request: RecordedRequest) -> Answered:
         """Return a good answer that fails midway."""
         good = self._good(step.reply, request)
         match step:
             case DieMidStream():
-                return good.cut(step.after_chunks, Ending.ABORT)
+                return good.cut(step.after_chunks, Ending.RESET)
             case EndEarly():
-                return good.cut(step.after, Ending.FINISH)
+                return good.cut(step.after, Ending.KEEP)
             case Hang("headers"):
-                return Answer(0, {}, mute=True)
+                return SILENCE
             case Hang():
                 return good.cut(step.after if step.where == "mid" else 0, Ending.HANG)
             case ErrorInStream():
                 if not self.streams(request):
                     return self.error(500, step.message)
-                return good.cut(step.after, Ending.FINISH, self.error_chunk(step.message))
+                return good.cut(step.after, Ending.KEEP, self.error_chunk(step.message))
             case _:
                 assert_never(step)
 
-    def _good(self, reply: Reply, request: RecordedRequest) -> Answer:
+    def _good(self, reply: Reply, request: RecordedRequest) -> Response:
         streams = self.streams(request)
         if streams:
-            chunks = tuple(self.stream(reply, request))
+            chunks = tuple([event + self.between for event in self.stream(reply, request)])
         else:
-            body = self.encode(self.whole(reply, request))
+            body = self.whole(reply, request)
             chunks = (body[: len(body) // 2], body[len(body) // 2 :])
         headers = {"Content-Type": self.stream_type if streams else self.json_type}
-        return Answer(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)
-
-    def _requests_to(self, path: str) -> list[RecordedRequest]:
-        """Return the requests of this path, except those for a single token."""
-        warmings = {id(request) for request in self.warmings}
-        return [request for request in self.requests if request.path == path and id(request) not in warmings]
-
-    def _is_locked(self, request: RecordedRequest) -> bool:
-        return self._key is not None and request.authorization != f"Bearer {self._key}"
-
-    def _record(self, request: Request) -> RecordedRequest:
-        raw = request.content.read() if request.content else b""
-        headers = {
-            name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)
-            for name, values in request.requestHeaders.getAllRawHeaders()
-        }
-        method, path = request.method.decode("latin-1"), request.path.decode("latin-1")
-        return RecordedRequest(method, path, headers, _object(raw), raw, self.clock.seconds())
-
-
-def pieces(text: str, size: int | None) -> list[str]:
-    """Return the text in pieces of `size` characters, or in words with the blanks before them.
-
-    An empty text has no pieces.
-    """
-    if size is None:
-        return re.findall(r"\s*\S+|\s+", text)
-    return [text[start : start + size] for start in range(0, len(text), size)]
+        return Response(200, headers, chunks, delay_seconds=reply.delay_seconds, piece_seconds=reply.piece_seconds)
 
 
 def estimate_tokens(request: RecordedRequest) -> int:
     """Return the size of a prompt in tokens, at four characters each."""
     characters = len(orjson.dumps([*request.messages, *request.tools]).decode())
     return -(-characters // 4)
-
-
-def _object(raw: bytes) -> dict[str, JSON]:
-    try:
-        record = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _with_size(status: int, content_type: str, body: bytes) -> Answer:
-    return Answer(status, {"Content-Type": content_type, "Content-Length": str(len(body))}, (body,))

@@ -5,7 +5,6 @@ Their vectors say which words a text has: texts that share words are near each o
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from base64 import b64encode
@@ -20,7 +19,7 @@ from llm.messages import JSON
 from llm.testing.chat import FakeChat
 from llm.testing.ollama import FakeOllama, OllamaModel
 from llm.testing.script import Hang, HttpError, RecordedRequest
-from llm.testing.serving import Answer
+from resilience.testing.fake import Answered, json_response
 
 #: How many numbers a vector has.
 DIMENSIONS = 64
@@ -85,12 +84,6 @@ def _rows(texts: list[str], fault: VectorFault | None, *, as_base64: bool = Fals
     return [[row, row] for row in rows] if fault is VectorFault.EACH_WORD else list(rows)
 
 
-def _answer_with(record: JSON) -> Answer:
-    """Return a record as the whole response. NaN and infinity stand in it as Python and some servers write them."""
-    body = json.dumps(record).encode()
-    return Answer(200, {"Content-Type": "application/json", "Content-Length": str(len(body))}, (body,))
-
-
 def _texts(request: RecordedRequest) -> list[str]:
     given = request.body.get("input")
     return [str(text) for text in given] if isinstance(given, list) else [str(given)]
@@ -131,10 +124,10 @@ class OllamaVectors(FakeOllama):
         """The requests for vectors."""
         return [request for request in self.requests if request.path == "/api/embed"]
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         if (request.method, request.path) != ("POST", "/api/embed"):
-            return super().route(request)
+            return super().answer(request)
         if request.model not in {name.removesuffix(":latest") for name in self.models}:
             return self.error(404, f"model '{request.model}' not found")
         self.loaded[f"{request.model}:latest"] = 2048
@@ -147,7 +140,7 @@ class OllamaVectors(FakeOllama):
             return self.json({"embedding": "none"})
         if step is VectorFault.DISORDER:
             texts = [*texts[-1:], *texts[:-1]]
-        return _answer_with({"model": request.model, "embeddings": _rows(texts, step)})
+        return json_response({"model": request.model, "embeddings": _rows(texts, step)})
 
 
 class OpenAIVectors(FakeChat):
@@ -175,10 +168,10 @@ class OpenAIVectors(FakeChat):
         """The requests for vectors."""
         return [request for request in self.requests if request.path == "/v1/embeddings"]
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return the answer of the handler for this method and path."""
         if (request.method, request.path) != ("POST", "/v1/embeddings"):
-            return super().route(request)
+            return super().answer(request)
         texts, step = _texts(request), self.vectors.next()
         if not self._pools:
             said = "This server does not support embeddings. Start it with `--embeddings`"
@@ -202,4 +195,4 @@ class OpenAIVectors(FakeChat):
         ]
         if step is VectorFault.DISORDER:
             data = [*data[-1:], *data[:-1]]
-        return _answer_with({"object": "list", "data": data, "usage": {"prompt_tokens": 9, "total_tokens": 9}})
+        return json_response({"object": "list", "data": data, "usage": {"prompt_tokens": 9, "total_tokens": 9}})

@@ -1,7 +1,7 @@
-"""A server that misbehaves on demand, for tests, benches and people: `python -m resilience.testing --help` serves one.
+"""The one server that misbehaves on demand, for tests, benches and people: `python -m resilience.testing --help`.
 
-The proxy stands in front of any server that speaks HTTP/1.1, a real model server or a fake one, and lays faults over
-its answers: late, slow, cut, silent, or replaced by an answer of the proxy's own.
+A fake answers on it, or it stands as a proxy in front of any server that speaks HTTP/1.1. It lays faults over the
+answers: late, slow, cut, silent, or replaced by another answer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from resilience.testing.answers import (
     server_error,
     throttled,
 )
+from resilience.testing.fake import Fake, RawResponse, Response, ServedRequest, json_response, sized_response
+from resilience.testing.fault_server import FaultServer, serve, serving
 from resilience.testing.faults import (
     PASS,
     Bandwidth,
@@ -44,8 +46,10 @@ __all__ = [
     "PASS",
     "Bandwidth",
     "EndlessEvents",
+    "Fake",
     "Fault",
     "FaultProxy",
+    "FaultServer",
     "Faults",
     "GzipBomb",
     "HalfEvent",
@@ -55,9 +59,12 @@ __all__ = [
     "HugeHeader",
     "Latency",
     "Plan",
+    "RawResponse",
     "Record",
     "Refuse",
     "Reset",
+    "Response",
+    "ServedRequest",
     "Slicer",
     "SlowClose",
     "Status",
@@ -67,9 +74,13 @@ __all__ = [
     "describe",
     "every",
     "fault_named",
+    "json_response",
     "overloaded",
     "proxied",
     "sequence",
+    "serve",
     "server_error",
+    "serving",
+    "sized_response",
     "throttled",
 ]

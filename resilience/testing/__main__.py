@@ -9,12 +9,11 @@ from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.testing.faults import PASS, Fault, Record, always, every
-from resilience.testing.foreground import print_and_wait, serve_until_interrupted
+from resilience.testing.faults import PASS, Record, always, every
+from resilience.testing.foreground import parser_of, serve_until_interrupted, typed
 from resilience.testing.names import describe, fault_named, listing
-from resilience.testing.proxy import proxied, upstream_of
+from resilience.testing.proxy import FaultProxy, upstream_of
 
-_MAX_PORT = 65535
 _EPILOG = """examples:
   python -m resilience.testing http://127.0.0.1:11434 --fault throttled=10 --every 3
       every third request is told to wait 10 seconds, all others reach Ollama
@@ -28,7 +27,7 @@ Then give the game, or `mud-assistant trial --url`, the address that is printed.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve a proxy until interrupted. Return the exit status: 2 when the command line cannot be understood."""
     options = _parser().parse_args(arguments)
-    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
+    return serve_until_interrupted(lambda reactor: _proxy(options, reactor), options.port)
 
 
 class _List(argparse.Action):
@@ -40,19 +39,19 @@ class _List(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m resilience.testing",
-        description="Stand between a game and its model server, and misbehave. The proxy's address is printed first,"
+    parser = parser_of(
+        "resilience.testing",
+        "Stand between a game and its model server, and misbehave. The proxy's address is printed first,"
         " then a line for each request with what befell it. Ctrl-C ends it.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _EPILOG,
     )
-    parser.add_argument("url", metavar="URL", type=_url, help="the model server's address, with http://")
-    parser.add_argument("--port", type=_port, default=0, help="the port to listen on; 0, the default, takes a free one")
+    parser.add_argument(
+        "upstream", metavar="URL", type=typed(upstream_of), help="the model server's address, with http://"
+    )
     parser.add_argument(
         "--fault",
         metavar="NAME[=VALUE]",
-        type=_fault,
+        type=typed(fault_named),
         action="append",
         default=[],
         help="what goes wrong; several take turns, `+` joins some into one. Without any, all requests pass",
@@ -61,27 +60,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another sequence of chance, for jitter")
     parser.add_argument("--list", action=_List, nargs=0, help="name all faults and leave")
     return parser
-
-
-def _url(text: str) -> str:
-    try:
-        upstream_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
-def _fault(text: str) -> Fault:
-    try:
-        return fault_named(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > _MAX_PORT:
-        raise argparse.ArgumentTypeError(f"type a port from 0 to {_MAX_PORT}, not {text!r}")
-    return int(text)
 
 
 def _count(text: str) -> int:
@@ -97,11 +75,11 @@ def _tell(record: Record) -> None:
     sys.stderr.flush()
 
 
-async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
+def _proxy(options: argparse.Namespace, reactor: IReactorTime) -> FaultProxy:
     plan = every(options.every, options.fault) if options.fault else always(PASS)
     chance = Random(options.seed)  # noqa: S311  (no secret)
-    async with proxied(options.url, reactor, plan, random=chance, port=options.port, on_request=_tell) as proxy:
-        await print_and_wait(proxy.url)
+    host, port, path = options.upstream
+    return FaultProxy(reactor, host, port, plan, chance, path=path, on_request=_tell)
 
 
 if __name__ == "__main__":

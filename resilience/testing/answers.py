@@ -22,7 +22,8 @@ BLOCK_BYTES = 1024 * 1024
 _HEADER_PIECE_BYTES = 64 * 1024
 _PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><h1>Welcome</h1></body></html>\n"
 _HALF = b'data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [{"delta": {"content": "The w'
-_BODILESS = (204, 304)
+#: Statuses whose answers have no body.
+BODILESS = (204, 304)
 _EVENTS = ("Content-Type", "text/event-stream")
 
 
@@ -156,16 +157,20 @@ def _packed(size: int) -> bytes:
 
 
 def _whole(code: int, body: bytes, *headers: tuple[str, str]) -> bytes:
-    if code in _BODILESS:
-        return _head(code, *headers)
-    return _head(code, *headers, ("Content-Length", str(len(body)))) + body
+    if code in BODILESS:
+        return head_of(code, *headers)
+    return head_of(code, *headers, ("Content-Length", str(len(body)))) + body
 
 
 def _streamed(body: Iterable[bytes], *headers: tuple[str, str]) -> Iterator[bytes]:
     """Return a head and a chunked body with its end."""
-    head = _head(200, *headers, ("Transfer-Encoding", "chunked"))
-    chunks = (b"%x\r\n%b\r\n" % (len(piece), piece) for piece in body)
-    return chain((head,), chunks, (b"0\r\n\r\n",))
+    head = head_of(200, *headers, ("Transfer-Encoding", "chunked"))
+    return chain((head,), map(chunk, body), (chunk(b""),))
+
+
+def chunk(data: bytes) -> bytes:
+    """Return a chunk of a body; one without data is the end."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def _padded(size: int, line_bytes: int) -> Iterator[bytes]:
@@ -181,7 +186,8 @@ def _padded(size: int, line_bytes: int) -> Iterator[bytes]:
     yield b"Content-Length: 2\r\n\r\n{}"
 
 
-def _head(code: int, *headers: tuple[str, str]) -> bytes:
+def head_of(code: int, *headers: tuple[str, str]) -> bytes:
+    """Return the head of a response, with its blank line."""
     lines = [f"HTTP/1.1 {code} {_reason(code)}", *(f"{name}: {value}" for name, value in headers)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -14,9 +15,11 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from resilience.testing.answers import Status, interval_seconds, pieces
+from resilience.testing.fake import Answered, Fake
 from resilience.testing.fault_writer import FaultWriter, Schedule
 from resilience.testing.faults import PASS, Ending, Record, Shape, shape_of
 from resilience.testing.framing import (
+    Body,
     End,
     Framing,
     FramingError,
@@ -33,10 +36,15 @@ _HIGH_WATER_BYTES = 64 * 1024
 _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 
 
-class ProxyState(typing.Protocol):
-    """State shared by all connections of a proxy."""
+def _nothing() -> None:
+    """Do nothing: nobody waits for the client."""
+
+
+class ServerState(typing.Protocol):
+    """State shared by all connections of a server. It answers by its `fake`, or passes requests on to `host`:`port`."""
 
     reactor: IReactorTime
+    fake: Fake[Any] | None
     host: str
     port: int
     random: Random
@@ -53,15 +61,19 @@ class ProxyState(typing.Protocol):
 
 
 class ClientConnection(Protocol):
-    """A connection from a client, and the one to the real server that belongs to it.
+    """A connection from a client, and the one to the real server that belongs to it, unless a fake answers.
 
     `_writer` is set while an answer is under way. A client that sends its next request before it ends has to wait.
     """
 
     transport: Any
 
-    def __init__(self, proxy: ProxyState) -> None:
-        self._proxy = proxy
+    def __init__(self, server: ServerState) -> None:
+        self._server = server
+        self._fake = server.fake
+        self._clock = server.reactor if server.fake is None else server.fake.clock or server.reactor
+        self._asked: tuple[bytes, bytearray] = b"", bytearray()
+        self._leave: Callable[[], None] = _nothing
         self._requests = Framing(request_length)
         self._answers: Framing | None = None
         self._upstream: ServerConnection | None = None
@@ -75,7 +87,7 @@ class ClientConnection(Protocol):
     def connectionMade(self) -> None:
         """Count the connection."""
         self.transport.setTcpNoDelay(True)
-        self._proxy.clients.add(self)
+        self._server.clients.add(self)
 
     def dataReceived(self, data: bytes) -> None:
         """Take what the client sends. Pause the client when too much of later requests is waiting."""
@@ -93,7 +105,8 @@ class ClientConnection(Protocol):
         if self._writer is not None:
             self._writer.stopProducing()
         self._drop_upstream(is_idle=is_idle)
-        self._proxy.clients.remove(self)
+        self._leave()
+        self._server.clients.remove(self)
 
     def abort(self) -> None:
         """Reset the connection."""
@@ -118,20 +131,27 @@ class ClientConnection(Protocol):
         elif isinstance(part, End):
             self._request_ended = True
             self._answer()
+        elif self._fake is not None:
+            self._asked[1].extend(part.data)
         elif self._upstream is not None and self._shape.asks:
             self._upstream.write(part.data)
 
     def _begin(self, head: bytes) -> None:
         """Start an exchange."""
-        self._record = self._proxy.begin(head)
+        if self._fake is not None and request_length(head) is Body.CHUNKED:
+            raise FramingError("a fake reads no chunked body: send Content-Length")
+        self._record = self._server.begin(head)
         self._shape = shape_of(self._record.fault)
         self._request_ended = False
         self._is_last = wants_close(head)
-        schedule = Schedule(self._shape, self._proxy.random)
-        clock, transport = self._proxy.reactor, self.transport
-        self._writer = FaultWriter(clock, transport, schedule, self._record, over=self._over, has_room=self._has_room)
+        schedule = Schedule(self._shape, self._server.random)
+        self._writer = FaultWriter(
+            self._clock, self.transport, schedule, self._record, over=self._over, has_room=self._has_room
+        )
         self._writer.start()
-        if self._shape.asks:
+        if self._fake is not None:
+            self._asked = head, bytearray()
+        elif self._shape.asks:
             self._ask(head)
 
     def _ask(self, head: bytes) -> None:
@@ -139,16 +159,29 @@ class ClientConnection(Protocol):
         self._answers = Framing(partial(response_length, method=head.split(b" ", 1)[0]))
         if self._upstream is None:
             listener = Listener(self._received, self._lost, self._unreachable)
-            self._upstream = ServerConnection(listener, self.transport, self._proxy.servers)
-            self._upstream.open(self._proxy.reactor, self._proxy.host, self._proxy.port)
+            self._upstream = ServerConnection(listener, self.transport, self._server.servers)
+            self._upstream.open(self._server.reactor, self._server.host, self._server.port)
         self._upstream.write(head)
 
     def _answer(self) -> None:
-        """Answer without the real server, if the fault says so and the whole request is here."""
+        """Answer without the real server, if the whole request is here, and a fault or a fake has the answer."""
+        if not self._request_ended or self._writer is None:
+            return
         answer = self._shape.answer
-        if answer is not None and self._request_ended and self._writer is not None:
+        if answer is not None:
             ending = Ending.CLOSE if self._is_last else Ending.KEEP
             self._writer.pour(pieces(answer), interval_seconds(answer), ending)
+        elif self._fake is not None and self._shape.asks:
+            head, body = self._asked
+            self._leave = self._fake.take(head, bytes(body), self._play)
+
+    def _play(self, answer: Answered) -> None:
+        """Write the answer of the fake."""
+        if self._writer is not None:
+            is_last = self._is_last and answer.ending is Ending.KEEP
+            ending = Ending.CLOSE if is_last else answer.ending
+            method = self._asked[0].split(b" ", 1)[0].decode("latin-1")
+            self._writer.pour(answer.pieces(method), answer.piece_seconds, ending, answer.delay_seconds)
 
     def _received(self, data: bytes) -> None:
         """Pass on what the real server says, even if no request asked for it, such as a time-out of the connection."""
@@ -190,7 +223,7 @@ class ClientConnection(Protocol):
     def _unreachable(self, error: str) -> None:
         """Answer in place of a server that is not there."""
         self._upstream = None
-        self._proxy.complain(error, self._record)
+        self._server.complain(error, self._record)
         self._shape = replace(self._shape, answer=Status(502, f"the fault proxy {error}\n".encode(), (_TEXT,)))
         self._answer()
 
@@ -198,7 +231,7 @@ class ClientConnection(Protocol):
         """Refuse a request that cannot be followed, unless its answer has begun, and hang up."""
         self._deaf = True
         record = self._record if self._writer is not None else None
-        self._proxy.complain(error, record)
+        self._server.complain(error, record)
         if self._writer is not None:
             self._writer.stopProducing()
             self.transport.unregisterProducer()
@@ -210,8 +243,10 @@ class ClientConnection(Protocol):
 
     def _over(self, ending: Ending) -> None:
         """Keep, close, reset or leave hanging the client's connection, as the ending of the answer says."""
-        is_orphan = self._shape.asks and self._upstream is None
+        is_orphan = self._fake is None and self._shape.asks and self._upstream is None
         self._writer = None
+        if ending in {Ending.KEEP, Ending.CLOSE}:
+            self._leave = _nothing
         if ending is Ending.KEEP and not is_orphan:
             self.transport.resumeProducing()
             self._take()

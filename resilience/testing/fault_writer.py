@@ -73,10 +73,12 @@ class FaultWriter:
         """Note that the answer is complete."""
         self._add(self._schedule.end(ending, self._clock.seconds()))
 
-    def pour(self, pieces: Iterator[bytes], interval_seconds: float, ending: Ending) -> None:
-        """Write the pieces, each once the one before it is on its way and the interval is over."""
+    def pour(
+        self, pieces: Iterator[bytes], interval_seconds: float, ending: Ending, delay_seconds: float = 0.0
+    ) -> None:
+        """Write the pieces after the delay, each once the one before it is on its way and the interval is over."""
         self._poured, self._interval, self._poured_ending = pieces, interval_seconds, ending
-        self._pull(0.0)
+        self._pull(delay_seconds)
         self._advance()
 
     def resumeProducing(self) -> None:

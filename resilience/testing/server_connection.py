@@ -121,9 +121,10 @@ class Connected(typing.Protocol):
 
 
 class ConnectionCounter:
-    """Counts open connections, and can end them all."""
+    """Counts open connections, and can end them all. `made` counts those that were ever made."""
 
     def __init__(self) -> None:
+        self.made = 0
         self._open: dict[Connected, None] = {}
         self._empty: Deferred[None] | None = None
 
@@ -133,6 +134,7 @@ class ConnectionCounter:
 
     def add(self, connection: Connected) -> None:
         """Count a connection that was made. After `close`, reset it at once."""
+        self.made += 1
         self._open[connection] = None
         if self._empty is not None:
             connection.abort()

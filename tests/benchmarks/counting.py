@@ -24,8 +24,8 @@ from llm.testing import FakeChat, Reply, serve
 
 real: Any = _reactor
 _ROOT = Path(__file__).parents[2]
-#: The fake server that answers in the same process.
-_FAKES = f"{_ROOT / 'llm' / 'testing'}/"
+#: The fake server that answers in the same process, and what it stands on.
+_FAKES = tuple(f"{_ROOT / package / 'testing'}/" for package in ("llm", "resilience"))
 
 
 class CountingReactor:
@@ -163,8 +163,13 @@ class OwnCalls:
             self.replaced += self._is_own(frame.f_back)
 
     def _is_own(self, frame: FrameType) -> bool:
-        file = frame.f_code.co_filename
-        return file.startswith(self.folders) and not file.startswith(_FAKES)
+        """Tell whether the product itself is at work, and not a fake, or what that calls to make its answer."""
+        if not frame.f_code.co_filename.startswith(self.folders):
+            return False
+        caller: FrameType | None = frame
+        while caller is not None and not caller.f_code.co_filename.startswith(_FAKES):
+            caller = caller.f_back
+        return caller is None
 
 
 @contextmanager

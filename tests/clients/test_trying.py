@@ -81,7 +81,7 @@ def test_the_task_goes_on_where_the_client_is(result: dict[str, list[dict[str, o
     def said(**more: object) -> Reply:
         tools = [{"type": "function", "name": "exec_command"}]
         body = {"system": "TASK in /tmp/x: write it.", "tools": tools, **more}
-        return answer(RecordedRequest("POST", "/", {}, body, b""))  # type: ignore[arg-type]  # built of objects
+        return answer(RecordedRequest("POST", "/", {}, body, b""))
 
     (name, turns), *_ = result.items()
     for done, command in enumerate([f"printf '{WRITTEN}' > /tmp/x/{FILE}", f"cat /tmp/x/{FILE}"]):

@@ -30,7 +30,7 @@ from llm.testing import (
     serve,
 )
 from llm.testing.ollama import OllamaModel
-from llm.testing.serving import Answer
+from resilience.testing.fake import Answered
 from tests.live.command import Result, reactor, run
 from tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
 
@@ -161,10 +161,10 @@ class Telling(FakeChat):
 
     entry: Mapping[str, JSON] = {}
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         if request.path == "/v1/models":
             return self.json({"data": [{"id": "owl", "max_model_len": 1}, {"id": "sage", **self.entry}]})
-        return super().route(request)
+        return super().answer(request)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ async def test_a_server_that_repeats_the_key_at_the_start_is_told_without_it(tmp
     reference, environment = references(tmp_path)["file"]
 
     class Echoing(FakeChat):
-        def route(self, request: RecordedRequest) -> Any:
+        def answer(self, request: RecordedRequest) -> Any:
             return self.error(500, f"refused {EVERY_FORM}")
 
     async with serve(Echoing(reactor, []), reactor) as url:

@@ -6,10 +6,9 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from twisted.web.resource import Resource
-from twisted.web.server import Request
 
 from llm.testing import FakeAnthropic, FakeChat, FakeServer, Reply, serve
+from resilience.testing.fake import Fake, Response, ServedRequest
 from tests.live.command import Result, reactor, run
 from tests.live.test_model_options import HERE, KEY, says
 
@@ -17,26 +16,24 @@ pytest.importorskip("tiktoken")
 TABLE = b"".join(b64encode(bytes((byte,))) + b" %d\n" % byte for byte in range(256))
 
 
-class Proxy(Resource):
+class Proxy(Fake[ServedRequest]):
     """What a program that fetches something would ask."""
 
-    isLeaf = True
-    asked = 0
+    request_type = ServedRequest
 
-    def render(self, request: Request) -> bytes:
-        self.asked += 1
-        return b""
+    def answer(self, request: ServedRequest) -> Response:
+        return Response(200, {})
 
 
 async def told(folder: Path, fake: FakeServer, settings: str, *arguments: str, given: bytes = b"") -> Result:
-    proxy = Proxy()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+    proxy = Proxy()
     async with serve(fake, reactor) as url, serve(proxy, reactor) as elsewhere:
         (folder / "assistant.toml").write_text(settings.replace("URL", url))
         proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), elsewhere)
         cache = {"TIKTOKEN_CACHE_DIR": str(folder / "cache")}
         environment = {"THE_KEY": KEY, "PYTHONPATH": HERE, **proxies, **cache}
         result = await run(list(arguments), given, environment, folder=str(folder))
-    assert proxy.asked == 0
+    assert proxy.requests == []
     assert "Traceback" not in result.err
     return result
 

@@ -122,9 +122,9 @@ async def test_a_search_providers_key_that_is_put_right_is_used_by_itself(tmp_pa
         for line in ("Sage, search", "Sage, search again"):
             say(command, line)
             await command.saw("I found nothing.", after="" if line == "Sage, search" else "> Sage, search again")
-        asked = len(tavily.asked)
+        asked = len(tavily.requests)
         write_key(tmp_path, "tavily", "right")
         say(command, "Sage, search once more")
         await command.saw("I found it.")
         await left(command)
-    assert (asked, len(tavily.asked)) == (1, 2)
+    assert (asked, len(tavily.requests)) == (1, 2)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.live.command import Result, reactor, run
-from tools.web.testing import FakeSearxng, FakeSite, Hit, serve_site
+from tools.web.testing import FakeSearxng, FakeSite, Hit
 
 PAGE = """<html><head><title>The old mill</title></head><body><article><h1>The old mill</h1>
 <p>The mill of the valley was built in the year 1204 by two brothers, of whom nothing else is known.</p>
@@ -24,7 +24,7 @@ async def web(folder: Path, *lines: str) -> AsyncIterator[tuple[FakeSearxng, Fak
     """A search server, a site, and settings that name the server; the URL is the page's."""
     site = FakeSite()
     site.page("/mill", PAGE)
-    async with serve_site(site, reactor) as url, _searching(f"{url}/mill") as (searxng, searching):
+    async with serve(site, reactor) as url, _searching(f"{url}/mill") as (searxng, searching):
         port = url.rpartition(":")[2]
         (folder / "assistant.toml").write_text(
             "\n".join(
@@ -86,7 +86,7 @@ async def test_sage_searches_opens_a_page_and_names_its_source(tmp_path: Path) -
     assert "Sources:" in said
     assert "[1] The old mill" in said
     assert host in said
-    assert searxng.asked[0].query["q"].startswith("old mill valley")
+    assert searxng.requests[0].query["q"].startswith("old mill valley")
     assert site.count("/mill") == 1
     page = json.loads(results(fake.chats[2])[1])
     assert page["status"] == "success"
@@ -120,7 +120,7 @@ async def test_an_address_that_nobody_showed_is_not_opened(tmp_path: Path) -> No
         assert site.requests == []
         assert "in no search result" in result.out
         told, _ = await converse(curious, tmp_path, f"Sage, look at {curious.url}/secret?token=1\n")  # type: ignore[attr-defined]
-        assert [asked.path for asked in site.requests] == ["/secret?token=1"]
+        assert [asked.target for asked in site.requests] == ["/secret?token=1"]
         assert "404" in told.out
 
 
@@ -171,7 +171,7 @@ async def test_what_is_asked_of_the_world_outside_is_looked_up_before_the_model_
         result, fake = await converse(brain, tmp_path, "Sage, how old is the mill of the valley?\nHow are you?\n")
     assert 'Sage says, "A mill of the year 1204.' in result.out
     assert 'Sage says, "I am well.' in result.out
-    assert [asked.query["q"] for asked in searxng.asked] == ["how old is the mill of the valley"]
+    assert [asked.query["q"] for asked in searxng.requests] == ["how old is the mill of the valley"]
     assert len(fake.chats) == 2
 
 

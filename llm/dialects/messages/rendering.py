@@ -34,7 +34,7 @@ from llm.messages import (
 )
 from llm.response import FinishReason, LLMResponse, Usage
 
-_REASONS: Mapping[FinishReason, str] = MappingProxyType(
+REASONS: Mapping[FinishReason, str] = MappingProxyType(
     {
         FinishReason.STOP: "end_turn",
         FinishReason.TOOL_CALLS: "tool_use",
@@ -76,7 +76,7 @@ class MessagesRenderer(AnswerRenderer):
     def whole(self, response: LLMResponse) -> bytes:
         """Return the answer as one JSON document."""
         content = self._content(response.message)
-        return orjson.dumps(self._message(content, _REASONS[response.finish_reason], usage_of(response.usage)))
+        return orjson.dumps(self._message(content, REASONS[response.finish_reason], usage_of(response.usage)))
 
     def _text(self, text: str) -> bytes:
         return self._blocks.take(SaidText(text))
@@ -94,7 +94,7 @@ class MessagesRenderer(AnswerRenderer):
         return self._blocks.take(block) if is_shown(block) else b""
 
     def _end(self, response: LLMResponse) -> bytes:
-        delta: Mapping[str, JSON] = {"stop_reason": _REASONS[response.finish_reason], "stop_sequence": None}
+        delta: Mapping[str, JSON] = {"stop_reason": REASONS[response.finish_reason], "stop_sequence": None}
         ended = event({"type": "message_delta", "delta": delta, "usage": usage_of(response.usage)})
         return self._blocks.end() + ended + event({"type": "message_stop"})
 

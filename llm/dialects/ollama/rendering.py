@@ -52,7 +52,7 @@ class OllamaRenderer(AnswerRenderer):
         if response.reasoning and self._shows_thinking:
             message["thinking"] = response.reasoning
         if response.has_tool_calls:
-            message["tool_calls"] = _calls(response.tool_calls)
+            message["tool_calls"] = calls_of(response.tool_calls)
         return orjson.dumps(self._last(message, response))
 
     def _text(self, text: str) -> bytes:
@@ -74,7 +74,7 @@ class OllamaRenderer(AnswerRenderer):
     def _end(self, response: LLMResponse) -> bytes:
         calls = b""
         if response.has_tool_calls:
-            calls = self._piece({"content": "", "tool_calls": _calls(response.tool_calls)})
+            calls = self._piece({"content": "", "tool_calls": calls_of(response.tool_calls)})
         return calls + orjson.dumps(self._last({"content": ""}, response)) + b"\n"
 
     def _piece(self, message: dict[str, JSON]) -> bytes:
@@ -111,7 +111,8 @@ class OllamaRenderer(AnswerRenderer):
         return {name: max(0, int(seconds * _NANOSECONDS)) for name, seconds in spans.items()}
 
 
-def _calls(calls: tuple[ToolCall, ...]) -> list[JSON]:
+def calls_of(calls: tuple[ToolCall, ...]) -> list[JSON]:
+    """Return calls as this dialect has them."""
     return [
         {"id": call.id, "function": {"index": number, "name": call.name, "arguments": call.arguments}}
         for number, call in enumerate(calls)

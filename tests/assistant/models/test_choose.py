@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from twisted.web.resource import Resource
-from twisted.web.server import Request
 
 from assistant.config.schema import ModelConfig
 from assistant.errors import NoModelError
@@ -25,9 +23,9 @@ from llm.embedded.supervisor import Commands, EmbeddedModel
 from llm.providers import OllamaProvider
 from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, RecordedRequest, serve
 from llm.testing.server import FakeServer
-from llm.testing.serving import Answer
 from resilience import HttpExchange
 from resilience.background import in_daemon_thread
+from resilience.testing.fake import Answered, Fake, Response, ServedRequest, sized_response
 from tests.assistant.living import reactor
 
 #: A child that says where it serves, as the real one does, and ends with its parent.
@@ -219,11 +217,11 @@ async def test_an_ollama_at_the_address_of_a_service_is_told_without_asking_it(
 class Puzzled(FakeChat):
     """A server that answers a path it does not know with 200 and an error, as LM Studio does."""
 
-    def route(self, request: RecordedRequest) -> Answer:
+    def answer(self, request: RecordedRequest) -> Answered:
         """Return what such a server says."""
         if request.path == "/api/tags":
             return self.json({"error": "Unexpected endpoint or method. (GET /api/tags)"})
-        return super().route(request)
+        return super().answer(request)
 
 
 @pytest.mark.parametrize("path", ["", "/v1"])
@@ -264,17 +262,13 @@ async def test_a_provider_on_the_internet_is_asked_whether_it_takes_the_key(name
     assert "planted-wrong" not in str(caught.value)
 
 
-class Page(Resource):
+class Page(Fake[ServedRequest]):
     """A web server that is no model server."""
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Resource has no types
+    request_type = ServedRequest
 
-    isLeaf = True
-
-    def render_GET(self, request: Request) -> bytes:
-        request.setHeader("content-type", "text/html")
-        return b"<html>It works!</html>"
+    def answer(self, request: ServedRequest) -> Response:
+        return sized_response(b"<html>It works!</html>", "text/html")
 
 
 async def test_a_stranger_at_the_address_is_told(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ import pytest
 from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
-from twisted.web.resource import Resource
-from twisted.web.server import NOT_DONE_YET, Request
 
 from assistant.config.schema import ModelConfig
 from assistant.errors import NoModelError
@@ -19,6 +17,7 @@ from assistant.models.chosen import ChosenModel
 from llm.embedded.progress import Endpoint
 from llm.embedded.supervisor import EmbeddedModel
 from llm.testing import FakeChat, FakeOllama, serve
+from resilience.testing.fake import SILENCE, Fake, RawResponse, ServedRequest
 from tests.assistant.living import reactor
 from tests.assistant.models.test_choose import chooser
 
@@ -91,19 +90,19 @@ async def test_a_key_is_in_nothing_that_is_said(tmp_path: Path) -> None:
     assert "planted" not in f"{away!r} {away.why}"
 
 
-class Silent(Resource):
+class Silent(Fake[ServedRequest]):
     """A server that never answers."""
 
-    isLeaf = True
+    request_type = ServedRequest
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Resource has no types
+        super().__init__()
         self.asked: Deferred[None] = Deferred()
 
-    def render(self, request: Request) -> int:
+    def answer(self, request: ServedRequest) -> RawResponse:
         if not self.asked.called:
             self.asked.callback(None)
-        return NOT_DONE_YET
+        return SILENCE
 
 
 def remembering(make: Any, made: list[EmbeddedModel]) -> Any:

@@ -122,10 +122,10 @@ async def test_new_settings_lift_the_refusal_of_a_search_provider(tmp_path: Path
             for _ in range(3):
                 here.says(sage, "Sage, search")
                 await sage.settled()
-            assert len(tavily.asked) == 1
+            assert len(tavily.requests) == 1
             write_key(tmp_path, "planted-right", "tavily")
             again = here.start({**local(url, max_steps=4), "web": web})
             here.says(again, "Sage, search now")
             await again.settled()
-            assert len(tavily.asked) == 2
+            assert len(tavily.requests) == 2
             assert "The well" in " ".join(here.witness.heard)

@@ -20,9 +20,10 @@ from assistant.models.bound_keys import BoundKeys
 from assistant.web.shared import SharedWeb
 from resilience import HttpExchange
 from resilience.background import in_daemon_thread
+from resilience.testing.fault_server import serve
 from tools.testing import tool_context
 from tools.web.fetch.url import UrlRefused
-from tools.web.testing.site import FakeSite, serve_site
+from tools.web.testing.site import FakeSite
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,7 +43,7 @@ async def shared(reactor: Any, config: WebConfig) -> AsyncIterator[SharedWeb]:
 async def test_a_client_obeys_the_settings_as_they_are_now(reactor: Any) -> None:
     site = FakeSite()
     site.page("/", "here")
-    async with serve_site(site, reactor) as url:
+    async with serve(site, reactor) as url:
         ports = [int(url.rpartition(":")[2])]
         async with shared(reactor, WebConfig.model_validate({"ports": ports})) as web:
             with pytest.raises(UrlRefused, match="loopback"):

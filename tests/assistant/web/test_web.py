@@ -14,8 +14,8 @@ from assistant.config.sections import WebConfig
 from assistant.config.settings import SettingsError
 from assistant.web.tools import policy_of
 from assistant.web.web import Web, WebProviders
-from llm.testing.serving import serve
 from resilience import HttpExchange
+from resilience.testing.fault_server import serve
 from tests.tools.web.fetch.fetching import Names
 from tests.tools.web.read.fake_readers import FakeCrawl4AI, FakeJina
 from tests.tools.web.read.services import PAGES, URL

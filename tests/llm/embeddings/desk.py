@@ -6,13 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import Random
 
-from twisted.web.resource import IResource
-
 from llm import get_provider
 from llm.embeddings.ollama import OllamaEmbeddings
 from llm.embeddings.openai import OpenAIEmbeddings
 from llm.embeddings.remote import RemoteEmbedder
-from llm.testing import serve
+from llm.testing import FakeServer, serve
 from resilience import HttpExchange, Limits, Pipeline, RetryConfig
 from tests.llm.calling import reactor
 
@@ -21,7 +19,7 @@ QUICK = RetryConfig(base_delay=0.01)
 
 @asynccontextmanager
 async def embedder(
-    fake: IResource,
+    fake: FakeServer,
     api: str = "openai",
     model: str = "sage",
     *,

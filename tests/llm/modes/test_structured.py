@@ -62,7 +62,7 @@ async def test_a_schema_goes_to_the_provider_and_its_value_comes_back(name: str)
         answer = await client.chat_completion([user("how are you?")], schema=SCHEMA)
         assert answer.structured == {"mood": "glad", "age": 3}
         sent = fake.chats[0].body
-        wanted = sent.get("format") or sent["response_format"]["json_schema"]["schema"]  # type: ignore[index,call-overload]
+        wanted = sent.get("format") or sent["response_format"]["json_schema"]["schema"]
         assert wanted == SCHEMA
         assert len(fake.chats[0].messages) == 1
 

@@ -73,7 +73,7 @@ async def test_json_and_what_is_sent(reactor: Any, monkeypatch: pytest.MonkeyPat
         )
         assert (response.code, await response.json()) == (200, {"tea": "green"})
         asked = it.site.requests[0]
-        assert asked.path == "/tea?a=b"
+        assert asked.target == "/tea?a=b"
         assert asked.headers["host"] == it.url.removeprefix("http://")
         assert asked.headers["user-agent"].startswith("mud-assistant")
         assert (asked.headers["accept-encoding"], asked.headers["x-own"]) == ("identity, gzip", "y")

@@ -10,10 +10,10 @@ from pathlib import Path
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock
 
-from llm.testing.serving import serve
-from resilience.testing.foreground import print_and_wait, serve_until_interrupted
-from tools.web.testing import SERVICES, serve_proxy
-from tools.web.testing.proxy import MODES, SearchPages
+from resilience.testing.fault_server import FaultServer
+from resilience.testing.foreground import parser_of, serve_until_interrupted
+from tools.web.testing import SERVICES
+from tools.web.testing.proxy import MODES, FakeProxy, SearchPages
 from tools.web.testing.service import hits_of, known
 
 _PROXY = "proxy"
@@ -43,19 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.found = hits_of(options.hits.read_text("utf-8")) if options.hits else known
     except (OSError, ValueError) as error:
         parser.error(f"--hits {options.hits}: {error}")
-    return serve_until_interrupted(lambda reactor: _serve_for_ever(options, reactor))
+    return serve_until_interrupted(lambda reactor: _server(options, reactor), options.port)
 
 
 def _parser() -> argparse.ArgumentParser:
     ways = "\n".join(f"  {name}: {', '.join(_faults(name))}" for name in [*SERVICES, _PROXY])
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.web.testing",
-        description="Serve a fake search service on this machine, which needs neither the web nor a key.",
-        epilog=_EPILOG + ways,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = parser_of(
+        "tools.web.testing",
+        "Serve a fake search service on this machine, which needs neither the web nor a key.",
+        _EPILOG + ways,
     )
     parser.add_argument("name", choices=[*SERVICES, _PROXY], help="the service to be")
-    parser.add_argument("--port", type=int, default=0, help="the port to listen on; 0, the default, takes a free one")
     parser.add_argument("--fault", help="fail like this at every request; the ways are below")
     parser.add_argument("--hits", type=Path, help="find what this JSON file lists")
     parser.add_argument("--key", help="refuse requests without this made-up key")
@@ -69,16 +67,13 @@ def _faults(name: str) -> list[str]:
     return sorted(SERVICES[name](Clock()).faults())
 
 
-async def _serve_for_ever(options: argparse.Namespace, reactor: IReactorTime) -> None:
+def _server(options: argparse.Namespace, reactor: IReactorTime) -> FaultServer:
     if options.name == _PROXY:
-        async with serve_proxy(SearchPages(mode=options.fault or "answer"), reactor, options.port) as (url, _):
-            await print_and_wait(url)
-        return
+        return FakeProxy(reactor, SearchPages(mode=options.fault or "answer"))
     service = SERVICES[options.name](reactor, options.found, options.key)
     if options.fault:
         service.fail(options.fault)
-    async with serve(service, reactor, options.port) as url:
-        await print_and_wait(url)
+    return FaultServer(reactor, service)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,22 @@ from __future__ import annotations
 import datetime as dt
 import html
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
+from urllib.parse import parse_qsl
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from twisted.internet.interfaces import IAddress, ITLSTransport
-from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.ssl import CertificateOptions, PrivateCertificate
 from twisted.python.failure import Failure
-from twisted.web.http import Request
-from twisted.web.resource import Resource
-from twisted.web.server import Site
 
-from tools.web.testing.service import HITS, Hit
+from resilience.testing.client_connection import ClientConnection
+from resilience.testing.fake import Fake, Response, ServedRequest
+from resilience.testing.fault_server import FaultServer
+from tools.web.testing.service import HITS, Hit, page
 
 #: How the proxy behaves: it answers, serves the page for robots, finds nothing, refuses CONNECT, or stays silent.
 MODES = ("answer", "blocked", "empty", "refuse", "silent")
@@ -32,56 +33,59 @@ _HEAD_END = b"\r\n\r\n"
 _NAME = "html.duckduckgo.com"
 
 
-class SearchPages(Resource):
+class SearchPages(Fake[ServedRequest]):
     """The search page. `asked` are the searches as (host, fields of the form or of the address)."""
 
-    isLeaf = True
+    request_type = ServedRequest
 
     def __init__(self, hits: Sequence[Hit] = HITS, mode: str = "answer") -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+        super().__init__()
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.mode = mode
         self._hits = hits
 
-    def render(self, request: Request) -> bytes:
+    def answer(self, request: ServedRequest) -> Response:
         """Return the page with the hits, an empty one, or the page that blocks robots."""
-        host = request.getRequestHostname().decode("latin-1")
-        fields: dict[bytes, list[bytes]] = request.args or {}
-        self.asked.append(
-            (host, {name.decode(): values[0].decode("utf-8", "replace") for name, values in fields.items()})
-        )
+        host = request.headers.get("host", "").partition(":")[0]
+        form = parse_qsl(request.raw.decode("utf-8", "replace"), keep_blank_values=True)
+        self.asked.append((host, {**request.query, **dict(form)}))
         if self.mode == "blocked" or (self.mode == "answer" and host != _NAME):
-            request.setResponseCode(202)
-            return b"<html><body>Unfortunately, bots use this too.</body></html>"
+            return page(202, "<html><body>Unfortunately, bots use this too.</body></html>")
         hits = self._hits if self.mode == "answer" else ()
-        return f"<html><body>{''.join(map(_entry, hits))}</body></html>".encode()
+        return page(200, f"<html><body>{''.join(map(_entry, hits))}</body></html>")
 
 
-class FakeProxy(Factory):
+class FakeProxy(FaultServer):
     """Serves `pages` for every host that a client wants to reach through it. `connects` are these hosts."""
 
-    noisy = False
-
-    def __init__(self, pages: SearchPages) -> None:
+    def __init__(self, reactor: IReactorTime, pages: SearchPages) -> None:
+        super().__init__(reactor, pages)
         self.pages = pages
         self.connects: list[str] = []
-        self.site = Site(pages)
-        self.site.noisy = False
         self.certificate = _certificate()
 
-    def buildProtocol(self, addr: IAddress | None) -> Protocol:
-        """Make the protocol of one connection."""
-        return _Front(self, cast("IAddress", addr))
+    def connection(self) -> Protocol:
+        """Return what speaks with one client."""
+        return _Front(self)
 
 
 class _Front(Protocol):
     """Reads CONNECT, then acts as the server of the host that was asked for."""
 
-    def __init__(self, proxy: FakeProxy, address: IAddress) -> None:
+    transport: Any
+
+    def __init__(self, proxy: FakeProxy) -> None:
         self._proxy = proxy
-        self._address = address
         self._head = b""
-        self._inner: Protocol | None = None
+        self._inner: Any = None
+
+    def connectionMade(self) -> None:
+        """Count the connection."""
+        self._proxy.clients.add(self)
+
+    def abort(self) -> None:
+        """Reset the connection."""
+        self.transport.abortConnection()
 
     def dataReceived(self, data: bytes) -> None:
         """Collect the request's head, or pass data on to the inner server."""
@@ -92,16 +96,13 @@ class _Front(Protocol):
         if _HEAD_END in self._head:
             self._connect()
         elif len(self._head) > _MAX_HEAD_BYTES:
-            self._transport.abortConnection()
+            self.transport.abortConnection()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Tell the inner server."""
         if self._inner is not None:
             self._inner.connectionLost(reason)
-
-    @property
-    def _transport(self) -> Any:
-        return self.transport
+        self._proxy.clients.remove(self)
 
     def _connect(self) -> None:
         words = self._head.split(b"\r\n", 1)[0].split()
@@ -109,13 +110,14 @@ class _Front(Protocol):
         if self._proxy.pages.mode == "silent":
             return
         if self._proxy.pages.mode == "refuse" or words[0] != b"CONNECT":
-            self._transport.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            self._transport.loseConnection()
+            self.transport.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            self.transport.loseConnection()
             return
-        self._transport.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        cast("ITLSTransport", self.transport).startTLS(self._proxy.certificate)
-        self._inner = cast("Protocol", self._proxy.site.buildProtocol(self._address))
-        self._inner.makeConnection(self._transport)
+        self.transport.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        self.transport.startTLS(self._proxy.certificate)
+        inner: Any = ClientConnection(self._proxy)
+        inner.makeConnection(self.transport)
+        self._inner = inner
 
 
 def _entry(hit: Hit) -> str:

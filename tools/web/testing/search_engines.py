@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llm.messages import JSON
-from llm.testing.serving import Answer
-from tools.web.testing.service import ApiRequest, FakeService, Fault, Hit, answer, bearer, matching, number_in, page
+from resilience.testing.fake import Response, ServedRequest, json_response
+from tools.web.testing.service import FakeService, Fault, Hit, matching, number_in, page
 
 #: Each value holds two windows: the current second's and the month's.
 RATE_HEADERS = {
@@ -24,7 +24,7 @@ class FakeBrave(FakeService):
 
     rate: Mapping[str, str] = {}
 
-    def good(self, asked: ApiRequest) -> Answer:
+    def answer(self, asked: ServedRequest) -> Response:
         """Return results in `web.results`, their descriptions with markup. Without results there is no `web` at all."""
         count = number_in(asked.query.get("count"), 1, 20, 20)
         fresh = asked.query.get("freshness")
@@ -36,7 +36,7 @@ class FakeBrave(FakeService):
         record: dict[str, JSON] = {"type": "search", "query": {"original": asked.query["q"]}}
         if hits:
             record["web"] = {"type": "search", "results": [*hits], "family_friendly": True}
-        return answer(record, headers={**RATE_HEADERS, **self.rate})
+        return json_response(record, headers={**RATE_HEADERS, **self.rate})
 
     def own_faults(self) -> dict[str, Fault]:
         """Return Brave's errors."""
@@ -50,11 +50,11 @@ class FakeBrave(FakeService):
             "month-used-up": lambda _: _brave_error(429, "QUOTA_LIMITED", "Request quota exceeded for plan", month),
         }
 
-    def credential(self, asked: ApiRequest) -> str:
+    def credential(self, asked: ServedRequest) -> str:
         """Return the subscription token."""
-        return asked.headers.get("x-subscription-token", bearer(asked))
+        return asked.headers.get("x-subscription-token", asked.bearer)
 
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return the 401 for a bad token."""
         return _brave_error(401, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid.")
 
@@ -71,9 +71,9 @@ def _brave_entry(hit: Hit) -> dict[str, JSON]:
     }
 
 
-def _brave_error(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> Answer:
+def _brave_error(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     error: dict[str, JSON] = {"id": "8f3a", "status": status, "code": code, "detail": detail, "meta": {}}
-    return answer({"type": "ErrorResponse", "error": error, "time": 1_795_000_000}, status, headers)
+    return json_response({"type": "ErrorResponse", "error": error, "time": 1_795_000_000}, status, headers)
 
 
 _RECENCY = {None, "hour", "day", "week", "month", "year"}
@@ -83,9 +83,9 @@ _MAX_DOMAINS = 20
 class FakePerplexity(FakeService):
     """Answers `POST /search`."""
 
-    def good(self, asked: ApiRequest) -> Answer:
+    def answer(self, asked: ServedRequest) -> Response:
         """Return results with dates."""
-        record = asked.record
+        record = asked.body
         if asked.path != "/search" or asked.method != "POST":
             return _perplexity_error(404, "Not found")
         domains = record.get("search_domain_filter", [])
@@ -98,7 +98,7 @@ class FakePerplexity(FakeService):
             {"title": hit.title, "url": hit.url, "snippet": hit.snippet, "date": "2026-11-18", "last_updated": None}
             for hit in matching(self.hits(asked), domains)[:count]
         ]
-        return answer({"id": "e1b0", "results": hits, "server_time": None})
+        return json_response({"id": "e1b0", "results": hits, "server_time": None})
 
     def own_faults(self) -> dict[str, Fault]:
         """Return Perplexity's errors."""
@@ -106,23 +106,19 @@ class FakePerplexity(FakeService):
             "bad-request": lambda _: _perplexity_error(400, "Invalid request body"),
             "auth": lambda _: self.unauthorized(),
             "forbidden": lambda _: _perplexity_error(403, "Access denied"),
-            "invalid": lambda _: answer(
+            "invalid": lambda _: json_response(
                 {"detail": [{"loc": ["body", "max_results"], "msg": "must be below 21", "type": "value_error"}]}, 422
             ),
             "rate-limit": lambda _: _perplexity_error(429, "Rate limit exceeded", {"Retry-After": "2"}),
         }
 
-    def credential(self, asked: ApiRequest) -> str:
-        """Return the bearer token."""
-        return bearer(asked)
-
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return the 401 for a bad key."""
         return _perplexity_error(401, "Invalid API key provided")
 
 
-def _perplexity_error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Answer:
-    return answer({"error": {"message": message, "type": "error", "code": status}}, status, headers)
+def _perplexity_error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return json_response({"error": {"message": message, "type": "error", "code": status}}, status, headers)
 
 
 PAGE = 10
@@ -134,15 +130,15 @@ _KEY_VALUE: dict[str, JSON] = {"url": None, "title": "", "kvmap": {"depth": "12 
 class FakeSearxng(FakeService):
     """Answers `GET /search` in the current version's shape; one of its results has neither address nor title."""
 
-    def good(self, asked: ApiRequest) -> Answer:
+    def answer(self, asked: ServedRequest) -> Response:
         """Return a page of results."""
         if asked.path == "/healthz":
-            return Answer(200, {"Content-Type": "text/plain"}, (b"OK",))
+            return Response(200, {"Content-Type": "text/plain"}, (b"OK",))
         query, number = asked.query.get("q", ""), asked.query.get("pageno", "1")
         if asked.path != "/search":
             return page(404, "<h1>Page not found</h1>")
         if not query or not number.isdigit() or asked.query.get("time_range") not in _SEARXNG_RANGES:
-            return answer({"error": "Invalid parameters"}, 400)
+            return json_response({"error": "Invalid parameters"}, 400)
         if asked.query.get("format") != "json":
             return page(200, "<html><body>results for people</body></html>")
         start = (int(number) - 1) * PAGE
@@ -153,7 +149,7 @@ class FakeSearxng(FakeService):
         """Return what SearXNG answers when it is set up otherwise, or its engines fail."""
         return {
             "json-off": lambda _: page(403, "<!doctype html><title>403 Forbidden</title><h1>Forbidden</h1>"),
-            "bad-request": lambda _: answer({"error": "No query"}, 400),
+            "bad-request": lambda _: json_response({"error": "No query"}, 400),
             "limiter": lambda _: page(429, "Too Many Requests"),
             "engines-failed": lambda asked: _searxng_answer(asked.query.get("q", ""), [], FAILED_ENGINES),
             "some-engines-failed": lambda asked: _searxng_answer(
@@ -162,17 +158,13 @@ class FakeSearxng(FakeService):
             "key-values-only": lambda asked: _searxng_answer(asked.query.get("q", ""), [_KEY_VALUE]),
         }
 
-    def credential(self, asked: ApiRequest) -> str:
-        """Return the bearer token that a proxy in front may want."""
-        return bearer(asked)
-
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return the 401 for a bad token."""
         return page(401, "<h1>Authorization Required</h1>")
 
 
-def _searxng_answer(query: str, results: list[JSON], failed: list[JSON] | None = None) -> Answer:
-    return answer(
+def _searxng_answer(query: str, results: list[JSON], failed: list[JSON] | None = None) -> Response:
+    return json_response(
         {
             "query": query,
             "results": results,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llm.messages import JSON
-from llm.testing.serving import Answer
-from tools.web.testing.service import ApiRequest, FakeService, Fault, answer, bearer, matching, number_in
+from resilience.testing.fake import Response, ServedRequest, json_response
+from tools.web.testing.service import FakeService, Fault, matching, number_in
 
 _RANGES = {None, "day", "week", "month", "year", "d", "w", "m", "y"}
 _DEPTHS = {None, "basic", "advanced", "fast", "ultra-fast"}
@@ -17,12 +17,12 @@ class FakeTavily(FakeService):
 
     pages: Mapping[str, str] = {}
 
-    def good(self, asked: ApiRequest) -> Answer:
+    def answer(self, asked: ServedRequest) -> Response:
         """Return results, or pages."""
         routes = {"/search": self._search, "/extract": self._extract}
         if asked.method != "POST" or asked.path not in routes:
             return error(404, "Not Found")
-        if not bearer(asked) and asked.headers.get("x-tavily-access-mode") != "keyless":
+        if not asked.bearer and asked.headers.get("x-tavily-access-mode") != "keyless":
             return self.unauthorized()
         return routes[asked.path](asked)
 
@@ -39,16 +39,12 @@ class FakeTavily(FakeService):
             "keyless-month": lambda _: _keyless("month", 864_000),
         }
 
-    def credential(self, asked: ApiRequest) -> str:
-        """Return the bearer token."""
-        return bearer(asked)
-
-    def unauthorized(self) -> Answer:
+    def unauthorized(self) -> Response:
         """Return the 401 for a bad key."""
         return error(401, "Unauthorized: missing or invalid API key.")
 
-    def _search(self, asked: ApiRequest) -> Answer:
-        record = asked.record
+    def _search(self, asked: ServedRequest) -> Response:
+        record = asked.body
         count = number_in(record.get("max_results"), 0, 20, 5)
         if not record.get("query") or count is None:
             return error(400, "Invalid request")
@@ -66,11 +62,11 @@ class FakeTavily(FakeService):
             "response_time": 0.6,
             "request_id": "5d1c",
         }
-        return answer(found | _usage(asked, 2 if record.get("search_depth") == "advanced" else 1))
+        return json_response(found | _usage(asked, 2 if record.get("search_depth") == "advanced" else 1))
 
-    def _extract(self, asked: ApiRequest) -> Answer:
+    def _extract(self, asked: ServedRequest) -> Response:
         """Return the pages in reverse order: callers must match them by address."""
-        wanted = asked.record.get("urls")
+        wanted = asked.body.get("urls")
         listed = wanted if isinstance(wanted, list) else [wanted]
         urls = [url for url in listed if isinstance(url, str)]
         results: list[JSON] = [
@@ -78,16 +74,16 @@ class FakeTavily(FakeService):
         ]
         failed: list[JSON] = [{"url": url, "error": "Failed to fetch url"} for url in urls if url not in self.pages]
         found: dict[str, JSON] = {"results": results, "failed_results": failed, "response_time": 1.2}
-        return answer(found | _usage(asked, 1))
+        return json_response(found | _usage(asked, 1))
 
 
-def error(status: int, message: str, retry: int | None = None) -> Answer:
+def error(status: int, message: str, retry: int | None = None) -> Response:
     """Return an error in the shape that Tavily uses for callers with a key."""
     headers = {} if retry is None else {"Retry-After": str(retry)}
-    return answer({"detail": {"error": message}}, status, headers)
+    return json_response({"detail": {"error": message}}, status, headers)
 
 
-def _keyless(window: str, seconds: int) -> Answer:
+def _keyless(window: str, seconds: int) -> Response:
     told: dict[str, JSON] = {
         "code": "keyless_limit_reached",
         "message": f"The keyless limit of this {window} is reached.",
@@ -95,8 +91,8 @@ def _keyless(window: str, seconds: int) -> Answer:
         "retry_after_seconds": seconds,
         "next_actions": ["get an API key"],
     }
-    return answer({"error": told}, 429)
+    return json_response({"error": told}, 429)
 
 
-def _usage(asked: ApiRequest, credits_spent: int) -> dict[str, JSON]:
-    return {"usage": {"credits": credits_spent}} if asked.record.get("include_usage") else {}
+def _usage(asked: ServedRequest, credits_spent: int) -> dict[str, JSON]:
+    return {"usage": {"credits": credits_spent}} if asked.body.get("include_usage") else {}

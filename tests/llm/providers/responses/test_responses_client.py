@@ -114,7 +114,7 @@ async def test_193_reasoning_that_cannot_be_opened_is_dropped_and_asked_once_mor
         fake.seal = "another"  # as after a change of the key, the organization or the model
         answer = await asking.chat_completion([*ASKED, first.message, result], [LOOK])
         assert answer.content == "It is deep."
-        kinds = [[item.get("type") for item in chat.body["input"]] for chat in fake.chats]  # type: ignore[union-attr]
+        kinds = [[item.get("type") for item in chat.body["input"]] for chat in fake.chats]
         assert kinds[1:] == [
             [None, "reasoning", "function_call", "function_call_output"],
             [None, "function_call", "function_call_output"],

@@ -9,10 +9,11 @@ from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
+from resilience.testing.fault_server import serve
 from tools.web.errors import ErrorKind, WebError
 from tools.web.fetch.fetcher import FetchLimits, SafeFetcher
 from tools.web.fetch.url import UrlOrigin, UrlPolicy
-from tools.web.testing.site import FakeSite, serve_site
+from tools.web.testing.site import FakeSite
 
 LOOPBACK = frozenset({ip_network("127.0.0.0/8")})
 QUICK = FetchLimits(connect_seconds=2, whole_seconds=5)
@@ -63,7 +64,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     site = FakeSite()
     table = {"site.example": [["127.0.0.1"]], "other.example": [["127.0.0.1"]], **(names or {})}
-    async with serve_site(site, reactor, tls=tls) as url:
+    async with serve(site, reactor, tls=tls) as url:
         parts = urlsplit(url)
         assert parts.port is not None
         resolver = Names(table)

@@ -61,7 +61,7 @@ async def test_of_a_body_without_end_the_beginning_is_read(reactor: Any) -> None
 
 async def test_a_document_that_is_nothing_without_its_end_is_not_read(reactor: Any) -> None:
     async with running(reactor) as it:
-        it.site.hang_up("/", head(200, {"Content-Length": "2000001"}, "application/pdf"))
+        it.site.raw("/", head(200, {"Content-Length": "2000001"}, "application/pdf"))
         assert "too large" in (await error_of(it)).message
 
 
@@ -99,7 +99,7 @@ async def test_headers_without_end(reactor: Any) -> None:
 )
 async def test_a_connection_that_ends_early_or_makes_no_sense(reactor: Any, sent: bytes) -> None:
     async with running(reactor) as it:
-        it.site.hang_up("/", sent)
+        it.site.raw("/", sent)
         assert (await error_of(it)).kind is ErrorKind.NETWORK
 
 
@@ -210,7 +210,7 @@ async def test_types_that_are_read(reactor: Any, header: str, kind: str | None) 
 )
 async def test_types_that_are_not_read(reactor: Any, kind: str) -> None:
     async with running(reactor) as it:
-        it.site.hang_up("/", head(200, {"Content-Length": "123456"}, kind) + b"x")
+        it.site.raw("/", head(200, {"Content-Length": "123456"}, kind) + b"x")
         error = await error_of(it)
         assert error.kind is ErrorKind.PARSE
         assert error.message == f"the page is {kind}, 123,456 bytes, which cannot be read as text"

@@ -26,7 +26,7 @@ async def test_a_redirect_is_read_as_browsers_read_it(reactor: Any, location: by
         it.site.raw("/", b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\nContent-Length: 0\r\n\r\n")
         it.site.page(asked, "there")
         assert (await it.fetcher.fetch(it.at("/"))).body == b"there"
-        assert it.site.requests[1].path == asked
+        assert it.site.requests[1].target == asked
 
 
 def sets(it: Any, path: str, location: str, *cookies: str) -> None:

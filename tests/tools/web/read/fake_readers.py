@@ -14,10 +14,9 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
-import orjson
 from msgspec import Struct, field
-from twisted.web.http import Request
-from twisted.web.resource import Resource
+
+from resilience.testing.fake import Fake, Response, ServedRequest, json_response, sized_response
 
 
 class FakePage(Struct, frozen=True):
@@ -45,13 +44,13 @@ class ReadRequest(Struct, frozen=True):
     record: Mapping[str, Any]
 
 
-class FakeReader(Resource):
+class FakeReader(Fake[ServedRequest]):
     """Serves `pages` by URL. Each of `failures` is given first, to one request. `now` gives clock seconds."""
 
-    isLeaf = True
+    request_type = ServedRequest
 
     def __init__(self, now: Callable[[], float], pages: Mapping[str, FakePage], *, key: str = "") -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+        super().__init__()
         self.now = now
         self.pages = dict(pages)
         self.key = key
@@ -69,27 +68,23 @@ class FakeReader(Resource):
         self._times.append(now)
         return 0.0
 
-    def say(
-        self, request: Request, status: int, body: Mapping[str, Any] | bytes, headers: Mapping[str, str] | None = None
-    ) -> bytes:
-        """Set status and headers, and return the body of this answer."""
-        request.setResponseCode(status)
-        request.setHeader("Content-Type", "text/html" if isinstance(body, bytes) else "application/json")
-        for name, value in (headers or {}).items():
-            request.setHeader(name, value)
-        return body if isinstance(body, bytes) else orjson.dumps(body)
+    def say(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
+        """Return an answer."""
+        if isinstance(body, bytes):
+            return sized_response(body, "text/html", status, headers)
+        return json_response(body, status, headers)
 
-    def hear(self, request: Request, url: str = "") -> ReadRequest:
+    def failure(self, request: ServedRequest) -> Response | None:
+        """Return the first of the failures that are left."""
+        if not self.failures:
+            return None
+        self.hear(request)
+        failing = self.failures.popleft()
+        return self.say(failing.status, failing.body, failing.headers)
+
+    def hear(self, request: ServedRequest, url: str = "") -> ReadRequest:
         """Record and return the request. A `url` in its body overrides the argument."""
-        raw = request.content.read() if request.content else b""
-        record: Any = {}
-        if raw:
-            record = orjson.loads(raw)
-        named = {
-            name.decode("latin-1").lower(): values[0].decode("latin-1")
-            for name, values in request.requestHeaders.getAllRawHeaders()
-        }
-        heard = ReadRequest(record.get("url", url), request.method.decode("latin-1"), named, record)
+        heard = ReadRequest(request.body.get("url", url), request.method, request.headers, request.body)
         self.heard.append(heard)
         return heard
 
@@ -104,27 +99,24 @@ class FakeJina(FakeReader):
     keyless_per_minute = 20
     keyed_per_minute = 500
 
-    def render(self, request: Request) -> bytes:
+    def answer(self, request: ServedRequest) -> Response:
         """Answer one request."""
-        heard = self.hear(request, unquote(request.uri.decode("ascii").removeprefix("/")))
-        if self.failures:
-            failing = self.failures.popleft()
-            return self.say(request, failing.status, failing.body, failing.headers)
+        heard = self.hear(request, unquote(request.target.removeprefix("/")))
         has_key = "authorization" in heard.headers
         if has_key and self.is_locked(heard):
-            return self._refuse(request, (401, "AuthenticationFailedError", 40103), "Invalid API key")
+            return self._refuse((401, "AuthenticationFailedError", 40103), "Invalid API key")
         most = self.keyed_per_minute if has_key else self.keyless_per_minute
         wait = self.seconds_over(most)
         if wait:
             said = f"Per IP rate limit exceeded ({most} RPM)"
             retry_after = {"Retry-After": str(math.ceil(wait))}
-            return self._refuse(request, (429, "RateLimitTriggeredError", 42903), said, retry_after)
+            return self._refuse((429, "RateLimitTriggeredError", 42903), said, retry_after)
         if not heard.url.startswith(("http://", "https://")):
-            return self._refuse(request, (422, "ParamValidationError", 40001), f"Invalid URL: {heard.url}")
+            return self._refuse((422, "ParamValidationError", 40001), f"Invalid URL: {heard.url}")
         page = self.pages.get(heard.url)
         if page is None:
             said = f"Failed to goto {heard.url}: Error: net::ERR_NAME_NOT_RESOLVED at {heard.url}"
-            return self._refuse(request, (422, "AssertionFailureError", 42206), said)
+            return self._refuse((422, "AssertionFailureError", 42206), said)
         data: dict[str, Any] = {
             "title": page.title,
             "description": "",
@@ -134,11 +126,9 @@ class FakeJina(FakeReader):
         }
         if page.status != HTTPStatus.OK:
             data["warning"] = f"Target URL returned error {page.status}: Not good"
-        return self.say(request, 200, {"code": 200, "status": 20000, "data": data})
+        return self.say(200, {"code": 200, "status": 20000, "data": data})
 
-    def _refuse(
-        self, request: Request, refusal: tuple[int, str, int], said: str, headers: dict[str, str] | None = None
-    ) -> bytes:
+    def _refuse(self, refusal: tuple[int, str, int], said: str, headers: dict[str, str] | None = None) -> Response:
         code, name, status = refusal
         body = {
             "data": None,
@@ -148,7 +138,7 @@ class FakeJina(FakeReader):
             "message": said,
             "readableMessage": f"{name}: {said}",
         }
-        return self.say(request, code, body, headers)
+        return self.say(code, body, headers)
 
 
 class FakeCrawl4AI(FakeReader):
@@ -160,25 +150,22 @@ class FakeCrawl4AI(FakeReader):
     per_minute = 1000
     bare: frozenset[str] = frozenset()
 
-    def render(self, request: Request) -> bytes:
+    def answer(self, request: ServedRequest) -> Response:
         """Answer one request."""
         heard = self.hear(request)
-        if self.failures:
-            failing = self.failures.popleft()
-            return self.say(request, failing.status, failing.body, failing.headers)
-        if request.path != b"/md" or request.method != b"POST":
-            return self.say(request, 404, {"detail": "Not Found"})
+        if request.path != "/md" or request.method != "POST":
+            return self.say(404, {"detail": "Not Found"})
         if self.is_locked(heard):
-            return self.say(request, 401, {"detail": "Invalid or expired token"})
+            return self.say(401, {"detail": "Invalid or expired token"})
         if self.seconds_over(self.per_minute):
-            return self.say(request, 429, {"error": f"Rate limit exceeded: {self.per_minute} per 1 minute"})
+            return self.say(429, {"error": f"Rate limit exceeded: {self.per_minute} per 1 minute"})
         if "url" not in heard.record:
             missing = {"type": "missing", "loc": ["body", "url"], "msg": "Field required", "input": {}}
-            return self.say(request, 422, {"detail": [missing]})
+            return self.say(422, {"detail": [missing]})
         page = self.pages.get(heard.url)
         if page is None:
             said = f"Failed on navigating ACS-GOTO: Page.goto: net::ERR_NAME_NOT_RESOLVED at {heard.url}"
-            return self.say(request, 500, {"detail": said})
+            return self.say(500, {"detail": said})
         how = heard.record.get("f", "fit")
         markdown = "" if how == "fit" and heard.url in self.bare else page.content
         body = {
@@ -189,4 +176,4 @@ class FakeCrawl4AI(FakeReader):
             "markdown": markdown,
             "success": True,
         }
-        return self.say(request, 200, body)
+        return self.say(200, body)

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from llm.testing.serving import serve
 from resilience import HttpExchange
+from resilience.testing.fault_server import serve
 from tests.tools.web.read.fake_readers import FakePage, FakeReader
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared

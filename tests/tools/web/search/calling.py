@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm.testing.serving import serve
 from resilience import HttpExchange, Limits, Request, Sink
+from resilience.testing.fault_server import serve
 from tools.testing import now
 from tools.web.errors import WebError
 from tools.web.search.api import Shared

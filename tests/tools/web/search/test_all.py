@@ -8,10 +8,11 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
+from resilience.testing.fake import json_response
 from tests.tools.web.search.calling import KEY, SERVED, WELL, error_of, served
 from tools.web.errors import ErrorKind
 from tools.web.source.protocol import SearchQuery, SearchResult
-from tools.web.testing.service import HITS, answer
+from tools.web.testing.service import HITS
 
 NAMES = sorted(SERVED)
 
@@ -27,7 +28,7 @@ async def test_it_finds_what_there_is_up_to_the_limit(name: str, reactor: Any) -
     assert all(hit.snippet in result.snippet for hit, result in zip(HITS, results, strict=False))
     assert all(isinstance(result, SearchResult) for result in results)
     assert provider.name == name
-    assert len(fake.asked) == 1
+    assert len(fake.requests) == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,7 +64,7 @@ async def test_any_server_may_fail(name: str, fault: str, kind: ErrorKind, react
     assert error.provider == name
     assert error.message.startswith(f"{name} ")
     assert len(error.message) < 400
-    assert len(fake.asked) == 1
+    assert len(fake.requests) == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -80,7 +81,7 @@ async def test_a_server_that_repeats_the_key_does_not_get_it_into_a_message(name
     fake = fake_type(reactor)
     async with served(fake, reactor) as (shared, url):
         for body in ({"error": f"bad key {KEY}\x1b[2J\u202e"}, {"detail": {"error": f"bad key {KEY}"}}):
-            fake.fail_with(answer(body, 401))
+            fake.fail_with(json_response(body, 401))
             error = await error_of(make(shared, KEY, url).search(WELL))
             assert "bad key" in error.message
             assert KEY not in error.message
@@ -95,7 +96,7 @@ async def test_silence_ends_at_the_deadline_and_the_connection_with_it(name: str
     fake.fail(fault)
     async with served(fake, reactor, clock) as (shared, url):
         work = Deferred.fromCoroutine(error_of(make(shared, KEY, url).search(WELL)))
-        await until(reactor, lambda: bool(fake.asked))
+        await until(reactor, lambda: bool(fake.requests))
         clock.advance(15)
         assert (await work).kind is ErrorKind.TIMEOUT
         await until(reactor, lambda: bool(fake.abandoned))
@@ -113,7 +114,7 @@ async def test_cancelling_closes_the_connection(name: str, reactor: Any) -> None
             return await make(shared, KEY, url).search(WELL)
 
         work = Deferred.fromCoroutine(search())
-        await until(reactor, lambda: bool(fake.asked))
+        await until(reactor, lambda: bool(fake.requests))
         work.cancel()
         with pytest.raises(CancelledError):
             await work

@@ -24,7 +24,7 @@ from tools.web.errors import ErrorKind
 from tools.web.search.api import Shared
 from tools.web.search.duckduckgo import Ddgs, DuckDuckGoOptions, DuckDuckGoSearchProvider
 from tools.web.source.protocol import SearchQuery, TimeRange
-from tools.web.testing import HITS, Hit, SearchPages, serve_proxy
+from tools.web.testing import HITS, FakeProxy, Hit, SearchPages, serving
 
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places; the proxy speaks TLS.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -232,8 +232,8 @@ def real(url: str, **options: Any) -> Ddgs:
 async def test_the_real_library_finds_what_the_page_shows(reactor: Any) -> None:
     hits = [*HITS[:3], Hit("Ümlaut & <b>", "https://a.example.org/%C3%A4?q=a%20b", "x")]
     pages = SearchPages(hits)
-    async with serve_proxy(pages, reactor) as (url, proxy):
-        with provided(reactor, real(url)) as provider:
+    async with serving(FakeProxy(reactor, pages)) as proxy:
+        with provided(reactor, real(proxy.url)) as provider:
             results = await provider.search(SearchQuery("well", 10, ("example.org",), TimeRange.MONTH))
     assert {hit.url for hit in HITS[:3]} < {result.url for result in results}
     assert all(result.url.isascii() and " " not in result.url for result in results)
@@ -252,15 +252,15 @@ async def test_the_real_library_finds_what_the_page_shows(reactor: Any) -> None:
     [("blocked", ErrorKind.BLOCKED_OR_EMPTY), ("empty", ErrorKind.BLOCKED_OR_EMPTY), ("refuse", ErrorKind.NETWORK)],
 )
 async def test_the_real_library_fails_in_kinds(mode: str, kind: ErrorKind, reactor: Any) -> None:
-    async with serve_proxy(SearchPages(mode=mode), reactor) as (url, _):
-        with provided(reactor, real(url)) as provider:
+    async with serving(FakeProxy(reactor, SearchPages(mode=mode))) as proxy:
+        with provided(reactor, real(proxy.url)) as provider:
             assert (await error_of(provider.search(WELL))).kind is kind
 
 
 async def test_the_real_library_says_at_once_that_a_port_is_closed(reactor: Any) -> None:
-    async with serve_proxy(SearchPages(), reactor) as (url, _):
+    async with serving(FakeProxy(reactor, SearchPages())) as proxy:
         pass
-    with provided(reactor, real(url)) as provider:
+    with provided(reactor, real(proxy.url)) as provider:
         assert (await error_of(provider.search(WELL))).kind is ErrorKind.NETWORK
 
 
@@ -308,8 +308,8 @@ def stopping(url: str) -> subprocess.Popen[bytes]:
 async def test_a_stop_waits_for_no_engine_that_hangs(reactor: Any) -> None:
     """A silent proxy holds the library for 8 s and more; the process must be gone long before."""
     pytest.importorskip("ddgs", reason="the package ddgs is not installed")
-    async with serve_proxy(SearchPages(mode="silent"), reactor) as (url, proxy):
-        child = stopping(url)
+    async with serving(FakeProxy(reactor, SearchPages(mode="silent"))) as proxy:
+        child = stopping(proxy.url)
         for _ in range(600):
             if child.poll() is not None:
                 break

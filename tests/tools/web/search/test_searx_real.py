@@ -9,14 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from twisted.internet.task import deferLater
-from twisted.web.http import Request
-from twisted.web.resource import Resource
 
-from llm.testing.serving import serve
 from resilience import HttpExchange
+from resilience.testing.fake import Fake, Response, ServedRequest, json_response
+from resilience.testing.fault_server import serve
 from tests.tools.web.search.calling import error_of
 from tools.web.errors import ErrorKind, WebError
 from tools.web.search.api import Shared
@@ -58,21 +56,20 @@ pytestmark = [
 ]
 
 
-class Backend(Resource):
+class Backend(Fake[ServedRequest]):
     """What searx's engine asks."""
 
-    isLeaf = True
+    request_type = ServedRequest
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Twisted 24.11 has no types here
+        super().__init__()
         self.asked: list[str] = []
         self.status = 200
 
-    def render_GET(self, request: Request) -> bytes:
-        self.asked.append(request.args[b"q"][0].decode())
-        request.setResponseCode(self.status)
+    def answer(self, request: ServedRequest) -> Response:
+        self.asked.append(request.query["q"])
         hits = [{"link": f"http://a.example.org/{n}", "name": f"Well {n}", "text": f"deep {n}"} for n in range(1, 5)]
-        return orjson.dumps({"hits": hits})
+        return json_response({"hits": hits}, self.status)
 
 
 def free_port() -> int:

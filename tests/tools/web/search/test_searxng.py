@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from resilience.testing.fake import json_response
 from tests.tools.web.search.calling import WELL, canned, done, error_of, failed, served, shared
 from tools.web.errors import ErrorKind
 from tools.web.search.searxng import SearxngSearchProvider
 from tools.web.source.protocol import SearchQuery
 from tools.web.testing import FakeSearxng
-from tools.web.testing.service import Hit, answer
+from tools.web.testing.service import Hit
 
 URL = "http://127.0.0.1:8888"
 MANY = tuple(Hit(f"Well {number}", f"https://w.example.org/{number}", "deep") for number in range(25))
@@ -79,21 +80,21 @@ async def test_a_second_page_is_asked_for_when_the_first_is_full_and_too_short(r
     async with served(fake, reactor) as (shared, url):
         results = await SearxngSearchProvider(shared, "", url).search(SearchQuery("well", 14))
         assert [result.url for result in results] == [hit.url for hit in MANY[:14]]
-        assert [asked.query["pageno"] for asked in fake.asked] == ["1", "2"]
+        assert [asked.query["pageno"] for asked in fake.requests] == ["1", "2"]
         assert len(await SearxngSearchProvider(shared, "", url).search(SearchQuery("well", 10))) == 10
-    assert len(fake.asked) == 3
+    assert len(fake.requests) == 3
 
 
 async def test_a_second_page_that_fails_leaves_the_first(reactor: Any) -> None:
     fake = FakeSearxng(reactor, hits=MANY)
     entries: Any = [{"title": f"t{number}", "url": f"https://w.example.org/{number}"} for number in range(10)]
-    fake.fail_with(answer({"results": entries}), times=1)
+    fake.fail_with(json_response({"results": entries}), times=1)
     async with served(fake, reactor) as (shared, url):
         fake._hits = lambda _: 1 / 0  # type: ignore[assignment,return-value]  # the fake falls over: a 500
-        fake.fail_with(answer({"results": entries}))
+        fake.fail_with(json_response({"results": entries}))
         provider = SearxngSearchProvider(shared, "", url)
         assert len(await provider.search(SearchQuery("well", 14))) == 10
-    assert len(fake.asked) == 2
+    assert len(fake.requests) == 2
 
 
 async def test_its_own_address_may_be_private_and_a_proxy_before_it_may_want_a_key(reactor: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm.testing.serving import Answer
+from resilience.testing.fake import Response
 from tests.tools.web.search.calling import KEY, WELL, canned, done, error_of, failed, served, shared
 from tools.web.errors import ErrorKind
 from tools.web.search.tavily import TavilyOptions, TavilyProvider
@@ -74,8 +74,8 @@ async def test_a_page_is_read_in_parts(reactor: Any) -> None:
     assert (whole.url, whole.title, whole.content) == (PAGE, "The well", "# The well\nIt is 12 m deep.")
     assert (whole.content_length, whole.original_length, whole.truncated) == (27, 27, False)
     assert (part.content, part.content_length, part.original_length, part.truncated) == ("It is", 5, 27, True)
-    assert fake.asked[0].path == "/extract"
-    assert fake.asked[0].record == {
+    assert fake.requests[0].path == "/extract"
+    assert fake.requests[0].body == {
         "urls": [PAGE],
         "format": "markdown",
         "extract_depth": "basic",
@@ -123,7 +123,7 @@ async def test_a_403_is_the_keys_only_when_it_speaks_of_nothing_else(
     body: bytes, kind: ErrorKind, reactor: Any
 ) -> None:
     fake = FakeTavily(reactor)
-    fake.fail_with(Answer(403, {"Content-Type": "text/plain"}, (body,)))
+    fake.fail_with(Response(403, {"Content-Type": "text/plain"}, (body,)))
     async with served(fake, reactor) as (shared, url):
         error = await error_of(TavilyProvider(shared, url=url).read_url("https://example.org/"))
     assert error.kind is kind
