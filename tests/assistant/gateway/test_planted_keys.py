@@ -18,8 +18,8 @@ from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.standing import Standing, reactor, standing
 
 KEY = "sk-planted-0123456789abcdefghijklmnopqrstuv"
-#: A key of the owner's that is for another server.
-OTHER = "sk-another-0123456789abcdefghijklmnopqrstuv"
+#: A secret of the owner's for another server, which nobody would take for a key by its form.
+OTHER = "nine-blind-mice-0123456789-under-the-mill"
 FACES: dict[str, Any] = {
     "a refused key": HttpError(401, f"Incorrect API key provided: {KEY}."),
     "a forbidden one": HttpError(403, f"key {KEY} is blocked"),

@@ -241,6 +241,14 @@ async def test_a_viewer_gets_no_words(tmp_path: Path) -> None:
         assert viewer.of("delta") == []
 
 
+async def test_only_the_streams_of_a_session_that_is_over_end(tmp_path: Path) -> None:
+    async with watched(tmp_path, answering()) as page:
+        left, stays = await page.browser(session="left"), await page.browser(session="stays")
+        page.hub.end_session("left")
+        await until(lambda: left.gone)
+        assert (page.hub.streams, stays.gone) == (1, False)
+
+
 async def test_requests_for_leave_circuits_and_money_are_seen_once_a_second(tmp_path: Path) -> None:
     clock = Clock()
     async with watched(tmp_path, answering(), clock=clock) as page:
