@@ -265,7 +265,7 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
         lines.append(f"({withheld_text(found.withheld, run.requester.name)})")
     _note(run)
     if lines:
-        _show(context, BEGIN, lines, shown)
+        _show(context, BEGIN, lines, [*shown, *(run.told if run.beside else ())])
 
 
 def _show(context: RunContext, begin: str, lines: Sequence[str], memories: Sequence[Memory]) -> None:

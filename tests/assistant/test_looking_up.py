@@ -7,7 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.loop.unasked import MAX_QUERY_CHARS, query_of
-from tools import Person, Scene, Thing
+from llm.testing import Call, Reply
+from tests.assistant.living import living
+from tools import Category, Kind, Person, Principal, Registry, Scene, Source, Thing, Tool, ToolContext
+from tools.tool import Arguments
+from tools.verbs import WORLD_TOOLS
 
 SCENE = Scene(
     "The Old Library",
@@ -56,3 +60,27 @@ def test_what_is_about_the_game_is_not(words: str) -> None:
 def test_any_words_make_a_query_or_none(words: str, seen: bool) -> None:
     query = query_of(words, ("Sage", "Old (Sage"), SCENE if seen else None)
     assert query is None or 0 < len(query) <= MAX_QUERY_CHARS
+
+
+class _Search(Arguments):
+    query: str
+
+
+async def test_what_another_assistant_asks_is_not_looked_up() -> None:
+    """Its questions come by themselves, and the quota of the web is the owner's."""
+    queries: list[str] = []
+
+    async def search(arguments: _Search, _: ToolContext) -> str:
+        queries.append(arguments.query)
+        return "Nothing was found."
+
+    found = Tool("web_search", "Search.", _Search, Category.ASYNC_REQUIRED, search, source=Source.WEB)
+    registry, says = Registry([*WORLD_TOOLS, found]), Reply(calls=(Call("say", {"text": "Who knows?"}),))
+    model = {"search_first": True, "asking": "tools"}
+    async with living(lambda _: says, {"may_repeat": True}, model, registry=registry) as life:
+        oda = life.world.add(Principal("assistant:2", "Oda", Kind.ASSISTANT))
+        await oda.say("Sage, how tall is the Eiffel Tower?")
+        await life.assistant.settled()
+        assert len(life.fake.chats) == 1
+        await life.say("Sage, who invented the telephone?")
+        assert queries == ["who invented the telephone"]

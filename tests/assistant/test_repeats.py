@@ -48,6 +48,14 @@ async def test_an_echo_never_stays_in_the_stream(provider: str) -> None:
         assert OWN in third
 
 
+async def test_the_answer_that_was_not_said_counts_as_well() -> None:
+    async with living([says(ECHO, usage=(100, 20)), says(OWN, usage=(110, 30))]) as life:
+        await life.say(LINE)
+        [step] = life.witness.steps
+        usage = step.response.usage
+        assert (usage.input_tokens, usage.output_tokens) == (210, 50)
+
+
 async def test_when_the_second_answer_repeats_as_well_something_else_is_said() -> None:
     async with living([says(ECHO), says(LINE)]) as life:
         [said] = await heard_after(life, LINE)

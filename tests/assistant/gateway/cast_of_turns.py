@@ -5,7 +5,8 @@ The first word is the number of the turn, and one for each server follows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -106,6 +107,11 @@ def words_of(asked: RecordedRequest) -> list[str]:
     """Return the number of the turn, and what each server does with it."""
     content: Any = asked.messages[-1]["content"]
     return str(content if isinstance(content, str) else content[0]["text"]).split("|")
+
+
+def names_told(asked: RecordedRequest, names: Iterable[str]) -> set[str]:
+    """Return which of these names of keys a server is told: who asks is none of its business."""
+    return {*names}.intersection(re.findall(r"\w+", f"{asked.headers} {asked.raw.decode()}"))
 
 
 def question(dialect: str, words: Sequence[str], key: str, model: str, *, streams: bool) -> bytes:

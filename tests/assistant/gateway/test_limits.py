@@ -80,6 +80,8 @@ async def test_a_key_uses_the_models_it_may_and_hears_of_no_other(tmp_path: Path
         assert "may not use" in got.text
         got = await ask(gateway, PATHS["messages"], body_of("messages"), **other)
         assert got.status == 403
+        got = await ask(gateway, PATHS["chat"], body_of("chat", model="nobody"), **other)
+        assert (got.status, "those there are: none" in got.text) == (404, True)
         assert (await get(gateway, "/v1/models", **other)).body.count(b'"id"') == 0
         assert (await ask(gateway, PATHS["chat"], body_of("chat"))).status == 401
 

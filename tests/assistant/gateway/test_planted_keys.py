@@ -13,11 +13,13 @@ from twisted.logger import LogEvent, capturedLogs, formatEvent
 
 from assistant.gateway.keys import KeyLimits, key_store
 from llm.testing import DieMidStream, ErrorInStream, HttpError, Raw, Reply
-from tests.assistant.gateway.asking import LANES, PATHS, SPEAKERS, ask, body_of, get
+from tests.assistant.gateway.asking import LANES, OTHERS, PATHS, SPEAKERS, ask, body_of, get
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.standing import Standing, reactor, standing
 
 KEY = "sk-planted-0123456789abcdefghijklmnopqrstuv"
+#: A secret of the owner's for another server, which nobody would take for a key by its form.
+OTHER = "nine-blind-mice-0123456789-under-the-mill"
 FACES: dict[str, Any] = {
     "a refused key": HttpError(401, f"Incorrect API key provided: {KEY}."),
     "a forbidden one": HttpError(403, f"key {KEY} is blocked"),
@@ -56,6 +58,19 @@ async def test_a_provider_s_key_is_never_told(tmp_path: Path, dialect: str, prov
                 if isinstance(face, HttpError):
                     assert got.status >= 400
     assert KEY not in text_of(log)
+
+
+@pytest.mark.parametrize(("dialect", "provider"), OTHERS.items())
+@pytest_twisted.ensureDeferred
+async def test_no_other_key_is_told_at_the_end_of_a_broken_stream(tmp_path: Path, dialect: str, provider: str) -> None:
+    said = Reply("The well lies north of the mill, past the old oak.")
+    face = ErrorInStream(f"the key {OTHER} ran out", 6, said)
+    async with standing(tmp_path, [face], provider=provider) as gateway:
+        gateway.service.config.secrets.add(OTHER)
+        got = await ask(gateway, PATHS[dialect], body_of(dialect))
+        assert got.status == 200
+        assert "[key] ran out" in got.text
+        assert OTHER not in told(got)
 
 
 @pytest_twisted.ensureDeferred

@@ -200,6 +200,7 @@ class TurnsOfAGateway(RuleBasedStateMachine):
         assert Counter((server, int(words_of(one)[0])) for server, one in chats) == +plan.asked
         for _, one in chats[-2:]:
             assert not any(secret in f"{one.headers}{one.raw!r}" for secret in self.secrets.values())
+            assert not cast.names_told(one, self.plan.keys)
         assert len(gateway._listener) == len(self.plan.waiting())
         (offered,) = gateway.models._offered.values()
         assert (offered.places.tokens, len(offered.places.waiting)) == (PLACES - len(plan.under_way), len(plan.queued))

@@ -6,6 +6,7 @@ asks its model, does, says, keeps or settles anything that does not follow from 
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -29,6 +30,7 @@ from tests.assistant.loop.planned_lines import (
     Plan,
     Run,
     Way,
+    check_excuse,
     reaches,
 )
 from tools import Kind, Principal, ToolContext
@@ -118,7 +120,6 @@ class Expected:
         run.shown = min([*(LEVELS[one.who.id] for one in told), *own, 0 if is_low else TOP])
         self.answered_at[line.number] = run.shown
         self.seen["several"] += len({one.who for one in run.lines if one.is_trigger}) > 1
-        self.seen["asks"] += 1
         return line
 
     def _pass_over(self, run: Run) -> None:
@@ -166,8 +167,8 @@ class Expected:
         assert context.requester == line.who, f"{context.requester} is taken for {line.who.name}"
         assert context.trust.audience == line.hearers, f"what {line.who.name} hears is for {context.trust.audience}"
         assert trust.level <= max(run.shown, trust.shown_from), f"{trust.level} counts, and {run.shown} was shown"
-        is_of_web = line.plan is Plan.ASKS_FAR  # it is told in the same step
-        lowest = 0 if is_of_web else min(run.shown, self.scene_level(), self.stream_level())
+        lowest = min(run.shown, self.scene_level(), self.stream_level())
+        lowest = 0 if line.plan is Plan.ASKS_FAR else lowest  # it is told in the same step
         assert trust.min_level >= lowest, f"{trust.min_level} counts, and nothing below {lowest} was shown"
         self.seen["second prompt" if trust.shown_from else f"level {trust.min_level}"] += 1
 
@@ -186,6 +187,8 @@ class Expected:
 
     @noted
     def heard(self, who: Principal, way: Way, text: str) -> None:
+        is_too_often = any(self._lately(one) >= (self.budget.player_per_minute or math.inf) for one in self.times)
+        check_excuse(text, is_used_up=bool(self.used_up), is_too_often=is_too_often)
         for found in SECRET.finditer(text):
             audience = self.audiences.get(int(found[1]))
             is_for = audience is None or who.id in audience or (way is Way.STAFF and who in STAFF)
@@ -201,8 +204,7 @@ class Expected:
         times = sum(heard == (who.id, way, word) for heard in self.words[line.number])
         assert times <= 1 + line.unparked, f"{who.name} hears {word} again"
         is_confided = line.plan is Plan.CONFIDES and way is Way.WHISPER and who == line.other
-        if line.way is not Way.ALOUD or not is_confided:
-            assert way is line.way or (line.plan is Plan.CONFIDES), f"{line.way} is answered {way}"
+        assert way is line.way or line.plan is Plan.CONFIDES, f"{line.way} is answered {way}"
         if way in {Way.WHISPER, Way.PAGE} and not is_confided:
             assert who == line.who
         assert not line.settled[line.unparked :], f"{word} is said when {line.number} is settled"
@@ -227,7 +229,6 @@ class Expected:
                 self.fresh.append(line)
                 assert len(line.settled) == 1 + line.unparked, f"{line.number} is settled again"
             line.is_put_aside |= outcome == POISONED
-        self.seen[type(outcome).__name__] += 1
         self._pass_over(run)
         if run.line is not None or isinstance(outcome, LimitReached):
             self._check_outcome(run, run.line, outcome)

@@ -37,7 +37,7 @@ MOST_PAUSES = 100
 THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
 FAULTS = (
     "model", "model hangs", "look", "say hangs", "say breaks", "whisper hangs", "whisper breaks", "page hangs",
-    "channel breaks", "deed hangs",
+    "channel breaks", "deed hangs", *(UNWRITTEN := ("answer unwritten", "result unwritten")),
 )  # fmt: skip
 HANGS = ("model hangs", "say hangs", "whisper hangs", "page hangs", "channel hangs", "deed hangs", "rest refused")
 people, ways, plans = st.sampled_from(PEOPLE), st.sampled_from(Way), st.sampled_from(Plan)

@@ -93,7 +93,7 @@ class Lived(BodyListener):
         self.notes.began()
         now_ = self.clock.seconds
         journal = NotedJournal(self.store, SAGE.id, 500, "Sage", remembering(("Sage",)))
-        journal.notes = self.notes
+        journal.notes, journal.faults = self.notes, self
         life = now(journal.start())
         loaded = now(StoredStream(journal.lease).load_stream())
         assert not loaded.unreadable

@@ -6,16 +6,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 
 from assistant.events.outcome import Outcome
-from assistant.journal import NO_CHANGE, Accepted, InterruptedRun, StoredJournal, StreamChange
+from assistant.journal import (
+    NO_CHANGE,
+    Accepted,
+    InterruptedRun,
+    JournalUnwritable,
+    StoredJournal,
+    StreamChange,
+)
 from assistant.worlds.embedded.world import EmbeddedBody
+from llm import LLMResponse
 from resilience import BudgetSpent, Caller
 from tests.assistant.living import Witness
 from tests.assistant.loop.planned_lines import FIRST_PART, REST_PART, SAGE, STAFF, STAFF_CHANNEL, Line, Way
 from tests.assistant.loop.store_in_memory import StoreInMemory
-from tools import Principal, ToolContext, ToolFailed
+from tools import Executed, Principal, ToolContext, ToolFailed
 from tools.trust import Audience
 
 Check = TypeVar("Check", bound=Callable[..., Any])
@@ -48,6 +56,8 @@ class Notes(Protocol):
 
     #: Whether a fault touched the run that goes on, or an earlier process began it.
     is_disturbed: bool
+    #: What did not come as it must.
+    wrong: list[str]
 
     def began(self) -> None: ...
     def opened(self, run_id: str, events: Sequence[Accepted]) -> None: ...
@@ -61,22 +71,40 @@ class Notes(Protocol):
 
 
 class NotedJournal(StoredJournal):
-    """A journal that tells of its runs."""
+    """A journal that tells of its runs. When it is due, it cannot write down an answer, or what came of a call."""
 
     notes: Notes
+    faults: Faults
+    #: Whether something of the run that goes on was not written down.
+    is_unwritten = False
 
     async def open_run(self, events: Sequence[Accepted]) -> str:
         run_id = await super().open_run(events)
         self.notes.opened(run_id, events)
         return run_id
 
+    def record_response(self, run_id: str, step: int, response: LLMResponse) -> Deferred[None]:
+        return self._unwritten("answer") or super().record_response(run_id, step, response)
+
+    def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Deferred[None]:
+        return self._unwritten("result") or super().record_result(run_id, step, index, executed)
+
+    def _unwritten(self, what: str) -> Deferred[None] | None:
+        if not self.faults.due(f"{what} unwritten"):
+            return None
+        self.is_unwritten = True
+        return fail(JournalUnwritable("the disk is full"))
+
     async def interrupted(self) -> InterruptedRun | None:
+        self.is_unwritten = False
         found = await super().interrupted()
         if found is not None:
             self.notes.opened(found.id, found.events)
         return found
 
     async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
+        if self.is_unwritten:
+            self.notes.wrong.append(f"{run_id} is over, and not all of it is written down")
         try:
             return await super().close_run(run_id, outcome, change)
         finally:

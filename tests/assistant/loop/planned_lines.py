@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from assistant.config.schema import AssistantConfig
 from assistant.events.outcome import Limit, Outcome
 from llm import Message, ToolCall
 from tools import Kind, Principal
@@ -24,6 +25,8 @@ PEOPLE = (ANN, BEA, GUS, CARL, OPAL, ODA)
 LEVELS = {ANN.id: 1, BEA.id: 1, GUS.id: 0, CARL.id: 3, OPAL.id: 5, ODA.id: 0}
 STAFF = (ANN, CARL)
 STAFF_CHANNEL = "staff"
+#: What it does when a budget is used up, and when somebody asks too often.
+_BUDGET_LINE, _RATE_LINE = AssistantConfig().budget_line, AssistantConfig().rate_line
 #: A word of a line, by its number: one that everybody may read, and one that was told in private.
 WORD = re.compile(r"(?:open|plum)(\d+)q")
 SECRET = re.compile(r"plum(\d+)q")
@@ -137,6 +140,12 @@ class Run:
         left = [one for one in self.lines if one.is_trigger and one.who.id not in self.broke]
         people = [one for one in left if one.who.kind is not Kind.ASSISTANT]
         return next(iter(reversed(people or left)), None)
+
+
+def check_excuse(text: str, *, is_used_up: bool, is_too_often: bool) -> None:
+    """Tell whether what it does, when it does not answer, says why."""
+    assert text != _BUDGET_LINE or is_used_up, "it is tired, and nobody's budget is used up"
+    assert text != _RATE_LINE or is_too_often, "it asks for patience, and nobody asked too often"
 
 
 def reaches(audience: Audience, hearers: Audience) -> bool:

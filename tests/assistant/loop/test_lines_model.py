@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.journal.records import RESPONSE
-from tests.assistant.loop.house_of_lines import HANGS, House
+from tests.assistant.loop.house_of_lines import HANGS, UNWRITTEN, House
 from tests.assistant.loop.lived_lines import LATE_AFTER
 from tests.assistant.loop.planned_lines import ANN, BEA, CARL, GUS, Plan, Way
 from tests.assistant.loop.store_in_memory import Death
@@ -89,6 +89,20 @@ def test_what_never_comes_to_its_end(fault: str, flush_failures: FlushFailures) 
             check(house)
     house.teardown()
     flush_failures(RuntimeError, Death)
+
+
+@pytest.mark.parametrize("fault", UNWRITTEN)
+def test_what_the_disk_refuses_leaves_the_run_open(fault: str, flush_failures: FlushFailures) -> None:
+    house = house_of(ANN, BEA, CARL)
+    for plan in (Plan.EARLY, Plan.WHOLE, Plan.RINGS, Plan.RINGS_AT_ONCE, Plan.CONFIDES, Plan.TEXT):
+        for who, way in ((CARL, Way.ALOUD), (ANN, Way.WHISPER)):
+            house.life.faults = {fault}
+            house.says(who, way, plan, BEA, is_run=True)
+            assert not house.life.faults
+            house.passes(7.0)  # the pause after a failure
+            check(house)
+    house.teardown()
+    flush_failures(RuntimeError)
 
 
 @pytest.mark.parametrize("plan", sorted(set(Plan) - {Plan.TEXT}))  # the call of a text is in no answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred, succeed
@@ -86,12 +86,12 @@ class Days:
         return "\n".join(self.model.shown[before:])
 
 
-def days(storage: Storage | None = None, **settings: Any) -> Days:
+def days(storage: Storage | None = None, *, asking: Literal["plain", "tools"] = "plain", **settings: Any) -> Days:
     """A character in the hamlet with these settings; somebody else is there to hear what it says."""
     clock, witness, world = Clock(), Witness(), EmbeddedWorld()
     clock.advance(20_000 * DAY + 10 * HOUR)
     home = world.add(SAGE)
-    config = ModelConfig(asking="plain", examples=False)
+    config = ModelConfig(asking=asking, examples=False)
     chosen = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "m"), "a fake", config)
     around = Dependencies(
         me=SAGE,

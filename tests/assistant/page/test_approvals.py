@@ -77,6 +77,8 @@ async def test_what_is_allowed_for_an_hour_is_done_again_until_it_is_ended(tmp_p
             await page.tell("Sage, go south!")
         (standing,) = await page.values("operator", "/standing")
         assert (standing["tool"], standing["approved_by"], standing["requester"]) == ("move", "operator", "Ann")
+        (hidden,) = await page.values("viewer", "/standing")
+        assert (hidden["number"], standing["shown"] != "", hidden["shown"]) == (standing["number"], True, "")
         assert (await page.api("viewer", "DELETE", "/standing/assistant%3A1/1")).status == 403
         assert (await page.api("operator", "DELETE", "/standing/assistant%3A1/1")).status == 200
         page.here.home.room = page.here.world.rooms["library"]

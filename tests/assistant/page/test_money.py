@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from assistant.runtime.storage import JournalFile
+from tests.assistant.page.served import served
 from tests.assistant.page.staged import a_stage
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -49,3 +51,14 @@ async def test_the_rows_of_each_grouping_add_up_to_the_total_and_to_the_table_of
     assert {row["name"] for row in answers["player"]["rows"] if row["key"]} == {"Ann", "Bob"}
     assert "Ann" in page
     assert "Total" in page
+
+
+async def test_the_pace_of_the_month_counts_the_days_that_are_not_shown_as_well(tmp_path: Path) -> None:
+    earlier = "INSERT INTO usage (day, account, calls, tokens, money) VALUES (9, 'all assistants', 5, 50, 0.5)"
+    async with served(tmp_path) as page:
+        journal = page.here.service.parts.journal
+        assert isinstance(journal, JournalFile)
+        await journal.store.write(lambda db: db.execute(earlier).rowcount)
+        found = await page.values("operator", "/usage?from=1970-01-12")
+        assert {row["day"] for row in found["rows"]} <= {"1970-01-12"}
+        assert found["pace"]["spent"]["calls"] == found["total"]["calls"] + 5

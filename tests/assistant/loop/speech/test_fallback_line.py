@@ -1,11 +1,18 @@
+"""The short lines that the character says of itself: seldom, and to each who waits."""
+
 from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.loop.speech.fallback_line import FallbackLine
-from tools import Scene
+from assistant.config.schema import AssistantConfig
+from assistant.events.events import Paged
+from assistant.loop.speech.fallback_line import FallbackLine, Waking
+from tests.assistant.living import ANN
+from tools import Principal, Scene
 from tools.testing import RecordingWorld
+
+BEA = Principal("player:2", "Bea")
 
 
 def make(fallback_line: FallbackLine) -> bool:
@@ -23,3 +30,15 @@ def test_the_line_is_shown_at_most_once_a_minute() -> None:
     clock.advance(1)
     assert make(fallback_line) is True
     assert [(act.verb, act.text) for act in world.acts] == [("emote", "looks away.")] * 2
+
+
+def test_each_player_who_paged_is_told_once_that_it_wakes_up() -> None:
+    clock, settings = Clock(), AssistantConfig()
+    world = RecordingWorld(Scene("Room", "Bare."), elsewhere=(ANN.name, BEA.name))
+    waking = Waking(world, clock, settings)
+    waking.thinks_with("a model", set(), is_loaded=False)
+    for number, who in enumerate((ANN, BEA, ANN)):
+        waking.asked(Paged(id=str(number), at=0.0, who=who, text="Are you there?"))
+    clock.advance(settings.waking_after_seconds)
+    assert [(act.verb, act.target) for act in world.acts] == [("page", "Ann"), ("page", "Bea")]
+    waking.end()

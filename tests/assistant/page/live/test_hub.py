@@ -185,6 +185,27 @@ async def test_a_forgotten_player_is_in_no_later_stream_and_no_kept_request(tmp_
         assert "Quimby" not in (await page.browser(start)).bytes.decode()
 
 
+async def test_words_that_were_not_sent_yet_go_with_a_forgotten_player(tmp_path: Path) -> None:
+    server, clock = Clock(), Clock()
+    reply = Reply("Quimby is a fine name for a cat, Ann, and so it is.", chunk_size=8, piece_seconds=1.0)
+    async with watched(tmp_path, answering(reply, clock=server), clock=clock) as page:
+        sage = page.here.start(page.settings(plain_text="think"))
+        await sage.settled()
+        browser = await page.browser()
+        page.here.says(sage, "Sage, my cat is called Quimby")
+        while not any(words._parts for words in page.hub._words.values()):
+            server.advance(1)
+            await deferLater(reactor, 0.004)
+        page.hub.forget(SAGE.id)
+        for _ in range(40):
+            clock.advance(0.1)
+            server.advance(1)
+            await deferLater(reactor, 0.004)
+        await until(lambda: ended(browser))
+        assert browser.of("delta")
+        assert "Quimby" not in str(browser.of("delta"))
+
+
 async def test_what_a_forgotten_player_asked_leave_for_goes_without_their_words(tmp_path: Path) -> None:
     clock = Clock()
     async with watched(tmp_path, answering(), clock=clock) as page:
@@ -218,6 +239,14 @@ async def test_a_viewer_gets_no_words(tmp_path: Path) -> None:
         assert [heard["who"] for heard in viewer.of("heard")] == ["Ann"]
         assert [call["name"] for call in viewer.of("step")[0]["calls"]] == ["say"]
         assert viewer.of("delta") == []
+
+
+async def test_only_the_streams_of_a_session_that_is_over_end(tmp_path: Path) -> None:
+    async with watched(tmp_path, answering()) as page:
+        left, stays = await page.browser(session="left"), await page.browser(session="stays")
+        page.hub.end_session("left")
+        await until(lambda: left.gone)
+        assert (page.hub.streams, stays.gone) == (1, False)
 
 
 async def test_requests_for_leave_circuits_and_money_are_seen_once_a_second(tmp_path: Path) -> None:
