@@ -391,3 +391,13 @@ async def test_a_memory_that_cannot_be_kept_or_found_for_now_is_no_bug_of_the_to
         assert Status.CRASHED in kept
         told = [line for line in logged if line.get("tool") == "remember"]
         assert {(line["log_level"].name, "the disk is full" in line["why"]) for line in told} == {("warn", True)}
+
+
+async def test_the_count_of_what_was_recalled_may_be_lost_when_another_process_takes_over(
+    tmp_path: Path, reactor: Any
+) -> None:
+    async with running(tmp_path / "journal", reactor) as (first, storage):
+        await storage.memories.keep(fact("the lamp is broken"))
+        async with running(tmp_path / "journal", reactor):
+            assert await found(storage.memories) == ["the lamp is broken"]
+            await first.store.read(lambda _: None)
