@@ -44,6 +44,15 @@ async def test_a_player_sees_what_is_remembered_of_him_and_only_of_him() -> None
         ]
 
 
+async def test_what_others_told_of_a_player_in_private_is_not_shown_to_them() -> None:
+    async with living([HELLO]) as life:
+        told = {None: "Ann likes tea.", frozenset({BEA.id}): "Ann owes me money.", frozenset({ANN.id}): "Ann is shy."}
+        for audience, text in told.items():
+            await life.assistant.context.memories.keep(fact(text, BEA, audience, about=(ANN.id,)))
+        seen = await life.assistant.rights.see(ANN)
+        assert sorted(memory.text for memory in seen.memories) == ["Ann is shy.", "Ann likes tea."]
+
+
 async def test_a_muted_player_is_neither_heard_nor_remembered_until_he_is_unmuted() -> None:
     async with living([HELLO]) as life:
         await life.assistant.rights.mute(ANN)
