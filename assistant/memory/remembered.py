@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from twisted.python.failure import Failure
 
 from assistant.journal import Accepted
 from assistant.journal.database import Database, owe
+from assistant.journal.errors import JournalError
 from assistant.journal.schema import SCHEMA
 from assistant.journal.tables import memories as rows
 from assistant.journal.tables.acquaintances import meet
@@ -117,8 +119,7 @@ class IndexedMemories:
         self._erasing = 0
         #: The owner's time minus UTC, in seconds, by which "yesterday" is a day.
         self.utc_offset = 0.0
-        #: Held while the index is brought up to date: rows that were read before a removal must not follow it. Made at
-        #: the first search: a waiting assistant is small.
+        #: Held while the index catches up: rows read before a removal must not follow it. Made at the first search.
         self._one_at_a_time: DeferredLock | None = None
 
     async def keep(self, memory: Memory) -> KeptMemory:
@@ -150,7 +151,7 @@ class IndexedMemories:
         hits, found, unused = await self._up_to_date(lambda index: index.search(whose, asked), read)
         if unused:
             work = self._rows.write(lambda db: rows.count_uses(db, whose, unused, asked.now))
-            self._index.later(_await(work), "counting what was recalled")
+            self._index.later(_count(work), "counting what was recalled")
         told = {one.id: one for _, one in found if may_hear(one.audience, hearers)}
         before = tuple(pair for pair in hits.before if told.keys() >= set(pair))
         profile = next((told[each] for each in profiles if each in told), None)
@@ -159,8 +160,7 @@ class IndexedMemories:
 
     async def about(self, principal_id: str) -> Sequence[Memory]:
         """Return what came from this principal or is about them, newest first."""
-        whose = self._rows.assistant
-        return await self._rows.read(lambda db: rows.about(db, whose, principal_id))
+        return await self._rows.read(lambda db: rows.about(db, self._rows.assistant, principal_id))
 
     async def drop(self, memory_id: str) -> int:
         """Delete one memory and what was derived from it, to the last byte. Return how many there were."""
@@ -295,5 +295,7 @@ def _forget(assistant: str, principal_id: str, db: Database) -> list[Memory]:
     return note_lost(db, assistant, rows.forget(db, assistant, principal_id))
 
 
-async def _await(work: Awaitable[None]) -> None:
-    await work
+async def _count(work: Awaitable[None]) -> None:
+    """Wait for a count, which may be lost: with the lease when the assistant is restarted, or with the disk."""
+    with suppress(JournalError):  # troubles of the journal are told by those who write what matters
+        await work

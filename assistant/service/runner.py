@@ -55,7 +55,7 @@ class RunnerState(StrEnum):
 class AssistantRunner:
     """One assistant and its life cycle. `entered` is the reference of a key that the owner gave just now.
 
-    `previous` is the runner that ran this assistant until now. It is stopped first.
+    `previous` is the runner that ran this assistant until now. It is stopped first, and halted with this one.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class AssistantRunner:
         ending = [self._living.stop()]
         if self.assistant is not None:
             ending += self.assistant.halt()
-        return ending
+        return ending if self._previous is None else [*ending, *self._previous.halt()]
 
     async def stop(self) -> None:
         """Stop hearing and thinking. What was heard is recorded first, and the current run is suspended."""
@@ -219,9 +219,9 @@ class AssistantRunner:
 
     async def _stop_previous(self) -> None:
         """Stop the previous runner once, and wait for it. Cancelling ends the wait; the stop goes on."""
-        if self._previous is not None:
-            previous, self._previous = self._previous, None
-            self._succeeded = self._succeeding.launch(previous.stop(), f"the former run of {self.embodiment.me.name}")
+        if self._previous is not None and self._succeeded is None:
+            former = f"the former run of {self.embodiment.me.name}"
+            self._succeeded = self._succeeding.launch(self._previous.stop(), former)
         if self._succeeded is not None and not self._succeeded.called:
             over: Deferred[None] = Deferred()
 
@@ -231,6 +231,7 @@ class AssistantRunner:
 
             self._succeeded.addCallback(told)
             await over
+        self._previous = None
 
     async def _wake_up(self) -> None:
         """Open the storage, choose the model, and start thinking."""
@@ -253,9 +254,8 @@ class AssistantRunner:
         await self._turn()  # the whole game may be starting
         await parts.admit(self.config, self._entered)
         await parts.give_meaning()
-        around = await parts.dependencies(
-            replace(self.embodiment, world=self._world), self.config, self._storage, self.observers
-        )
+        body = replace(self.embodiment, world=self._world)
+        around = await parts.dependencies(body, self.config, self._storage, self.observers)
         granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
         settings, character = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))

@@ -13,6 +13,7 @@ from threading import Event
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
@@ -26,6 +27,7 @@ from assistant.memory.recall.sqlite.files import NO_FULL_TEXT
 from assistant.memory.recall.words import ENGLISH
 from assistant.memory.recall_file import RecallFile
 from assistant.memory.remembered import IndexedMemories
+from assistant.memory.remembering import profile_id
 from assistant.runtime.in_memory import MemoryFile
 from assistant.runtime.storage import JournalFile, Storage
 from tests.assistant.journal.keeping import ANNA, NOON, TRIGGER, fact, memories_of, noon, opened_file
@@ -412,3 +414,24 @@ async def test_a_memory_that_cannot_be_kept_or_found_for_now_is_no_bug_of_the_to
         assert Status.CRASHED in kept
         told = [line for line in logged if line.get("tool") == "remember"]
         assert {(line["log_level"].name, "the disk is full" in line["why"]) for line in told} == {("warn", True)}
+
+
+async def test_a_profile_of_what_a_player_told_in_private_is_for_them_alone(tmp_path: Path, reactor: Any) -> None:
+    alone, everybody = frozenset({ANNA.id}), frozenset({ANNA.id, BEN.id})
+    async with running(tmp_path / "journal", reactor) as (_, storage):
+        profile = fact("Anna fears the dark.", ANNA, alone)
+        await storage.memories.keep(structs.replace(profile, id=profile_id(ANNA.id, alone)))
+        await storage.memories.keep(fact("the lamp is broken", BEN))
+        for hearers, text in ((alone, "Anna fears the dark."), (everybody, None), (frozenset({BEN.id}), None)):
+            recalled = await storage.memories.recall("lamp", hearers=hearers, asker=ANNA.id)
+            assert (recalled.profile and recalled.profile.text) == text
+
+
+async def test_the_count_of_what_was_recalled_may_be_lost_when_another_process_takes_over(
+    tmp_path: Path, reactor: Any
+) -> None:
+    async with running(tmp_path / "journal", reactor) as (first, storage):
+        await storage.memories.keep(fact("the lamp is broken"))
+        async with running(tmp_path / "journal", reactor):
+            assert await found(storage.memories) == ["the lamp is broken"]
+            await first.store.read(lambda _: None)

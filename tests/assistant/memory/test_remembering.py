@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.events.classify import Attention, Classification
+from assistant.events.classify import Asked, Attention, Classification
 from assistant.events.events import (
     Arrived,
     ByRule,
@@ -46,6 +46,18 @@ def make(kind: type[Event], text: str = PLAIN, **more: Any) -> Event:
 
 def said(text: str, **more: Any) -> Event:
     return make(Said, text, **more)
+
+
+@pytest.mark.parametrize(("of_question", "of_answer", "least"), [(0, 3, 0), (5, 1, 1), (2, 2, 2)])
+def test_an_answer_is_trusted_no_more_than_its_question_and_belongs_to_both(
+    of_question: int, of_answer: int, least: int
+) -> None:
+    asked = Asked("What do you sell here?", frozenset({"9"}), of_question)
+    answer = said("Apples.", who=Principal("3", "Carl", permission=of_answer))
+    memory = REMEMBER(Accepted(answer, Attention(Classification.CONTEXT, 8, asked=asked)))
+    assert memory is not None
+    assert (memory.authority, memory.sources) == (least, frozenset({"3", "9"}))
+    assert memory.text == 'Apples. (asked: "What do you sell here?")'
 
 
 def test_a_spoken_line_is_remembered_with_whose_it_is() -> None:

@@ -8,11 +8,14 @@ import pytest
 
 from assistant.events.events import Said
 from assistant.events.outcome import Answered
+from assistant.journal.tables.memories import SHOWN
 from assistant.loop.react import react
 from llm.testing import Call, RecordedRequest, Reply, Step
+from tests.assistant.journal.keeping import fact
 from tests.assistant.living import ANN, Witness, living
 from tests.crash.lives import lives
 from tools import Denied, Given, Kind, Principal, Registry
+from tools.trust import label_of
 from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -39,6 +42,15 @@ async def test_a_player_sees_what_is_remembered_of_him_and_only_of_him() -> None
             "Bea likes rain.",
             "Sage, I like rain",
         ]
+
+
+async def test_what_others_told_of_a_player_in_private_is_not_shown_to_them() -> None:
+    async with living([HELLO]) as life:
+        told = {None: "Ann likes tea.", frozenset({BEA.id}): "Ann owes me money.", frozenset({ANN.id}): "Ann is shy."}
+        for audience, text in told.items():
+            await life.assistant.context.memories.keep(fact(text, BEA, audience, about=(ANN.id,)))
+        seen = await life.assistant.rights.see(ANN)
+        assert sorted(memory.text for memory in seen.memories) == ["Ann is shy.", "Ann likes tea."]
 
 
 async def test_a_muted_player_is_neither_heard_nor_remembered_until_he_is_unmuted() -> None:
@@ -81,6 +93,20 @@ async def test_what_the_character_repeated_in_its_own_words_is_forgotten_with_wh
         await bea.say("Sage, what do you know of the stone that is cut?")
         await life.assistant.settled()
         assert "kin dwell" not in str(life.fake.chats[-1].messages)
+
+
+async def test_what_was_concluded_of_a_memory_that_is_deleted_leaves_the_stream_with_it() -> None:
+    async with living([HELLO]) as life:
+        context, tea = life.assistant.context, fact("Ann likes tea.", ANN)
+        conclusion = fact("Ann should be offered tea.", ANN, made_of=(tea.id,))
+        others = fact("The mill is shut.", ANN)
+        for memory in (tea, conclusion, others):
+            await context.memories.keep(memory)
+            shown = [f"You remember: {memory.text}"]
+            context.history.perceive(shown, [SHOWN + memory.id], 5, labels=[label_of(ANN)])
+        assert await life.assistant.drop(ANN, tea.id) == len((tea, conclusion))
+        assert "tea" not in str(context.history.messages())
+        assert "The mill is shut." in str(context.history.messages())
 
 
 async def test_who_is_forgotten_is_in_no_prompt_no_memory_and_no_record() -> None:

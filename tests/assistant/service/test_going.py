@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from assistant.config.options import merged
+from assistant.journal import JournalUnwritable
 from assistant.runtime.sharing.journal import SharedJournal
 from assistant.service.handing import share_out
 from assistant.service.host import Embodiment
@@ -27,13 +28,18 @@ pytestmark = pytest.mark.usefixtures("reactor_baseline")
 CAST = [Principal(f"assistant:{name.casefold()}", name, Kind.ASSISTANT) for name in ("Sage", "Iris", "Brom")]
 OWNER = Principal("player:owner", "Owner", permission=5)
 STEPS = 40
+STEP_NAMES = ("ask", "ask", "approve", "decline", "forget", "wait", "stop", "start", "give", "give", "give in vain")
 
 
 class GivingJournal:
-    """Stands for a shared journal: who goes, and how, is taken from it; `given` is what went."""
+    """Stands for a shared journal: who goes, and how, is taken from it; `given` is what went.
+
+    While it `is_away`, nobody can be given.
+    """
 
     def __init__(self) -> None:
         self.given: list[tuple[str, str]] = []
+        self.is_away = False
         self.mine: Callable[[], Sequence[str]]
         self.hand_over: Callable[[str, str], Awaitable[None]]
 
@@ -41,6 +47,8 @@ class GivingJournal:
         self.mine, self.hand_over = mine, hand_over
 
     async def give(self, assistant: str, to: str) -> None:
+        if self.is_away:
+            raise JournalUnwritable("its database is away")
         self.given.append((assistant, to))
 
 
@@ -60,7 +68,7 @@ class Household:
     async def step(self) -> None:
         """One thing that happens, and what must hold then."""
         one = self.chance.choice(CAST)
-        name = self.chance.choice(("ask", "ask", "approve", "decline", "forget", "wait", "stop", "start", "give"))
+        name = self.chance.choice(STEP_NAMES)
         self.steps.append(f"{name} {one.name}")
         approvals, asked = self.home.service.parts.approvals.get(one.id), self.asked[one.id]
         match name:
@@ -88,6 +96,8 @@ class Household:
                 await self.start(one)
             case "give":
                 await self._give(one)
+            case "give in vain":
+                await self._give_in_vain(one)
         self.check()
 
     async def start(self, one: Principal) -> None:
@@ -109,6 +119,15 @@ class Household:
         may_go, before = one.id in self._expected(), len(self.journal.given)
         await self.journal.hand_over(one.id, "there")
         assert self.journal.given[before:] == [(one.id, "there")] * may_go, self.steps
+        if one.id in self.running:
+            await self.start(one)
+
+    async def _give_in_vain(self, one: Principal) -> None:
+        """Try to hand it over while the journal is away: it goes on here, and may be given another time."""
+        self.journal.is_away, may_go = True, one.id in self._expected()
+        with pytest.raises(JournalUnwritable) if may_go else nullcontext():
+            await self.journal.hand_over(one.id, "there")
+        self.journal.is_away = False
         if one.id in self.running:
             await self.start(one)
 

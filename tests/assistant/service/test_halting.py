@@ -112,6 +112,25 @@ async def test_whoever_goes_on_nevertheless_finds_the_door_of_the_world_closed(t
         assert context.world.hears(ANN)
 
 
+async def test_who_is_restarted_and_stopped_in_the_same_moment_does_nothing_more_either(tmp_path: Path) -> None:
+    fake = FakeOllama(reactor, lambda _: HELLO)
+    async with village(tmp_path) as here, serve(fake, reactor) as url:
+        sage = here.start(asks(url))
+        await sage.settled()
+        disk = Disk(here)
+        disk.hang()
+        here.says(sage, "Sage, are you there?")
+        here.start(asks(url))  # the first one waits for the disk before it stops
+        here.service.halt(SAGE.id)
+        assert sage.assistant is not None
+        assert not sage.assistant.tick.started
+        await disk.release()
+        await deferLater(reactor, A_WHILE)
+        assert here.witness.heard == []
+        await here.start(asks(url)).settled()
+        assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
 async def test_all_stop_at_once_and_may_start_again(tmp_path: Path) -> None:
     def brain(_: RecordedRequest) -> Step:
         return HELLO

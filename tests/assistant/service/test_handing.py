@@ -11,6 +11,7 @@ from twisted.internet.task import deferLater
 
 from assistant.journal import HeldElsewhere
 from assistant.runtime.sharing.journal import SharedJournal
+from assistant.runtime.sharing.leases import LOOK_SECONDS
 from assistant.service.handing import hand_over
 from assistant.service.runner import AssistantRunner, RunnerState
 from llm.testing import Call, FakeOllama, Reply, serve
@@ -90,6 +91,28 @@ async def test_one_that_is_stopped_here_starts_elsewhere_unless_its_lease_is_kep
                 await looked
                 assert is_awake(there) is not keeps
             await until(lambda: is_awake(there))
+
+
+async def test_one_that_is_halted_and_started_at_once_stays_where_it_is(tmp_path: Path, postgres_url: str) -> None:
+    async with serve(FakeOllama(reactor, lambda _: HELLO), reactor) as url:
+        shared = {"journal": {"url": postgres_url}}
+        settings = {**shared, "model": {"provider": "ollama", "url": url, "model": "sage", "examples": False}}
+        async with (
+            village(tmp_path, settings=shared, process="here") as here,
+            village(tmp_path, settings=shared, process="there") as there,
+        ):
+            sage = here.start(settings)
+            await sage.first_attempt()
+            await waits(there.start(settings))
+            here.says(sage, "Hello, you there.")
+            here.service.halt(SAGE.id)
+            again = here.start(settings)
+            await again.settled()
+            await deferLater(reactor, LOOK_SECONDS)  # the lease is no more free than before
+            assert again.state is RunnerState.AWAKE
+            assert not is_awake(there)
+            assert here.witness.heard == ["Sage: Hello, Ann."]
+            assert there.witness.heard == []
 
 
 async def test_a_wait_that_a_server_asks_for_reaches_the_other_process(tmp_path: Path, postgres_url: str) -> None:
