@@ -42,7 +42,9 @@ _PURE = re.compile(
         | assistant/gateway/(http/test_strict | keys/)
         | assistant/gateway/test_(cases | images | odd | other | planted | responses | sentences)
         | assistant/journal/(file/test_migration | postgres/test_(?!listener|outages|writer) | repair | tables)
+        | assistant/journal/(sqlite/test_durability | test_copying)
         | assistant/keys/test_(?!log)
+        | assistant/loop/test_(lines|run)_model
         | assistant/page/(reading | views | test_(approvals | in_a | leaks | money | openapi | unreadable))
         | assistant/service/(wording | test_(bettering | usage))
         | llm/(dialects | embeddings | fallback | loose_json | modes | packing | providers | tokens | wire)/
