@@ -33,7 +33,7 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help trial game test test-evennia test-clients check bench bench-full lock clean
+.PHONY: help trial game test test-evennia test-clients check lint types bench bench-full lock clean
 
 help:
 	@sed -n '1,15s/^# \{0,1\}//p' Makefile
@@ -44,8 +44,9 @@ trial: $(VENV)/.run
 game: $(GAME)/.run
 	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
-test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory -j2 check $(OLDEST)/.dev newer-environment
+# First of all what one core does alone: two of them at once.
+test:
+	@$(MAKE) --no-print-directory -j2 types $(OLDEST)/.dev newer-environment lint
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
 	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	@$(VENV)/bin/python -m compileall -q -j 0 assistant llm resilience tools tests
@@ -91,10 +92,14 @@ test-newer: $(NEWER)/.dev
 test-clients: $(VENV)/.dev $(CLIENTS)/.clients $(CLIENTS)-aider/.clients tests/clients/node/node_modules/.clients
 	$(VENV)/bin/python -m tests.clients $(ARGS)
 
-check: $(VENV)/.dev
+check: lint types
+
+lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/lint-imports
+
+types: $(VENV)/.dev
 	$(VENV)/bin/mypy
 
 bench: $(BENCH)/.bench
