@@ -33,26 +33,7 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests of pure functions over text and bytes, of machines that take of Twisted only its Clock, of files on disk: once is
-# enough.
-PURE := */llm/fallback/* */llm/loose_json/* */llm/providers/test_recorded* */llm/dialects/*
-PURE += */llm/providers/responses/test_recorded* */llm/providers/responses/test_responses_stream* */assistant/gateway/keys/test_store*
-PURE += */resilience/admission/test_breaker* */resilience/test_simulated* */assistant/keys/test_redaction*
-PURE += */resilience/budget/test_ledger* */resilience/budget/test_writer*
-PURE += */assistant/journal/repair/test_damage* */assistant/journal/test_codec* */assistant/journal/tables/test_memories* */assistant/memory/test_history* */assistant/surfaces/setup/* */assistant/config/test_toml_edit*
-PURE += */assistant/page/views/* */assistant/page/reading/test_money* */assistant/page/reading/test_search*
-# What the page shows: its server, its streams and its stop run on both.
-PURE += */assistant/page/test_in_a_browser* */assistant/page/test_leaks* */assistant/page/test_money* */assistant/page/test_unreadable*
-PURE += */assistant/page/test_approvals* */assistant/page/test_openapi*
-PURE += */assistant/characters/* */assistant/memory/recall/* */assistant/memory/sleep/* */assistant/test_front*
-PURE += */assistant/memory/test_compaction* */tools/policy/test_deputy* */tools/web/extracting/* */tools/web/fetch/test_addresses*
-PURE += */tools/web/fetch/test_urls* */tools/web/fetch/test_differential* */tools/web/test_citations* */llm/testing/test_obedient*
-# Whole processes, attacks on what has no Twisted in it, and what is measured of models: once is enough as well. (A pattern
-# is taken below this folder, so one that begins with `*/tests` finds nothing.)
-PURE += */crash/test_kills* */crash/test_budget_kills* */crash/test_memory_kills* */crash/shared/test_shared_kills* tests/policy/*
-PURE += */assistant/events/test_tick_model* */benchmarks/test_talk* */benchmarks/test_recall* */benchmarks/test_invented*
-
-.PHONY: help trial game test test-evennia test-clients check bench bench-full lock clean
+.PHONY: help trial game test test-evennia test-clients check lint types bench bench-full lock clean
 
 help:
 	@sed -n '1,15s/^# \{0,1\}//p' Makefile
@@ -63,16 +44,21 @@ trial: $(VENV)/.run
 game: $(GAME)/.run
 	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
-test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory -j2 check $(OLDEST)/.dev
+# First of all what one core does alone: two of them at once.
+test:
+	@$(MAKE) --no-print-directory -j2 types $(OLDEST)/.dev newer-environment lint
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
 	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	@$(VENV)/bin/python -m compileall -q -j 0 assistant llm resilience tools tests
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
-	@echo "the same on Twisted 24.11, the oldest we run on (all but the live tests, and what cannot differ there):"
-	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/live --ignore=tests/evennia $(PURE:%='--ignore-glob=%') $(ARGS)
 ifeq ($(ARGS),)
-	@$(MAKE) --no-print-directory test-evennia
+	@scripts/web_client.sh 1>&2
+	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not), and Evennia:"
+	$(OLDEST)/bin/python -m pytest -q $(GAMES) --twisted
+	@$(MAKE) --no-print-directory test-evennia-6
+else
+	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not):"
+	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --twisted --ignore=tests/evennia $(ARGS)
 endif
 
 # Evennia holds us to Twisted 24.11: 5.0.1 on Python 3.11, 6.x on a later one.
@@ -81,15 +67,24 @@ test-evennia: $(OLDEST)/.dev
 	@scripts/web_client.sh 1>&2
 	$(OLDEST)/bin/python -m pytest -q $(GAMES) tests/evennia $(ARGS)
 ifeq ($(ARGS),)
-	@newer=$$(scripts/newer_python.sh "$(PYTHON)"); if [ -z "$$newer" ]; then \
+	@$(MAKE) --no-print-directory test-evennia-6
+endif
+
+# The second Python that Evennia 6 needs, empty when there is none or the first one will do.
+NEWER_PYTHON = $(shell scripts/newer_python.sh "$(PYTHON)")
+
+.PHONY: test-evennia-6 newer-environment test-newer
+test-evennia-6:
+	@newer="$(NEWER_PYTHON)"; if [ -z "$$newer" ]; then \
 	    echo "Evennia 6 is not tested beside it: no second Python, 3.12 or 3.13, is needed or found."; \
 	else \
 	    echo "the same on Evennia 6, without the live tests:"; \
 	    $(MAKE) --no-print-directory PYTHON="$$newer" test-newer; \
 	fi
-endif
 
-.PHONY: test-newer
+newer-environment:
+	@newer="$(NEWER_PYTHON)"; if [ -n "$$newer" ]; then $(MAKE) --no-print-directory PYTHON="$$newer" $(NEWER)/.dev; fi
+
 test-newer: $(NEWER)/.dev
 	$(NEWER)/bin/python -m pytest -q $(PARALLEL) --ignore=tests/evennia/live tests/evennia $(ARGS)
 
@@ -97,10 +92,14 @@ test-newer: $(NEWER)/.dev
 test-clients: $(VENV)/.dev $(CLIENTS)/.clients $(CLIENTS)-aider/.clients tests/clients/node/node_modules/.clients
 	$(VENV)/bin/python -m tests.clients $(ARGS)
 
-check: $(VENV)/.dev
+check: lint types
+
+lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/lint-imports
+
+types: $(VENV)/.dev
 	$(VENV)/bin/mypy
 
 bench: $(BENCH)/.bench

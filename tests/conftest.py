@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,19 +22,64 @@ settings.load_profile("mud-assistant")
 # No test fetches a gigabyte behind a talk, nor do the commands that it starts; those that are about it say so.
 os.environ["MUD_ASSISTANT_FETCH_BETTER"] = "no"
 
+#: What a test file says when its tests go over Twisted: its reactor, its network, its processes, what waits on them.
+_TWISTED = re.compile(r"twisted|reactor|async def|subprocess|Deferred|clock|stage", re.IGNORECASE)
+#: Files that say so, and whose tests are about what no version of Twisted can change: what is decided, worded, shown,
+#: read, kept on disk and counted, and whole processes that are killed.
+_PURE = re.compile(
+    r"""tests/(
+        benchmarks/ | clients/ | crash/ | live/ | machines/ | policy/ | test_(adding|docs|edge|limits|postgres|public)
+        | contracts/test_(memories|world)
+        | assistant/(
+            characters | checks | config | language | memory | models | talk | web
+            | surfaces/(gateway|journal|replay|setup|trial)
+        )/
+        | assistant/test_(
+            acted_out | everybody | former | front | granted | manner | offered | overheard | private | recollecting
+            | repeats | shown | told | visits
+        )
+        | assistant/events/test_tick_model
+        | assistant/gateway/(http/test_strict | keys/)
+        | assistant/gateway/test_(cases | images | odd | other | planted | responses | sentences)
+        | assistant/journal/(file/test_migration | postgres/test_(?!listener|outages|writer) | repair | tables)
+        | assistant/journal/(sqlite/test_durability | test_copying)
+        | assistant/keys/test_(?!log)
+        | assistant/loop/test_(lines|run)_model
+        | assistant/page/(reading | views | test_(approvals | in_a | leaks | money | openapi | unreadable))
+        | assistant/service/(wording | test_(bettering | usage))
+        | llm/(dialects | embeddings | fallback | loose_json | modes | packing | providers | tokens | wire)/
+        | llm/(embedded/test_(bert | convert | parts | store | upstream) | test_odd | testing/test_fake)
+        | resilience/(admission/test_breaker | budget/test_(?!learned|shared) | test_simulated)
+        | tools/(policy | text | verbs | web/(extracting | read | search | source | test_))
+    )""",
+    re.VERBOSE,
+)
 #: Folders whose tests wait for other processes more than they compute.
 WAITING = ("tests/live/", "tests/crash/", "tests/evennia/live/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run coroutine tests on the reactor, without a decorator that has no types; those that wait come first.
+    """Run coroutine tests on the reactor, without a decorator that has no types; slow ones come first, and who waits.
 
     Where several workers run, the one that has those is helped by the others, which compute meanwhile.
     """
-    items.sort(key=lambda item: not item.nodeid.startswith(WAITING))
+    items.sort(key=lambda item: (not item.get_closest_marker("slow"), not item.nodeid.startswith(WAITING)))
     for item in items:
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             pytest_twisted.ensureDeferred(getattr(item.obj, "__func__", item.obj))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer to leave out what the newest Twisted has shown."""
+    parser.addoption("--twisted", action="store_true", help="only what goes over Twisted, and over Evennia")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files of pure tests, unread, where only what goes over Twisted is asked for."""
+    path = collection_path.relative_to(config.rootpath).as_posix()
+    if not config.getoption("--twisted") or not collection_path.name.startswith("test_") or "/evennia/" in path:
+        return None
+    return True if _PURE.match(path) or not _TWISTED.search(collection_path.read_text()) else None
 
 
 def pytest_configure() -> None:

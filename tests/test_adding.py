@@ -59,7 +59,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The product with the provider of its page in it, and beside it, unchanged by them, the tools of theirs."""
     folder = tmp_path_factory.mktemp("product")
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, folder / package)  # with its byte code, which need not be made again
     shutil.copy(ROOT / "pyproject.toml", folder)
     (folder / "world").mkdir()
     for page, block, path in PAGES:

@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,8 @@ from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
+import pytest_twisted
+from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
@@ -26,7 +29,7 @@ from llm.embedded.supervisor import EmbeddedModel
 from tests.live.conftest import ENVIRONMENT
 
 pytestmark = [
-    pytest.mark.slow,  # fetches 480 MB the first time, and loads the model eight times
+    pytest.mark.slow,  # fetches 480 MB the first time, and loads the model six times
     pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the extra `embedded` is not installed"),
     pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux to see a stranger's process end"),
 ]
@@ -107,7 +110,8 @@ async def ask(endpoint: Endpoint, key: str, **options: object) -> list[dict[str,
 
     def read() -> list[dict[str, Any]]:
         with build_opener(ProxyHandler({})).open(request, timeout=ANSWER_SECONDS) as answer:
-            lines = [line.removeprefix(b"data: ").strip() for line in answer if line.strip()]
+            # A busy server also sends comments, which are `:`, so that nobody gives up on it.
+            lines = [line.removeprefix(b"data: ").strip() for line in answer if line.startswith(b"data: ")]
         assert lines[-1] == b"[DONE]"
         return [json.loads(line) for line in lines[:-1]]
 
@@ -124,28 +128,24 @@ def ended(process: int) -> bool:
         os.close(process)
 
 
-async def test_answers_in_plain_text(reactor: Any, model_file: Path) -> None:
-    rig = Rig(reactor, model_file)
-    endpoint = await rig.model.start()
-    try:
-        chunks = await ask(endpoint, endpoint.key, messages=[{"role": "user", "content": "Say hello."}])
-    finally:
-        await rig.model.stop()
+@pytest_twisted.async_yield_fixture(scope="module")
+async def served(model_file: Path) -> AsyncIterator[Endpoint]:
+    """The model, loaded once for those who only ask it something."""
+    rig = Rig(_reactor, model_file)
+    yield await rig.model.start()
+    await rig.model.stop()
 
+
+async def test_answers_in_plain_text(served: Endpoint) -> None:
+    chunks = await ask(served, served.key, messages=[{"role": "user", "content": "Say hello."}])
     text = "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
     assert "hello" in text.lower()
     assert chunks[0]["model"] == DEFAULT_MODEL.file_name.removesuffix(".gguf")
 
 
-async def test_calls_a_tool_natively_while_it_streams(reactor: Any, model_file: Path) -> None:
-    rig = Rig(reactor, model_file)
-    endpoint = await rig.model.start()
-    try:
-        chunks = await ask(endpoint, endpoint.key, messages=EXAMPLE, tools=TOOLS)
-    finally:
-        await rig.model.stop()
-
-    assert endpoint.own_template
+async def test_calls_a_tool_natively_while_it_streams(served: Endpoint) -> None:
+    chunks = await ask(served, served.key, messages=EXAMPLE, tools=TOOLS)
+    assert served.own_template
     choices = [choice for chunk in chunks for choice in chunk["choices"]]
     calls = [call for choice in choices for call in choice["delta"].get("tool_calls", ())]
     assert [call["function"]["name"] for call in calls if "name" in call["function"]] == ["move"]
@@ -154,15 +154,10 @@ async def test_calls_a_tool_natively_while_it_streams(reactor: Any, model_file: 
     assert choices[-1]["finish_reason"] == "tool_calls"
 
 
-async def test_answers_nobody_without_the_key(reactor: Any, model_file: Path) -> None:
-    rig = Rig(reactor, model_file)
-    endpoint = await rig.model.start()
-    try:
-        with pytest.raises(HTTPError, match="401") as refused:
-            await ask(endpoint, "another key", messages=[{"role": "user", "content": "Say hello."}])
-        refused.value.close()
-    finally:
-        await rig.model.stop()
+async def test_answers_nobody_without_the_key(served: Endpoint) -> None:
+    with pytest.raises(HTTPError, match="401") as refused:
+        await ask(served, "another key", messages=[{"role": "user", "content": "Say hello."}])
+    refused.value.close()
 
 
 async def test_comes_back_on_the_same_port_and_leaves_no_process(reactor: Any, model_file: Path) -> None:

@@ -182,21 +182,21 @@ async def test_a_worker_that_hangs_is_followed_and_says_nothing_when_it_goes_on(
 async def test_assistants_spread_over_workers_one_at_a_time_and_then_stay(
     tmp_path: Path, postgres_server: PostgresServer, postgres_schema: str
 ) -> None:
-    names = [f"Sage {number}" for number in range(10)]
+    names = [f"Sage {number}" for number in range(6)]
     async with installed(tmp_path, postgres_server, postgres_schema, str(names)) as workers:
         first = workers.start("alpha")
         await first.saw("alpha runs Sage 0, Sage 1")
-        await workers.until(lambda: len(workers.holders().get("alpha", ())) == 10)
+        await workers.until(lambda: len(workers.holders().get("alpha", ())) == 6)
         second = workers.start("beta")
-        took = await workers.until(lambda: [len(own) for own in workers.holders().values()] == [5, 5])
+        took = await workers.until(lambda: [len(own) for own in workers.holders().values()] == [3, 3])
         assert took < 60
         taken = workers.rows("SELECT sum(token) FROM @leases")
-        assert taken == [(15,)]
+        assert taken == [(9,)]
         await deferLater(reactor, 11.0)  # two turns of each
         assert workers.rows("SELECT sum(token) FROM @leases") == taken
         began = clock()
         send(second, "TERM")
-        await workers.until(lambda: len(workers.holders().get("alpha", ())) == 10)
+        await workers.until(lambda: len(workers.holders().get("alpha", ())) == 6)
         assert clock() - began < 3.0
         assert (await second.ended).status == 0
         assert "lives here now: it was taken over from beta" in first.err.decode()

@@ -14,7 +14,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from tests.tools.web.extracting.bombs import BOMBS, HTML, small_pdf
+from tests.tools.web.extracting.bombs import HTML, operators, small_pdf
 from tools.web.errors import ErrorKind, WebError
 from tools.web.extracting import ExtractLimits, Extractor
 from tools.web.extracting.process import worker_command, worker_environment
@@ -22,7 +22,6 @@ from tools.web.extracting.worker import answer, limits_of
 
 ROOT = Path(__file__).parents[4]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="what the Linux kernel enforces")
-PARSER_BOMB = next(body for name, _, body in BOMBS if name.startswith("a PDF that unpacks"))
 
 for package in ("trafilatura", "html_to_markdown", "pypdf"):
     pytest.importorskip(package)
@@ -131,7 +130,7 @@ for name, call in (("python", socket.socket), ("exec", lambda: os.execv("/bin/tr
 async def test_a_bomb_is_killed_and_pages_behind_it_are_read(reactor: Any) -> None:
     extractor = Extractor(reactor, reactor, limits=ExtractLimits(seconds=1.0))
     try:
-        bomb = extractor.extract(PARSER_BOMB, "application/pdf", "", "http://bomb.example/")
+        bomb = extractor.extract(operators(), "application/pdf", "", "http://bomb.example/")
         behind = [extractor.extract(b"page %d" % number, "text/plain", "", "http://h/") for number in range(3)]
         with pytest.raises(WebError, match=r"bomb.example \(application/pdf, 92 kB\) took longer than 1 s") as caught:
             await bomb
@@ -205,7 +204,7 @@ reactor.run()
 async def test_the_worker_does_not_outlive_a_parent_that_is_killed_even_over_a_bomb(reactor: Any) -> None:
     done = subprocess.run(  # noqa: ASYNC221  (nothing else is to run meanwhile)
         [sys.executable, "-c", PARENT],
-        input=PARSER_BOMB,
+        input=operators(),
         env=worker_environment(os.environ),
         cwd=ROOT,
         capture_output=True,
