@@ -32,7 +32,9 @@ def add_gateway(commands: Any, add_keys: Callable[[Any], None], port: Callable[[
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     gateway.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
-    gateway.add_argument("--port", type=port, metavar="N", help="the port (default: 8420); 0: any free one")
+    gateway.add_argument(
+        "--port", dest="gateway", type=port, metavar="N", help="the port (default: 8420); 0: any free one"
+    )
     gateway.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
     add_keys(gateway.add_subparsers(dest="part", metavar="keys"))
     return gateway
