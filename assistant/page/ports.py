@@ -7,6 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from assistant.checks.finding import Finding
 from assistant.page.errors import (
     Conflict,
     InvalidInput,
@@ -25,7 +26,6 @@ from assistant.page.values.actions import (
     CardList,
     CardRead,
     CharacterView,
-    FindingView,
     LorePreview,
     ModelTried,
     NewAssistant,
@@ -139,7 +139,7 @@ class Desk(Protocol):
         """Return what was spent, by day, assistant, player, model or key; empty dates mean the present month."""
         ...
 
-    def doctor(self, who: Visitor, assistant: str) -> Awaitable[Sequence[FindingView]]:
+    def doctor(self, who: Visitor, assistant: str) -> Awaitable[Sequence[Finding]]:
         """Look for what is wrong. May take a minute."""
         ...
 

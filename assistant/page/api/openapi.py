@@ -1,19 +1,20 @@
-"""Makes the OpenAPI 3.1 document of the API from its endpoints and their pydantic models."""
+"""Makes the OpenAPI 3.1 document of the API from its endpoints and the structs they take and answer."""
 
 from __future__ import annotations
 
 import re
+from inspect import cleandoc
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from msgspec import Struct
+from msgspec.json import schema_components
 
 from assistant.page.api.endpoints import ENDPOINTS, ApiEndpoint
 from assistant.page.values.common import ProblemDocument
 from assistant.page.values.live import LiveEvent
 
 _PART = re.compile(r"\{(\w+)\}")
-_REF = "#/components/schemas/{model}"
+_REF = "#/components/schemas/{name}"
 _PROBLEMS = {
     "401": "Nobody is logged in",
     "403": "Not allowed",
@@ -125,15 +126,15 @@ def _operation_id(endpoint: ApiEndpoint) -> str:
     return f"{endpoint.method.lower()}_{words}"
 
 
-def _ref(model: type[BaseModel]) -> dict[str, Any]:
-    return {"$ref": _REF.format(model=model.__name__)}
+def _ref(kind: type[Struct]) -> dict[str, Any]:
+    return {"$ref": _REF.format(name=kind.__name__)}
 
 
 def _schemas() -> dict[str, Any]:
     answers = {endpoint.answers for endpoint in ENDPOINTS}
     bodies = {endpoint.takes for endpoint in ENDPOINTS if endpoint.takes is not None}
-    wanted: set[type[BaseModel]] = {*answers, *bodies, ProblemDocument, LiveEvent}
-    models = sorted(wanted, key=lambda model: model.__name__)
-    _, schemas = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
-    found: dict[str, Any] = schemas["$defs"]
-    return found
+    wanted = {*answers, *bodies, ProblemDocument, LiveEvent}
+    _, schemas = schema_components(sorted(wanted, key=lambda kind: kind.__name__), ref_template=_REF)
+    for schema in schemas.values():
+        schema["description"] = cleandoc(schema["description"])
+    return schemas

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import msgspec
 import orjson
 
-from assistant.page.api.endpoints import ENDPOINTS, Answer, ApiEndpoint
+from assistant.page.api.endpoints import ENDPOINTS, ApiEndpoint
 from assistant.page.api.openapi import describe
 from assistant.page.http.call import JSON, Handler, PageCall, Reply, Route
 from assistant.page.ports import Desk
@@ -32,13 +31,6 @@ def api_routes(desk: Desk, live: Handler, version: str) -> list[Route]:
 
 def _handler(desk: Desk, endpoint: ApiEndpoint) -> Handler:
     async def answer(call: PageCall) -> Reply:
-        return Reply(to_json(await endpoint.do(desk, call)), content_type=JSON)
+        return Reply(msgspec.json.encode(await endpoint.do(desk, call)), content_type=JSON)
 
     return answer
-
-
-def to_json(answer: Answer) -> bytes:
-    """Return a value, or several, as JSON."""
-    if isinstance(answer, Sequence):
-        return b"[" + b",".join(one.model_dump_json().encode() for one in answer) + b"]"
-    return answer.model_dump_json().encode()
