@@ -13,9 +13,10 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from twisted.python.failure import Failure
 
@@ -23,11 +24,10 @@ from assistant.checks.finding import Finding, FindingState
 from assistant.command_line import RANKS, parser
 from assistant.errors import AssistantError, complaint
 from assistant.keys.redaction import Secrets
-from assistant.preparing import prepare, trial_options
+from assistant.preparing import prepare, program_options
 from assistant.running import begin_logging, explain, run_reactor
 from assistant.starting import INTERRUPTED, loading, shadowed
 from assistant.surfaces.doctor import DoctorScreen
-from assistant.surfaces.serve.arguments import ANY_PORT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,70 +36,75 @@ def main(arguments: Sequence[str] | None = None) -> int:
     A conversation returns 0, or 2 when there is no model or a setting is wrong. The other commands return their own.
     """
     options = parser().parse_args(arguments)
-    secrets = Secrets()
-    if options.command in _ALONE:
-        return _ALONE[options.command](options, secrets)
+    return _COMMANDS[options.command](options, Secrets())
+
+
+# Any: the programs take options of their own kinds, and the reactor.
+def _standalone(
+    options: argparse.Namespace, secrets: Secrets, load: Callable[[], tuple[type[Any], Callable[..., Any]]], **more: Any
+) -> int:
+    """Run a program outside games until it ends, or Ctrl-C or SIGTERM; return the exit status.
+
+    `load` imports the program, and returns the kind of its options and what runs it. `more` are options of that kind.
+    """
     try:
-        if sys.stdin is None:
-            raise AssistantError("there is no standard input to read lines from")  # noqa: TRY301  (told as the others)
         with loading():
-            config, place, file = prepare(options, secrets)
+            prepared = prepare(options, secrets)
+            kind, run = load()
+            from twisted.internet import reactor  # noqa: TID251  (the composition root)
     except AssistantError as error:
         return _refuse(error)
-    if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
-        from twisted.internet import asyncioreactor  # must be installed before any reactor import
+    wall = time.time  # noqa: TID251  (the composition root)
+    wanted = program_options(kind, options, prepared, secrets, wall, **more)
+    return run_reactor(reactor, run(reactor, wanted, os.environ), secrets)
 
-        asyncioreactor.install()
-    with loading():
-        from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-        from assistant.surfaces.trial.run import run_trial  # after the reactor is chosen
+def _trial(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Let a visitor talk with an assistant in this terminal, with the page beside it when that is wanted."""
+    if sys.stdin is None:
+        return _refuse(AssistantError("there is no standard input to read lines from"))
 
-    rank = RANKS.index(options.rank)
-    shown = {"as_json": options.json, "tracing": options.trace, "visitor_permission": rank}
-    trial = trial_options(options, config, place, secrets, time.time, **shown)  # noqa: TID251  (the composition root)
-    if options.page is None:
-        return run_reactor(reactor, run_trial(reactor, trial, os.environ), secrets)
-    with loading():
-        from assistant.surfaces.serve.beside import run_trial_with_page
-    port = None if options.page == ANY_PORT else options.page
-    work = run_trial_with_page(reactor, trial, file, os.environ, port)
-    return run_reactor(reactor, work, secrets)
+    def load() -> tuple[type[Any], Callable[..., Any]]:
+        if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
+            from twisted.internet import asyncioreactor  # must be installed before any reactor import
+
+            asyncioreactor.install()
+        from assistant.surfaces.trial.converse import TrialOptions  # after the reactor is chosen
+
+        if options.page is None:
+            from assistant.surfaces.trial.run import run_trial
+
+            return TrialOptions, run_trial
+        from assistant.surfaces.serve.run import run_trial_with_page
+
+        return TrialOptions, run_trial_with_page
+
+    shown = {"as_json": options.json, "tracing": options.trace, "visitor_permission": RANKS.index(options.rank)}
+    return _standalone(options, secrets, load, **shown)
 
 
 def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
-    """Run an assistant without a terminal, or show a journal, until Ctrl-C; return the exit status."""
-    try:
-        with loading():
-            config, place, file = prepare(options, secrets)
-            from assistant.surfaces.serve.run import ServeOptions, run_serve, with_port
-    except AssistantError as error:
-        return _refuse(error)
-    from twisted.internet import reactor  # noqa: TID251  (the composition root)
+    """Run an assistant without a terminal, or show a journal."""
 
-    wall = time.time  # noqa: TID251  (the composition root)
-    trial = with_port(trial_options(options, config, place, secrets, wall), options.page)
-    wanted = ServeOptions(trial, file, options.read_only)
-    return run_reactor(reactor, run_serve(reactor, wanted, os.environ), secrets)
+    def load() -> tuple[type[Any], Callable[..., Any]]:
+        from assistant.surfaces.serve.run import ServeOptions, run_serve
+
+        return ServeOptions, run_serve
+
+    return _standalone(options, secrets, load, is_read_only=options.read_only)
 
 
 def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
-    """Run the assistants of a worker until Ctrl-C or SIGTERM; return the exit status."""
-    options.journal = options.name = None
-    try:
-        with loading():
-            config, place, file = prepare(options, secrets)
-            from assistant.surfaces.serve.run import with_port
-            from assistant.surfaces.worker.run import WorkerOptions, run_worker
-    except AssistantError as error:
-        return _refuse(error)
-    from twisted.internet import reactor  # noqa: TID251  (the composition root)
+    """Run the assistants of a worker."""
 
-    wall = time.time  # noqa: TID251  (the composition root)
+    def load() -> tuple[type[Any], Callable[..., Any]]:
+        from assistant.surfaces.worker.run import WorkerOptions, run_worker
+
+        return WorkerOptions, run_worker
+
     process = options.process or f"{platform.node() or 'a machine'}:{os.getpid()}"
-    trial = with_port(trial_options(options, config, place, secrets, wall), options.page)
-    wanted = WorkerOptions(trial, file, process, options.assistants or (), must_have_page=options.page is not None)
-    return run_reactor(reactor, run_worker(reactor, wanted, os.environ), secrets)
+    names, must_have_page = options.assistants or (), options.page is not None
+    return _standalone(options, secrets, load, process=process, names=names, must_have_page=must_have_page)
 
 
 def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -134,19 +139,14 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
             return run_keys(keys_options(options), print, now, os.environ)
         except AssistantError as error:
             return _refuse(error)
-    options.journal = options.place = options.name = None
-    try:
-        with loading():
-            config, place, _ = prepare(options, secrets)
-            from assistant.surfaces.gateway.run import run_gateway, with_gateway_port
-    except AssistantError as error:
-        return _refuse(error)
-    from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-    wall = time.time  # noqa: TID251  (the composition root)
-    trial = with_gateway_port(trial_options(options, config, place, secrets, wall), options.port)
-    work = run_gateway(reactor, trial, os.environ)
-    return run_reactor(reactor, work, secrets)
+    def load() -> tuple[type[Any], Callable[..., Any]]:
+        from assistant.surfaces.gateway.run import run_gateway
+        from assistant.surfaces.standalone import StandaloneOptions
+
+        return StandaloneOptions, run_gateway
+
+    return _standalone(options, secrets, load)
 
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -279,8 +279,9 @@ def _refuse(error: AssistantError) -> int:
     return 2
 
 
-#: The commands that need neither a conversation nor settings overridden by options.
-_ALONE = {
+#: What does each command.
+_COMMANDS = {
+    "trial": _trial,
     "replay": _replay,
     "doctor": _doctor,
     "setup": _setup,

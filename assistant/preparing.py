@@ -6,29 +6,35 @@ import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assistant.errors import AssistantError
 from assistant.keys.redaction import Secrets
 from assistant.running import begin_logging
 from assistant.starting import loading, shadowed
+from assistant.surfaces.serve.arguments import ANY_PORT
 
 if TYPE_CHECKING:
     from assistant.config.schema import Config
     from assistant.surfaces.serve.file import SettingsFile
-    from assistant.surfaces.trial.converse import TrialOptions
+    from assistant.surfaces.standalone import StandaloneOptions
     from assistant.worlds.embedded.hamlet import Place
 
-
-def settings_folder(options: argparse.Namespace) -> Path:
-    """Return the folder of the settings."""
-    return options.config.absolute().parent if options.config else Path.cwd()
+ProgramOptions = TypeVar("ProgramOptions", bound="StandaloneOptions")
 
 
-def prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Place, SettingsFile]:
-    """Begin the log; return the settings, overridden by the options, the place, and the file with what overrides it.
+class Prepared(NamedTuple):
+    """What a program outside games begins with. `file` overrides itself with what the command line says."""
 
-    Raises AssistantError.
+    config: Config
+    file: SettingsFile
+    place: Place
+
+
+def prepare(options: argparse.Namespace, secrets: Secrets) -> Prepared:
+    """Begin the log; return the settings, overridden by the options, their file, and the place. Raises AssistantError.
+
+    An option that a command does not have is None.
     """
     if in_the_way := shadowed():
         raise AssistantError(in_the_way)
@@ -43,29 +49,33 @@ def prepare(options: argparse.Namespace, secrets: Secrets) -> tuple[Config, Plac
     require_agreement(options.model or "", os.environ, agreed=options.yes)
     if options.key:
         options.key = anchor(options.key, Path.cwd())
-    model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
-    journal = {"file": str(options.journal.absolute()), "url": "", "password": ""} if options.journal else {}
+    given = vars(options).get
+    model = {name: given(name) for name in ("provider", "model", "url", "key") if given(name)}
+    file_of_journal: Path | None = given("journal")
+    journal = {"file": str(file_of_journal.absolute()), "url": "", "password": ""} if file_of_journal else {}
+    ports = {table: {"port": given(table)} for table in ("page", "gateway") if given(table) not in {None, ANY_PORT}}
+    file = SettingsFile(options.config or DEFAULT_FILE)
     try:
-        written = read_place(options.place) if options.place else WrittenPlace(HAMLET)
-        character = {**written.character, **({"name": options.name} if options.name else {})}
-        overrides = {"model": model, "assistant": character, "journal": journal}
-        config = read_settings(options.config, overrides)
+        written = read_place(options.place) if given("place") else WrittenPlace(HAMLET)
+        character = {**written.character, **({"name": options.name} if given("name") else {})}
+        file.overrides = {"model": model, "assistant": character, "journal": journal, **ports}
+        config = read_settings(options.config, file.overrides)
         begin_logging(options.log, secrets)  # the log begins only once the settings are known to be valid
-        config = play(config, settings_folder(options), name_too=True)
+        config = play(config, file.folder, name_too=True)
     except OSError as error:
         raise AssistantError(f"the log {options.log} cannot be written: {error.strerror}") from error
-    return config, written.place, SettingsFile(options.config or DEFAULT_FILE, overrides)
+    return Prepared(config, file, written.place)
 
 
-# Any: further options of a trial, which are checked where they are taken.
-def trial_options(
+# Any: further options of a program, which are checked where they are taken.
+def program_options(
+    kind: type[ProgramOptions],
     options: argparse.Namespace,
-    config: Config,
-    place: Place,
+    prepared: Prepared,
     secrets: Secrets,
     wall: Callable[[], float],
     **more: Any,
-) -> TrialOptions:
+) -> ProgramOptions:
     """Return what the command runs, with the owner's own tools, whose modules are imported here.
 
     Call it once the reactor is chosen, since such a module may import it, and before it runs. `wall` gives seconds
@@ -73,12 +83,9 @@ def trial_options(
     """
     with loading():
         from assistant.runtime.own_tools import OwnTools, load_tools
-        from assistant.surfaces.trial.converse import TrialOptions
 
-        folder = settings_folder(options)
+        config, file, place = prepared
         has_assistants = options.command != "gateway"
-        own_tools = load_tools(config.tools.modules, folder) if has_assistants else OwnTools()
+        own_tools = load_tools(config.tools.modules, file.folder) if has_assistants else OwnTools()
     key = options.key or ""
-    return TrialOptions(
-        config, wall, folder=folder, secrets=secrets, entered_key=key, place=place, own_tools=own_tools, **more
-    )
+    return kind(config, file, wall, secrets=secrets, entered_key=key, place=place, own_tools=own_tools, **more)

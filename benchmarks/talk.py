@@ -32,12 +32,13 @@ from assistant.checks.finding import Problem, Unclear
 from assistant.checks.local_model import file_there, runs_here
 from assistant.command_line import parser as command_parser
 from assistant.config.playing import play as play_character
-from assistant.config.settings import read_settings
+from assistant.config.settings import DEFAULT_FILE, read_settings
 from assistant.errors import AssistantError
 from assistant.keys.reference import anchor
 from assistant.models.offer import is_there
-from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.run import Progress, service_of
+from assistant.surfaces.serve.file import SettingsFile
+from assistant.surfaces.standalone import StandaloneOptions, service_of
+from assistant.surfaces.start_progress import Progress
 from assistant.worlds.embedded.hamlet import HAMLET
 from assistant.worlds.embedded.place_file import WrittenPlace, read_place
 from benchmarks.evening_text import evening_talk
@@ -121,7 +122,7 @@ def _answered(answers: Path) -> dict[str, dict[str, Any]]:
     return {str(record["id"]): record for record in records}
 
 
-def _options(model: Sequence[str]) -> TrialOptions:
+def _options(model: Sequence[str]) -> StandaloneOptions:
     """What `mud-assistant trial` would begin with. Raises AssistantError; SystemExit for an option it does not know."""
     given = command_parser().parse_args(["trial", *model])
     if given.key:
@@ -130,10 +131,10 @@ def _options(model: Sequence[str]) -> TrialOptions:
     written = read_place(given.place) if given.place else WrittenPlace(HAMLET)
     character = written.character | ({"name": given.name} if given.name else {})
     config = read_settings(given.config, {"model": chosen, "assistant": character, "journal": {"file": ""}})
-    folder = given.config.absolute().parent if given.config else Path.cwd()
-    config = play_character(config, folder, name_too=True)
+    file = SettingsFile(given.config or DEFAULT_FILE)
+    config = play_character(config, file.folder, name_too=True)
     wall = time.time  # noqa: TID251  (the composition root)
-    return TrialOptions(config, wall, folder=folder, entered_key=given.key or "", place=written.place)
+    return StandaloneOptions(config, file, wall, entered_key=given.key or "", place=written.place)
 
 
 def told(found: Score) -> str:

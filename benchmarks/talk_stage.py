@@ -18,7 +18,7 @@ from assistant.models.chosen import ChosenModel
 from assistant.runtime.in_memory import in_memory
 from assistant.runtime.warming import warm
 from assistant.service.parts import SharedParts
-from assistant.surfaces.trial.converse import TrialOptions
+from assistant.surfaces.standalone import StandaloneOptions
 from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
 from assistant.worlds.embedded.world import EmbeddedBody
 from benchmarks.talk_staging import Stage, Staging
@@ -78,7 +78,7 @@ class Player:
     def __init__(
         self,
         reactor: Any,
-        options: TrialOptions,
+        options: StandaloneOptions,
         models: Sequence[ChosenModel],
         exchange: HttpExchange,
         parts: SharedParts,

@@ -85,7 +85,7 @@ class Sum:
         return {"calls": calls, "tokens": tokens, "money": money} if calls or tokens or money else {}
 
 
-class Allowance(Struct, frozen=True):
+class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
     """How much may be used in a day; None is unlimited. Raises ValueError for a limit below zero."""
 
     calls: int | None = None
@@ -95,7 +95,7 @@ class Allowance(Struct, frozen=True):
     def __post_init__(self) -> None:
         """Reject limits below zero, which could never be kept."""
         if not all(limit is None or limit >= 0 for limit in (self.calls, self.tokens, self.money)):
-            raise ValueError(f"a limit is not below zero: {self}")
+            raise ValueError("a limit is not below zero")
 
     @property
     def is_limited(self) -> bool:

@@ -7,8 +7,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from assistant.checks.finding import Finding
 from assistant.config.schema import ModelConfig
-from assistant.page.values.actions import CharacterView, FindingView, LorePreview, NewModel, SettingChanged
+from assistant.page.values.actions import CharacterView, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 
 
@@ -83,6 +84,6 @@ class PageHost(Protocol):
         """Return what a line would bring up."""
         ...
 
-    def findings(self) -> Awaitable[Sequence[FindingView]]:
+    def findings(self) -> Awaitable[Sequence[Finding]]:
         """Return what the world finds of its own installation, for the doctor."""
         ...

@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
     ("module", "swallowed"),
     [
         ("assistant.checks.finding", "()"),  # loaded by the command itself
-        ("assistant.surfaces.trial.converse", "()"),
+        ("assistant.surfaces.standalone", "()"),
         ("assistant.surfaces.worker.run", "BaseException"),  # a module that takes it for another error
     ],
 )

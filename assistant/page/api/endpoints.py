@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct, field
-from pydantic import BaseModel
 
+from assistant.checks.finding import Finding
 from assistant.page.http.call import PageCall
 from assistant.page.http.errors import parse_body
 from assistant.page.ports import Desk, InvalidInput
@@ -17,7 +17,6 @@ from assistant.page.values.actions import (
     CardList,
     CardRead,
     CharacterView,
-    FindingView,
     LorePreview,
     MindToClear,
     ModelTried,
@@ -32,30 +31,30 @@ from assistant.page.values.actions import (
     SettingChanged,
 )
 from assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
-from assistant.page.values.common import Value, VisitorRole
+from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
 
 #: The most digits of a number in a path.
 _MAX_DIGITS = 9
-Answer = Value | Sequence[Value]
+Answer = Struct | Sequence[Struct]
 
 
 class ApiEndpoint(Struct, frozen=True):
-    """One path of the API. `answers` is the model of the answer, of each part of it when `is_list`.
+    """One path of the API. `answers` is the kind of the answer, of each part of it when `is_list`.
 
-    `takes` is the model of the body of a POST or PATCH, `query` says what each parameter of the query means.
+    `takes` is the kind of the body of a POST or PATCH, `query` says what each parameter of the query means.
     """
 
     method: str
     pattern: str
     summary: str
     do: Callable[[Desk, PageCall], Awaitable[Answer]]
-    answers: type[BaseModel]
+    answers: type[Struct]
     is_list: bool = False
     needs: VisitorRole = VisitorRole.VIEWER
-    takes: type[BaseModel] | None = None
+    takes: type[Struct] | None = None
     query: dict[str, str] = field(default_factory=dict)
 
 
@@ -200,7 +199,7 @@ ENDPOINTS = (
              lambda desk, call: desk.usage(call.visitor, *_query(call, "by", "from", "to")), UsageAnswer,
              query=_USAGE_QUERY),
     ApiEndpoint("GET", "/api/v1/doctor", "Look for what is wrong; may take a minute",
-             lambda desk, call: desk.doctor(call.visitor, *_query(call, "assistant")), FindingView, is_list=True,
+             lambda desk, call: desk.doctor(call.visitor, *_query(call, "assistant")), Finding, is_list=True,
              needs=_O, query={"assistant": "the id of an assistant; empty for all"}),
     ApiEndpoint("GET", "/api/v1/players/{id}", "What is kept of a player",
              lambda desk, call: desk.player(call.visitor, call.parts["id"]), PlayerView),

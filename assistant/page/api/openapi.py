@@ -1,19 +1,26 @@
-"""Makes the OpenAPI 3.1 document of the API from its endpoints and their pydantic models."""
+"""Makes routes of the endpoints, whose answers are the JSON of structs, and the OpenAPI 3.1 document of them."""
 
 from __future__ import annotations
 
 import re
+from inspect import cleandoc
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+import msgspec
+import orjson
+from msgspec import Struct
+from msgspec.json import schema_components
 
 from assistant.page.api.endpoints import ENDPOINTS, ApiEndpoint
+from assistant.page.http.call import JSON, Handler, PageCall, Reply, Route
+from assistant.page.ports import Desk
 from assistant.page.values.common import ProblemDocument
 from assistant.page.values.live import LiveEvent
 
 _PART = re.compile(r"\{(\w+)\}")
-_REF = "#/components/schemas/{model}"
+#: The path of the description.
+OPENAPI_PATH = "/api/v1/openapi.json"
+_REF = "#/components/schemas/{name}"
 _PROBLEMS = {
     "401": "Nobody is logged in",
     "403": "Not allowed",
@@ -31,13 +38,35 @@ _ABOUT = (
 # Any in this module: JSON of an OpenAPI document.
 
 
+def api_routes(desk: Desk, live: Handler, version: str) -> list[Route]:
+    """Return the routes of the API. `live` answers /api/v1/events with the stream of live events."""
+    document = orjson.dumps(describe(version))
+
+    async def openapi(_: PageCall) -> Reply:
+        return Reply(document, content_type=JSON)
+
+    routes = [Route(one.method, one.pattern, _handler(desk, one), needs=one.needs, is_api=True) for one in ENDPOINTS]
+    return [
+        *routes,
+        Route("GET", "/api/v1/events", live, is_api=True),
+        Route("GET", OPENAPI_PATH, openapi, is_api=True),
+    ]
+
+
+def _handler(desk: Desk, endpoint: ApiEndpoint) -> Handler:
+    async def answer(call: PageCall) -> Reply:
+        return Reply(msgspec.json.encode(await endpoint.do(desk, call)), content_type=JSON)
+
+    return answer
+
+
 def describe(version: str) -> dict[str, Any]:
     """Return the document; `version` is that of mud-assistant."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.pattern, {})[endpoint.method.lower()] = _operation(endpoint)
     paths["/api/v1/events"] = {"get": _events()}
-    paths["/api/v1/openapi.json"] = {"get": _itself()}
+    paths[OPENAPI_PATH] = {"get": _itself()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "mud-assistant", "version": version, "description": _ABOUT},
@@ -125,15 +154,15 @@ def _operation_id(endpoint: ApiEndpoint) -> str:
     return f"{endpoint.method.lower()}_{words}"
 
 
-def _ref(model: type[BaseModel]) -> dict[str, Any]:
-    return {"$ref": _REF.format(model=model.__name__)}
+def _ref(kind: type[Struct]) -> dict[str, Any]:
+    return {"$ref": _REF.format(name=kind.__name__)}
 
 
 def _schemas() -> dict[str, Any]:
     answers = {endpoint.answers for endpoint in ENDPOINTS}
     bodies = {endpoint.takes for endpoint in ENDPOINTS if endpoint.takes is not None}
-    wanted: set[type[BaseModel]] = {*answers, *bodies, ProblemDocument, LiveEvent}
-    models = sorted(wanted, key=lambda model: model.__name__)
-    _, schemas = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
-    found: dict[str, Any] = schemas["$defs"]
-    return found
+    wanted = {*answers, *bodies, ProblemDocument, LiveEvent}
+    _, schemas = schema_components(sorted(wanted, key=lambda kind: kind.__name__), ref_template=_REF)
+    for schema in schemas.values():
+        schema["description"] = cleandoc(schema["description"])
+    return schemas

@@ -29,7 +29,7 @@ class PageCall(Struct, frozen=True):
     parts: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
-    # Any: JSON of a client, which a pydantic model of `values` checks.
+    # Any: JSON of a client, which a struct of `values` checks.
     json: Any = None
     #: The Accept header, which only a few answers look at.
     accept: str = ""

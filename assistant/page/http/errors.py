@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+import msgspec
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
@@ -16,10 +16,9 @@ from assistant.page.ports import InvalidInput, PageError, TooManyRequests, Unaut
 from assistant.page.values.common import ProblemDocument
 
 PROBLEM = "application/problem+json"
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound=msgspec.Struct)
 #: Makes the page of an error; the call is None where the visitor is not known.
 RenderError = Callable[[PageCall | None, PageError], bytes]
-_MOST_COMPLAINTS = 5
 _BEARER = (("WWW-Authenticate", 'Bearer realm="mud-assistant"'),)
 #: What a door that refuses further tries is taken to mean, in seconds.
 _WAIT = (("Retry-After", "60"),)
@@ -46,13 +45,12 @@ def too_many(seconds: float) -> HttpRefusal:
 
 # Any: JSON of a client.
 def parse_body(model: type[Model], data: Any) -> Model:
-    """Return what a client sent as `model`. Raises InvalidInput that names the fields, without their values."""
+    """Return what a client sent as `model`. Raises InvalidInput that names the first field that is wrong."""
     try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        found = error.errors(include_input=False, include_context=False, include_url=False)[:_MOST_COMPLAINTS]
-        complaints = (f"{'.'.join(str(part) for part in each['loc']) or 'the body'}: {each['msg']}" for each in found)
-        raise InvalidInput("; ".join(complaints)) from None
+        return msgspec.convert(data, model, strict=False)  # numbers of a query are text
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        raise InvalidInput(f"{where.strip('.`') or 'the body'}: {what}") from None
 
 
 def as_page_error(error: Exception) -> PageError:
@@ -98,7 +96,7 @@ def error_reply(
     safe = HttpRefusal(told.status, told.title, scrub(str(told)), headers)
     if is_api:
         problem = ProblemDocument(title=safe.title, status=safe.status, detail=str(safe), instance=scrub(path))
-        return Reply(problem.model_dump_json().encode(), safe.status, PROBLEM, headers)
+        return Reply(msgspec.json.encode(problem), safe.status, PROBLEM, headers)
     try:
         body = render(call, safe)
     except Exception:  # noqa: BLE001  (drawing is synchronous; the plain page is what is left)

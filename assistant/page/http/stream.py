@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from twisted.internet.interfaces import IDelayedCall, IPushProducer
 from twisted.internet.task import LoopingCall
@@ -81,8 +82,8 @@ def live_route(hub: LiveHub, max_seconds: float = MAX_SECONDS) -> Handler:
 def _refusal(refused: TooManyStreams) -> Reply:
     title = "You have too many streams open" if refused.is_own else "Too many streams are open"
     status = 429 if refused.is_own else 503
-    body = ProblemDocument(title=title, status=status, detail=f"Try again in {_RETRY_AFTER} seconds.").model_dump_json()
-    return Reply(body.encode(), status, _PROBLEM, (("Retry-After", str(_RETRY_AFTER)),))
+    problem = ProblemDocument(title=title, status=status, detail=f"Try again in {_RETRY_AFTER} seconds.")
+    return Reply(msgspec.json.encode(problem), status, _PROBLEM, (("Retry-After", str(_RETRY_AFTER)),))
 
 
 @implementer(IPushProducer)

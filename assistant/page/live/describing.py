@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
 import orjson
+from msgspec.structs import replace
 
 from assistant.events.classify import Attention
 from assistant.events.events import ChannelSaid, Event, audience_of, format_event, spoken_text
@@ -49,7 +50,7 @@ def for_viewer(event: LiveEvent) -> LiveEvent | None:
     if "assistants" in data:
         data["assistants"] = [_only(one, _PUBLIC_OF_STATE) for one in data["assistants"]]
         data["approvals"] = [_only(one, _PUBLIC[LiveKind.APPROVAL]) for one in event.data["approvals"]]
-    return event.model_copy(update={"data": data})
+    return replace(event, data=data)
 
 
 def heard_data(event: Event, attention: Attention, where: str, scrub: Scrub) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from msgspec.structs import asdict
+
 from assistant.page.live.describing import for_viewer
 from assistant.page.values.common import VisitorRole
 from assistant.page.values.live import LiveEvent, LiveKind
@@ -16,7 +18,7 @@ _WITHOUT_WORDS = frozenset({LiveKind.STATE, LiveKind.SPENT, LiveKind.CIRCUIT, Li
 
 def server_sent(event: LiveEvent) -> bytes:
     """Return the event as a stream of server-sent events has it. Its JSON holds no line end and only ASCII."""
-    data = json.dumps(event.model_dump(mode="python"), separators=(",", ":"))
+    data = json.dumps(asdict(event), separators=(",", ":"))
     return f"id: {event.id}\nevent: {event.kind.value}\ndata: {data}\n\n".encode()
 
 

@@ -6,7 +6,7 @@ from assistant.checks.finding import Finding
 from assistant.journal import Forgotten
 from assistant.page.operations.sources import Sources, log_action
 from assistant.page.ports import InvalidInput, NotFound, Visitor
-from assistant.page.values.actions import ActionDone, FindingView
+from assistant.page.values.actions import ActionDone
 from assistant.service.wording.rights import cleared_text
 from tools import Principal
 
@@ -110,16 +110,11 @@ async def forget_player(sources: Sources, who: Visitor, player: str) -> ActionDo
     return ActionDone(sentence=said)
 
 
-async def examine(sources: Sources, assistant: str) -> list[FindingView]:
+async def examine(sources: Sources, assistant: str) -> list[Finding]:
     """Look for what is wrong with an assistant, or with all that run. May take a minute. Raises NotFound."""
     found = list(await sources.host.findings())
     runners = [sources.runner(assistant)] if assistant else list(sources.service.runners.values())
-    seen: set[tuple[str, str, str]] = set()
+    of_runners: list[Finding] = []
     for runner in runners:
-        findings: list[Finding] = []
-        await sources.service.doctor(runner, findings.append)
-        for one in findings:
-            if (key := (one.check, one.state, one.sentence)) not in seen:
-                seen.add(key)
-                found.append(FindingView(check=one.check, state=one.state, sentence=one.sentence))
-    return found
+        await sources.service.doctor(runner, of_runners.append)
+    return found + list(dict.fromkeys(of_runners))

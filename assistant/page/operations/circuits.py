@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
@@ -17,15 +17,6 @@ LOOK_SECONDS, KEPT_SECONDS = 5.0, 3600.0
 _MOST_SPANS = 400
 
 
-@dataclass(slots=True)
-class _Span:
-    """A time in which a circuit did not change."""
-
-    circuit: str
-    since: float
-    until: float
-
-
 class CircuitLog:
     """The circuits of the last hour. `look` returns the servers of now, `wall` seconds since 1970."""
 
@@ -34,7 +25,7 @@ class CircuitLog:
     ) -> None:
         self._wall = wall
         self._look = look
-        self._spans: dict[str, list[_Span]] = {}
+        self._spans: dict[str, list[CircuitSpan]] = {}
         self._loop = LoopingCall(self._note)
         self._loop.clock = clock
 
@@ -49,11 +40,7 @@ class CircuitLog:
 
     def spans(self) -> tuple[CircuitSpan, ...]:
         """Return how each circuit was, by server, the oldest first."""
-        return tuple(
-            CircuitSpan(origin=origin, circuit=span.circuit, since=span.since, until=span.until)
-            for origin, spans in sorted(self._spans.items())
-            for span in spans
-        )
+        return tuple(span for _, spans in sorted(self._spans.items()) for span in spans)
 
     def _note(self) -> None:
         """Lengthen the span of each server, or begin a new one, and drop what is over an hour old."""
@@ -61,9 +48,9 @@ class CircuitLog:
         for server in self._look():
             spans = self._spans.setdefault(server.origin, [])
             if spans:
-                spans[-1].until = now
+                spans[-1] = replace(spans[-1], until=now)
             if not spans or spans[-1].circuit != server.state.value:
-                spans.append(_Span(server.state.value, now, now))
+                spans.append(CircuitSpan(server.origin, server.state.value, now, now))
         oldest = now - KEPT_SECONDS
         for origin, spans in list(self._spans.items()):
             kept = [span for span in spans if span.until >= oldest][-_MOST_SPANS:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from assistant.checks.finding import Finding
 from assistant.page.operations import acting, deciding, gateway_keys, making, runs, settings, status
 from assistant.page.operations.sources import Sources, as_page_errors, check_role, log_reading, off_reactor
 from assistant.page.ports import NotAllowed, Visitor
@@ -19,7 +20,6 @@ from assistant.page.values.actions import (
     CardList,
     CardRead,
     CharacterView,
-    FindingView,
     LorePreview,
     ModelTried,
     NewAssistant,
@@ -105,7 +105,7 @@ class Operations:
             found = await self._sources.records.usage(by, since, until)
             return await off_reactor(self._sources.service, lambda: self._scrub(found))
 
-    async def doctor(self, who: Visitor, assistant: str) -> Sequence[FindingView]:
+    async def doctor(self, who: Visitor, assistant: str) -> Sequence[Finding]:
         """Look for what is wrong. May take a minute, and asks a model one question."""
         with self._for(who, _OPERATOR):
             return [self._scrub(one) for one in await acting.examine(self._sources, assistant)]

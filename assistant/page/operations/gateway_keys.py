@@ -12,10 +12,8 @@ from assistant.page.operations.sources import Sources, log_action, off_reactor
 from assistant.page.ports import InvalidInput, NotAllowed, NotFound, PageError, Unavailable, Visitor
 from assistant.page.reading.money import add_up
 from assistant.page.values.actions import ActionDone
-from assistant.page.values.common import Ceiling
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
-from resilience import Allowance
 
 
 async def keys(sources: Sources) -> list[GatewayKeyView]:
@@ -73,8 +71,8 @@ def _view(key: VirtualKey, wall: float, used: UsageAnswer | None) -> GatewayKeyV
         state=state_text(key, wall),
         may=limits_text(limits),
         models=limits.models,
-        per_day=_ceiling(limits.day),
-        per_month=_ceiling(limits.month),
+        per_day=limits.day,
+        per_month=limits.month,
         at_once=limits.in_flight,
         per_second=limits.per_second,
         expires=limits.expires.isoformat() if limits.expires else "",
@@ -86,22 +84,13 @@ def _view(key: VirtualKey, wall: float, used: UsageAnswer | None) -> GatewayKeyV
     )
 
 
-def _ceiling(allowance: Allowance) -> Ceiling:
-    return Ceiling(calls=allowance.calls, tokens=allowance.tokens, money=allowance.money)
-
-
 def _limits(new: NewGatewayKey) -> KeyLimits:
     """Return the limits of a new key. Raises InvalidInput."""
     try:
         expires = date.fromisoformat(new.expires) if new.expires else None
     except ValueError:
         raise InvalidInput("expires: give a day such as 2027-01-31") from None
-    day, month = _allowance(new.per_day, "day"), _allowance(new.per_month, "month")
-    return KeyLimits(new.models, day, month, new.at_once, new.per_second, expires, new.note)
-
-
-def _allowance(ceiling: Ceiling, span: str) -> Allowance:
-    for what, limit in (("calls", ceiling.calls), ("tokens", ceiling.tokens), ("money", ceiling.money)):
-        if limit is not None and not (isfinite(limit) and limit >= 0):
-            raise InvalidInput(f"{what} a {span}: give a number from 0, or nothing for no limit")
-    return Allowance(ceiling.calls, ceiling.tokens, ceiling.money)
+    for span, limit in (("day", new.per_day.money), ("month", new.per_month.money)):
+        if limit is not None and not isfinite(limit):
+            raise InvalidInput(f"money a {span}: give a number from 0, or nothing for no limit")
+    return KeyLimits(new.models, new.per_day, new.per_month, new.at_once, new.per_second, expires, new.note)

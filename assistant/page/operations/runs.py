@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from assistant.page.operations.sources import Sources
 from assistant.page.ports import NotFound
 from assistant.page.values.actions import PlayerView
@@ -20,7 +22,7 @@ async def find_run(sources: Sources, run: str) -> RunView:
     asked = sources.asked(found.summary.assistant, run)
     befores = (0, *(step.number for step in found.steps))
     steps = tuple(_with_requests(step, before, asked) for before, step in zip(befores, found.steps, strict=False))
-    return found.model_copy(update={"steps": steps})
+    return replace(found, steps=steps)
 
 
 async def find_player(sources: Sources, player: str) -> PlayerView:
@@ -33,7 +35,7 @@ async def find_player(sources: Sources, player: str) -> PlayerView:
         if runner.assistant is not None and player in runner.assistant.rights.muted
     ]
     name = names.get(player, found.name or player)
-    return found.model_copy(update={"name": name, "muted_by": tuple(muted)})
+    return replace(found, name=name, muted_by=tuple(muted))
 
 
 def _with_requests(step: StepView, before: int, asked: Sequence[AskedRequest]) -> StepView:
@@ -44,19 +46,19 @@ def _with_requests(step: StepView, before: int, asked: Sequence[AskedRequest]) -
     """
     own = tuple(one for one in asked if before < one.step <= step.number)
     why_not = "" if own or not step.provider else _NOT_KEPT
-    return step.model_copy(update={"asked": own, "why_not": why_not})
+    return replace(step, asked=own, why_not=why_not)
 
 
 def without_words(page: RunPage) -> RunPage:
     """Return a list of runs without what was heard and said."""
-    return page.model_copy(update={"runs": tuple(map(_hide_summary, page.runs))})
+    return replace(page, runs=tuple(map(_hide_summary, page.runs)))
 
 
 def hide_run(run: RunView) -> RunView:
     """Return a run without the words of players and of the model: only what was called, how long it took and cost."""
     return RunView(
         summary=_hide_summary(run.summary),
-        heard=tuple(line.model_copy(update={"text": ""}) for line in run.heard),
+        heard=tuple(replace(line, text="") for line in run.heard),
         steps=tuple(map(_hide_step, run.steps)),
         steps_left_out=run.steps_left_out,
         unreadable=run.unreadable,
@@ -66,13 +68,13 @@ def hide_run(run: RunView) -> RunView:
 
 
 def _hide_summary(summary: RunSummary) -> RunSummary:
-    return summary.model_copy(update={"heard": "", "said": "", "sentence": ""})
+    return replace(summary, heard="", said="", sentence="")
 
 
 def _hide_step(step: StepView) -> StepView:
-    hidden = {"asked": (), "why_not": "", "reasoning": "", "text": "", "calls": tuple(map(_hide_call, step.calls))}
-    return step.model_copy(update=hidden)
+    calls = tuple(map(_hide_call, step.calls))
+    return replace(step, asked=(), why_not="", reasoning="", text="", calls=calls)
 
 
 def _hide_call(call: CallView) -> CallView:
-    return call.model_copy(update={"arguments": "", "result": "", "judged": ""})
+    return replace(call, arguments="", result="", judged="")

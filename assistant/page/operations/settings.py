@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from assistant.checks.finding import FindingState
 from assistant.page.operations.sources import Sources, log_action
 from assistant.page.ports import InvalidInput, Visitor
-from assistant.page.values.actions import (
-    ActionDone,
-    FindingView,
-    ModelTried,
-    NewModel,
-    SettingChange,
-    SettingChanged,
-)
+from assistant.page.values.actions import ActionDone, ModelTried, NewModel, SettingChange, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.service.model_check import check_model
 
@@ -43,15 +36,14 @@ async def set_model(sources: Sources, who: Visitor, assistant: str, wanted: NewM
     """
     name = sources.find(assistant).name
     config = await sources.host.model_with(assistant, wanted)
-    found = [] if wanted.force else await check_model(sources.service, config, wanted.key)
-    views = tuple(FindingView(check=one.check, state=str(one.state), sentence=one.sentence) for one in found)
+    found = () if wanted.force else tuple(await check_model(sources.service, config, wanted.key))
     if any(one.state is FindingState.WRONG for one in found):
-        return ModelTried(kept=False, sentence=f"Something is wrong, so {name} keeps its model.", findings=views)
+        return ModelTried(kept=False, sentence=f"Something is wrong, so {name} keeps its model.", findings=found)
     if not (wanted.keep or wanted.force):
-        return ModelTried(kept=False, sentence=f"Nothing is wrong. {name} has its old model yet.", findings=views)
+        return ModelTried(kept=False, sentence=f"Nothing is wrong. {name} has its old model yet.", findings=found)
     sentence = await sources.host.keep_model(assistant, wanted)
     log_action(who, f"changes the model of {name}")
-    return ModelTried(kept=True, sentence=sentence, findings=views)
+    return ModelTried(kept=True, sentence=sentence, findings=found)
 
 
 async def set_persona(sources: Sources, who: Visitor, assistant: str, text: str) -> ActionDone:

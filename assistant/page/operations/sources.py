@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field, to_builtins
 from twisted.logger import Logger
 
 from assistant.config.settings import SettingsError
@@ -25,7 +25,7 @@ from assistant.page.ports import (
 )
 from assistant.page.values.actions import PlayerView
 from assistant.page.values.assistants import LeaseHolder
-from assistant.page.values.common import CircuitSpan, TimingPoint, Value, VisitorRole
+from assistant.page.values.common import CircuitSpan, TimingPoint, VisitorRole
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import AskedRequest, RunPage, RunQuery, RunView
 from assistant.runtime.character import Assistant
@@ -34,7 +34,7 @@ from assistant.service.service import AssistantService
 from resilience import DeadlineExceeded, Launcher
 from resilience.background import in_daemon_thread
 
-V = TypeVar("V", bound=Value)
+V = TypeVar("V", bound=Struct)
 T = TypeVar("T")
 #: The seconds that reckoning in a thread may take.
 _SECONDS = 10.0
@@ -134,7 +134,7 @@ class Sources(Struct, frozen=True):
 
     def scrubbed(self, value: V) -> V:
         """Return the value without keys in any of its texts."""
-        return type(value).model_validate(_scrub(value.model_dump(), self.service.scrub))
+        return convert(_scrub(to_builtins(value), self.service.scrub), type(value))
 
 
 def _scrub(value: object, scrub: Callable[[str], str]) -> object:

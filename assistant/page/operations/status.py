@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from assistant.config.schema import AllowanceConfig
 from assistant.errors import AssistantError
 from assistant.journal import Muted, Parked, UnknownEffect
@@ -24,15 +26,15 @@ from assistant.page.values.assistants import (
     ToolGrant,
     UnknownCallNotice,
 )
-from assistant.page.values.common import Ceiling, TroubleNotice, Used
+from assistant.page.values.common import TroubleNotice
 from assistant.runtime.character import Assistant
 from assistant.service.runner import AssistantRunner, RunnerState
 from assistant.service.troubles import Trouble, TroubleKind
 from assistant.service.wording.status import parked_text
 from llm.messages import Role as Speaker
 from llm.packing.packed import Joined
-from resilience import CircuitState, Snapshot
-from resilience.amounts import Allowance
+from resilience import Allowance, Amount, CircuitState, Snapshot
+from resilience.amounts import NOTHING
 from resilience.budget.ledger import AccountState
 from tools.text.clean import clean_heard
 
@@ -50,8 +52,9 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
     recent = await sources.records.recent([known.id for known in all_known])
     holders = dict(await sources.records.holders())
     statuses = [
-        _status(sources, known, snapshot, accounts, recent.get(known.id), is_hidden=is_hidden).model_copy(
-            update={"holder": holders.pop(known.id, None)}
+        replace(
+            _status(sources, known, snapshot, accounts, recent.get(known.id), is_hidden=is_hidden),
+            holder=holders.pop(known.id, None),
         )
         for known in all_known
     ]
@@ -61,7 +64,7 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
         assistants=tuple(statuses),
         servers=servers_of(service),
         troubles=tuple(_notice(one, service.runners) for one in service.troubles),
-        used_today=used(accounts.get(TOTAL)),
+        used_today=_spent(accounts.get(TOTAL)),
         ceiling=ceiling_of(accounts.get(TOTAL), service.config.settings.budget.total),
         reactor_lag=sources.lag(),
         approvals_waiting=sum(status.approvals_waiting for status in statuses),
@@ -84,7 +87,7 @@ async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> Assist
     holder = (await sources.records.holders()).get(assistant)
     character, settings, unread = await _as_set(sources, known)
     return AssistantDetail(
-        status=status.model_copy(update={"holder": holder}),
+        status=replace(status, holder=holder),
         persona=character.persona,
         character=character.character,
         lore_entries=len(character.lore),
@@ -125,20 +128,11 @@ async def _as_set(
     return character, settings, tuple(unread.values())
 
 
-def used(account: AccountState | None) -> Used:
-    """Return what an account used today."""
-    if account is None:
-        return Used()
-    spent = account.spent
-    return Used(calls=spent.calls, tokens=spent.tokens, money=spent.money)
-
-
-def ceiling_of(account: AccountState | None, config: AllowanceConfig) -> Ceiling:
+def ceiling_of(account: AccountState | None, config: AllowanceConfig) -> Allowance:
     """Return the limits of an account: those last used, else those of the settings."""
-    limits: Allowance | AllowanceConfig = config
     if account is not None and account.allowance is not None:
-        limits = account.allowance
-    return Ceiling(calls=limits.calls, tokens=limits.tokens, money=limits.money)
+        return account.allowance
+    return Allowance(config.calls, config.tokens, config.money)
 
 
 def _status(
@@ -158,7 +152,7 @@ def _status(
         "id": known.id,
         "name": known.name,
         "place": known.place,
-        "used_today": used(account),
+        "used_today": _spent(account),
         "ceiling": ceiling_of(account, config.budget.assistant),
         "events_waiting": None if recent is None else recent.waiting,
         "last_at": None if recent is None else recent.last_at,
@@ -183,6 +177,10 @@ def _status(
         **common,
         **_context(runner),
     )
+
+
+def _spent(account: AccountState | None) -> Amount:
+    return NOTHING if account is None else account.spent
 
 
 def _wall_of(sources: Sources, at: float | None) -> float | None:

@@ -10,14 +10,15 @@ from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from sys import float_info
 
 from assistant.journal.database import Database
 from assistant.loop.spending import KEY_ACCOUNT, TOTAL, AccountKind, kind_of_account
 from assistant.page.ports import InvalidInput
-from assistant.page.values.common import Ceiling, Used
 from assistant.page.values.money import Pace, UsageRowView
 from assistant.service.usage_store import UsageRow
 from llm.sending import MODEL_ACCOUNT
+from resilience import Allowance, Amount
 from resilience.budget.ledger import AccountState
 
 _EPOCH = date(1970, 1, 1)
@@ -76,25 +77,25 @@ def usage_rows(rows: Iterable[UsageRow], by: str, names: Mapping[str, str] | Non
             _view(day, by, key_of(row.account), names.get(row.account, key_of(row.account)), _used(row)) for row in own
         ]
         rest = _difference(total_of(days[day]), add_up(map(_used, own)))
-        if rest != Used():
+        if rest != Amount():
             shown.append(_view(day, by, REST, REST_NAMES[by], rest))
     return tuple(shown)
 
 
-def total_of(rows: Iterable[UsageRow]) -> Used:
+def total_of(rows: Iterable[UsageRow]) -> Amount:
     """Return what all assistants, and all programs by their keys, spent on all of these days."""
     return add_up(_used(row) for row in rows if row.account == TOTAL)
 
 
-def add_up(amounts: Iterable[Used]) -> Used:
+def add_up(amounts: Iterable[Amount]) -> Amount:
     """Return the sum of the amounts, its money rounded as the ledger does."""
     calls, tokens, money = 0, 0, 0.0
     for one in amounts:
         calls, tokens, money = calls + one.calls, tokens + one.tokens, round(money + one.money, _MONEY_DIGITS)
-    return Used(calls=calls, tokens=tokens, money=money)
+    return Amount(calls, tokens, min(float_info.max, money))
 
 
-def pace(rows: Iterable[UsageRow], today: date, part: float, ceiling: Ceiling) -> Pace:
+def pace(rows: Iterable[UsageRow], today: date, part: float, ceiling: Allowance) -> Pace:
     """Return how the month of `today` goes, with `part` of today over (0 to 1).
 
     What is expected to its end is the mean of the days over, today by its part, for every day of the month. The first
@@ -104,8 +105,8 @@ def pace(rows: Iterable[UsageRow], today: date, part: float, ceiling: Ceiling) -
     days = monthrange(today.year, today.month)[1]
     spent = total_of(row for row in rows if first <= row.day <= today)
     times = days / max(1.0, today.day - 1 + min(1.0, max(0.0, part)))
-    expected = Used(calls=round(spent.calls * times), tokens=round(spent.tokens * times), money=spent.money * times)
-    month = Ceiling(
+    expected = Amount(round(spent.calls * times), round(spent.tokens * times), min(float_info.max, spent.money * times))
+    month = Allowance(
         calls=None if ceiling.calls is None else ceiling.calls * days,
         tokens=None if ceiling.tokens is None else ceiling.tokens * days,
         money=None if ceiling.money is None else round(ceiling.money * days, _MONEY_DIGITS),
@@ -151,14 +152,14 @@ def ids_in(rows: Iterable[UsageRow]) -> frozenset[str]:
     return frozenset(row.account for row in rows if kind_of_account(row.account) in people)
 
 
-def _used(row: UsageRow) -> Used:
-    return Used(calls=row.calls, tokens=row.tokens, money=row.money)
+def _used(row: UsageRow) -> Amount:
+    return Amount(calls=row.calls, tokens=row.tokens, money=row.money)
 
 
-def _difference(total: Used, part: Used) -> Used:
+def _difference(total: Amount, part: Amount) -> Amount:
     money = max(0.0, round(total.money - part.money, _MONEY_DIGITS))
-    return Used(calls=max(0, total.calls - part.calls), tokens=max(0, total.tokens - part.tokens), money=money)
+    return Amount(calls=max(0, total.calls - part.calls), tokens=max(0, total.tokens - part.tokens), money=money)
 
 
-def _view(day: date, by: str, key: str, name: str, used: Used) -> UsageRowView:
+def _view(day: date, by: str, key: str, name: str, used: Amount) -> UsageRowView:
     return UsageRowView(day=day.isoformat(), by=by, key=key, name=name, used=used)

@@ -11,9 +11,9 @@ from assistant.journal import Accepted
 from assistant.loop.recovery import words_of
 from assistant.page.reading.recorded import RecordedCall, RecordedRun, in_whole_answers
 from assistant.page.reading.wording import ended
-from assistant.page.values.common import Used
 from assistant.page.values.runs import RunSummary
 from llm import Usage
+from resilience import Amount
 from tools import Kind, Status
 from tools.tool import Category
 from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
@@ -69,7 +69,7 @@ def summary_of(run: RecordedRun) -> RunSummary:
         tools=tuple(dict.fromkeys(call.call.name for call in calls if call.call is not None)),
         steps=len(run.steps) + run.steps_left_out,
         models=tuple(dict.fromkeys(models)),
-        used=Used(calls=len(models), tokens=usage.total_tokens or 0, money=usage.cost or 0.0),
+        used=Amount(calls=len(models), tokens=usage.total_tokens or 0, money=usage.cost or 0.0),
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from assistant.checks.finding import Finding
 from assistant.page.values.common import Value
 
 
-class ApprovalView(Value):
+class ApprovalView(Value, frozen=True, kw_only=True):
     """A call that waits for leave, exactly as it will run. `digest` stands for it: a decision must give it back.
 
     `approved_by` is set for a call that was allowed for an hour: it may be made again until then.
@@ -26,7 +27,7 @@ class ApprovalView(Value):
     expires_in: float
 
 
-class ApprovalDecision(Value):
+class ApprovalDecision(Value, frozen=True):
     """The body of a decision. `lasts` is once, or hour: then the same exact call may be made again for an hour."""
 
     allow: bool
@@ -34,22 +35,14 @@ class ApprovalDecision(Value):
     lasts: str = "once"
 
 
-class ActionDone(Value):
+class ActionDone(Value, frozen=True):
     """What came of an action, in a sentence, and what was going on when it came."""
 
     sentence: str
     was: tuple[str, ...] = ()
 
 
-class FindingView(Value):
-    """One check of the doctor. `state` is ok, wrong, unknown or skipped."""
-
-    check: str
-    state: str
-    sentence: str
-
-
-class SettingChange(Value):
+class SettingChange(Value, frozen=True):
     """A change of one setting. An empty `value` takes it back. `force` keeps a model that does not answer."""
 
     option: str
@@ -57,7 +50,7 @@ class SettingChange(Value):
     force: bool = False
 
 
-class SettingChanged(Value):
+class SettingChanged(Value, frozen=True):
     """What came of a change: the sentence for the owner, and the value as it is kept."""
 
     option: str
@@ -65,7 +58,7 @@ class SettingChanged(Value):
     sentence: str
 
 
-class NewModel(Value):
+class NewModel(Value, frozen=True):
     """The body of a change of the model: provider, address, model and the reference of its key, as one.
 
     An empty one is the provider's own choice, or none. It is tested as the doctor does, and kept with `keep` when
@@ -80,15 +73,15 @@ class NewModel(Value):
     force: bool = False
 
 
-class ModelTried(Value):
+class ModelTried(Value, frozen=True):
     """What the doctor found of a model, and whether the change was kept."""
 
     kept: bool
     sentence: str
-    findings: tuple[FindingView, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
-class LoreLine(Value):
+class LoreLine(Value, frozen=True):
     """One piece of lore: its number, title, keys and text. `own` says that it was added in the game."""
 
     number: int
@@ -98,19 +91,19 @@ class LoreLine(Value):
     own: bool = False
 
 
-class NewPersona(Value):
+class NewPersona(Value, frozen=True):
     """The body of a change of who an assistant is: the name of a character, or words."""
 
     text: str
 
 
-class MindToClear(Value):
+class MindToClear(Value, frozen=True):
     """The body of a clearing of a mind: whether all memories go, too."""
 
     memories: bool = False
 
 
-class NewLore(Value):
+class NewLore(Value, frozen=True, kw_only=True):
     """The body of a new piece of lore."""
 
     title: str
@@ -118,7 +111,7 @@ class NewLore(Value):
     text: str
 
 
-class CharacterView(Value):
+class CharacterView(Value, frozen=True):
     """Who an assistant is, and what its character knows."""
 
     assistant: str
@@ -129,7 +122,7 @@ class CharacterView(Value):
     lore: tuple[LoreLine, ...] = ()
 
 
-class LorePreview(Value):
+class LorePreview(Value, frozen=True):
     """Which pieces of lore a line would bring up, and the text that the model would be shown."""
 
     line: str
@@ -137,7 +130,7 @@ class LorePreview(Value):
     text: str = ""
 
 
-class PlayerView(Value):
+class PlayerView(Value, frozen=True):
     """What is kept of a player: counts only; `forget` removes it."""
 
     id: str
@@ -147,27 +140,27 @@ class PlayerView(Value):
     muted_by: tuple[str, ...] = ()
 
 
-class NewAssistant(Value):
+class NewAssistant(Value, frozen=True):
     """The body of a new assistant: its name, and who it is: the name of a character, or words; empty for the usual."""
 
     name: str
     persona: str = ""
 
 
-class NewLine(Value):
+class NewLine(Value, frozen=True):
     """The body of what a visitor says to an assistant."""
 
     text: str
 
 
-class CardList(Value):
+class CardList(Value, frozen=True):
     """The files in the folder of characters that may be cards, and the characters that an assistant can play."""
 
     files: tuple[str, ...] = ()
     characters: tuple[str, ...] = ()
 
 
-class NewCard(Value):
+class NewCard(Value, frozen=True):
     """The body of a card to import: a `file` of the folder of characters, or the card itself as JSON in `text`.
 
     It is only shown until `keep` is set. `name` is the character's, or that of the one a lorebook is for.
@@ -179,7 +172,7 @@ class NewCard(Value):
     keep: bool = False
 
 
-class CardRead(Value):
+class CardRead(Value, frozen=True):
     """What a card brings, in words, and whether it was imported as the character `name`."""
 
     kept: bool

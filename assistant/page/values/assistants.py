@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from assistant.page.values.common import Ceiling, CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Used, Value
+from assistant.page.values.common import CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Value
+from resilience import Allowance, Amount
 
 
-class LeaseHolder(Value):
+class LeaseHolder(Value, frozen=True):
     """The process that runs an assistant, where several processes share a journal.
 
     `process` is what the others call it, `is_here` says that it is the one that shows this. `since` is when it took the
@@ -21,7 +22,7 @@ class LeaseHolder(Value):
     is_here: bool = False
 
 
-class AssistantStatus(Value):
+class AssistantStatus(Value, frozen=True):
     """One assistant, as the overview shows it.
 
     `state` is off, opening, waiting, awake, stopped, lost or emergency. `doing` says in a few words what it does now.
@@ -39,8 +40,8 @@ class AssistantStatus(Value):
     circuit: str = "unknown"
     events_waiting: int | None = None
     approvals_waiting: int = 0
-    used_today: Used = Used()
-    ceiling: Ceiling = Ceiling()
+    used_today: Amount = Amount()
+    ceiling: Allowance = Allowance()
     last_words: str = ""
     last_at: float | None = None
     trouble: str = ""
@@ -49,7 +50,7 @@ class AssistantStatus(Value):
     holder: LeaseHolder | None = None
 
 
-class Overview(Value):
+class Overview(Value, frozen=True):
     """All assistants of the process at one moment. `reactor_lag` is the worst delay of the last minute.
 
     `timings` and `circuits` are of the last hour, the oldest first; empty where they are not kept. `elsewhere` are the
@@ -61,8 +62,8 @@ class Overview(Value):
     assistants: tuple[AssistantStatus, ...]
     servers: tuple[ServerStatus, ...] = ()
     troubles: tuple[TroubleNotice, ...] = ()
-    used_today: Used = Used()
-    ceiling: Ceiling = Ceiling()
+    used_today: Amount = Amount()
+    ceiling: Allowance = Allowance()
     reactor_lag: float | None = None
     approvals_waiting: int = 0
     watchers: int = 0
@@ -71,7 +72,7 @@ class Overview(Value):
     elsewhere: tuple[LeaseHolder, ...] = ()
 
 
-class ModelLine(Value):
+class ModelLine(Value, frozen=True):
     """A model an assistant thinks with; the first is asked first. `why` is the sentence that says which and where."""
 
     name: str
@@ -80,7 +81,7 @@ class ModelLine(Value):
     circuit: str = "unknown"
 
 
-class ToolGrant(Value):
+class ToolGrant(Value, frozen=True):
     """A tool the assistant could have, and whether it is granted."""
 
     name: str
@@ -89,7 +90,7 @@ class ToolGrant(Value):
     meaning: str = ""
 
 
-class MutedPlayer(Value):
+class MutedPlayer(Value, frozen=True):
     """A player whom the assistant neither hears nor remembers."""
 
     id: str
@@ -97,7 +98,7 @@ class MutedPlayer(Value):
     since: float | None = None
 
 
-class ParkedNotice(Value):
+class ParkedNotice(Value, frozen=True):
     """Something heard that is not tried any more. `heard` is empty for a viewer."""
 
     event: str
@@ -105,7 +106,7 @@ class ParkedNotice(Value):
     reason: str
 
 
-class UnknownCallNotice(Value):
+class UnknownCallNotice(Value, frozen=True):
     """A call of which it is not known whether it happened."""
 
     run: str
@@ -114,7 +115,7 @@ class UnknownCallNotice(Value):
     at: float
 
 
-class SettingLine(Value):
+class SettingLine(Value, frozen=True):
     """One setting. `set_by` is "assistant", "game", "character" or "default". A key is shown as its reference."""
 
     name: str
@@ -126,7 +127,7 @@ class SettingLine(Value):
     example: str
 
 
-class AssistantDetail(Value):
+class AssistantDetail(Value, frozen=True):
     """One assistant with all that is known of it, but for its runs."""
 
     status: AssistantStatus

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from msgspec import Struct
 
 
-class Value(BaseModel):
+class Value(Struct, frozen=True, forbid_unknown_fields=True):
     """A frozen value of the API. Unknown fields are refused, so that a misspelt one is noticed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class VisitorRole(StrEnum):
@@ -30,23 +28,7 @@ class VisitorRole(StrEnum):
         return order.index(self) >= order.index(needed)
 
 
-class Used(Value):
-    """An amount that was used: model calls, tokens, money."""
-
-    calls: int = 0
-    tokens: int = 0
-    money: float = 0.0
-
-
-class Ceiling(Value):
-    """The limits of one account for a day; None where there is none."""
-
-    calls: int | None = None
-    tokens: int | None = None
-    money: float | None = None
-
-
-class ServerStatus(Value):
+class ServerStatus(Value, frozen=True):
     """One server of models: its circuit, and what it does now. `sentence` describes it as /status does."""
 
     origin: str
@@ -58,7 +40,7 @@ class ServerStatus(Value):
     sentence: str = ""
 
 
-class CircuitSpan(Value):
+class CircuitSpan(Value, frozen=True):
     """How the circuit of a server was from `since` to `until`."""
 
     origin: str
@@ -67,7 +49,7 @@ class CircuitSpan(Value):
     until: float
 
 
-class TimingPoint(Value):
+class TimingPoint(Value, frozen=True):
     """How long people waited in the minute from `at` on, in seconds: the middle of its runs, None where there was none.
 
     `waiting` is from hearing something to the first question to a model, `first_sentence` from hearing it to speaking.
@@ -78,7 +60,7 @@ class TimingPoint(Value):
     first_sentence: float | None = None
 
 
-class TroubleNotice(Value):
+class TroubleNotice(Value, frozen=True, kw_only=True):
     """Something that a person must see to. `assistant` is the id of the one concerned, empty for all."""
 
     kind: str
@@ -87,7 +69,7 @@ class TroubleNotice(Value):
     sentence: str
 
 
-class ProblemDocument(Value):
+class ProblemDocument(Value, frozen=True, kw_only=True):
     """An error of the API: a problem document of RFC 9457 (application/problem+json)."""
 
     type: str = "about:blank"

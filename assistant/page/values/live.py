@@ -22,7 +22,7 @@ class LiveKind(StrEnum):
     CIRCUIT = "circuit"
 
 
-class LiveEvent(Value):
+class LiveEvent(Value, frozen=True, kw_only=True):
     """One event of the stream. `id` is START-NUMBER: a growing number after the start of the process.
 
     `data` holds plain JSON values, those of each kind as docs/live-events.md lists them. A viewer is sent those that

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from assistant.page.values.common import Ceiling, Used, Value
+from assistant.page.values.common import Value
+from resilience import Allowance, Amount
 
 
-class UsageRowView(Value):
+class UsageRowView(Value, frozen=True):
     """What one account used on one day. `day` is an ISO date; `key` its id, `name` what people call it."""
 
     day: str
     by: str
     key: str
     name: str
-    used: Used
+    used: Amount
 
 
-class Pace(Value):
+class Pace(Value, frozen=True):
     """How the month goes: what is spent, what it will be at this pace, and what its daily limits allow."""
 
     month: str
     days_over: int
     days_in_month: int
-    spent: Used
-    expected: Used
-    ceiling: Ceiling = Ceiling()
+    spent: Amount
+    expected: Amount
+    ceiling: Allowance = Allowance()
 
 
-class UsageAnswer(Value):
+class UsageAnswer(Value, frozen=True):
     """Rows from day `since` to day `until`, both included. `by` is day, assistant, player, model or key."""
 
     by: str
@@ -34,7 +35,7 @@ class UsageAnswer(Value):
     until: str
     utc_offset_hours: float
     rows: tuple[UsageRowView, ...]
-    total: Used
+    total: Amount
     pace: Pace
     #: The limit of one day for all assistants together.
-    ceiling: Ceiling = Ceiling()
+    ceiling: Allowance = Allowance()

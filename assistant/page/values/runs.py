@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from assistant.page.values.common import Used, Value
+from assistant.page.values.common import Value
+from resilience import Amount
 
 
-class RunQuery(Value):
+class RunQuery(Value, frozen=True):
     """A search of runs. Empty fields do not narrow it. `before` is the id of a run: older ones are returned.
 
     `player` is an id, or a part of a name. `outcome` is answered, nothing, limit, failed, cancelled or open. `text` is
@@ -23,7 +24,7 @@ class RunQuery(Value):
     limit: int = 50
 
 
-class RunSummary(Value):
+class RunSummary(Value, frozen=True, kw_only=True):
     """One run in a list. `heard` and `said` are empty for a viewer, and when they were forgotten."""
 
     id: str
@@ -40,10 +41,10 @@ class RunSummary(Value):
     tools: tuple[str, ...] = ()
     steps: int = 0
     models: tuple[str, ...] = ()
-    used: Used = Used()
+    used: Amount = Amount()
 
 
-class RunPage(Value):
+class RunPage(Value, frozen=True):
     """Runs, newest first. `next` is the `before` of the following page, empty at the end.
 
     `is_partial` says that the search ended after looking at as many runs as one request may.
@@ -54,7 +55,7 @@ class RunPage(Value):
     is_partial: bool = False
 
 
-class HeardLine(Value):
+class HeardLine(Value, frozen=True):
     """One event of a run. `verdict` is trigger or context."""
 
     id: str
@@ -68,7 +69,7 @@ class HeardLine(Value):
     is_private: bool = False
 
 
-class AskedRequest(Value):
+class AskedRequest(Value, frozen=True):
     """The exact bytes of one request to a model as text, without keys. `bytes` is their whole length.
 
     `is_cut` says that `text` is only the beginning and the end.
@@ -82,7 +83,7 @@ class AskedRequest(Value):
     is_cut: bool = False
 
 
-class CallView(Value):
+class CallView(Value, frozen=True):
     """One call of a step: what was asked, which rule judged it, what came of it.
 
     `arguments` is JSON. `rule` names the rule that decided, `judged` says it as a sentence.
@@ -100,7 +101,7 @@ class CallView(Value):
     is_speech: bool = False
 
 
-class StepView(Value):
+class StepView(Value, frozen=True):
     """One step: asked, answered, called. `asked` is None when the bytes are not kept any more; `why_not` says so."""
 
     number: int
@@ -120,7 +121,7 @@ class StepView(Value):
     calls: tuple[CallView, ...] = ()
 
 
-class RunView(Value):
+class RunView(Value, frozen=True):
     """One run as a tree: heard, recalled, then each step, then how it ended. `steps_left_out` were too many to show.
 
     `is_hidden` says that the words are not shown, because the visitor is a viewer. `replay` is the command that shows

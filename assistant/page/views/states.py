@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from assistant.page.http.call import PageCall
 from assistant.page.values.assistants import AssistantStatus, LeaseHolder
-from assistant.page.values.common import Ceiling, ServerStatus, TroubleNotice, Used
+from assistant.page.values.common import ServerStatus, TroubleNotice
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import duration, money, number, short_number, time_at
 from assistant.page.views.forms import action_form
 from assistant.page.views.parts import Columns, TableColumn, link, notice, path_to, pill, table
 from assistant.page.views.svg import limit_meter
+from resilience import Allowance, Amount
 
 #: What an operator reads for a state, how it looks, and what it means.
 _STATES = {
@@ -76,7 +77,7 @@ def run_buttons(call: PageCall, status: AssistantStatus, *, back: str = "", with
     return action_form(call, path, "stop", ("Stop", name), fields=fields, tone="quiet-danger")
 
 
-def spent_cell(used: Used, ceiling: Ceiling, *, name: str = "Spent today") -> Element:
+def spent_cell(used: Amount, ceiling: Allowance, *, name: str = "Spent today") -> Element:
     """Return what was spent today with a meter of its ceiling: that of money, else of tokens, else of calls."""
     shown, of, meter = money(used.money), "", None
     if ceiling.money is not None:

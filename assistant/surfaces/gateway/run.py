@@ -5,41 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-from twisted.internet.defer import Deferred
-
-from assistant.errors import AssistantError, complaint
 from assistant.gateway.running import RunningGateway, ready
-from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.run import CANNOT_START, Progress, has_journal, service_of
+from assistant.surfaces.standalone import Standalone, StandaloneOptions, run_standalone, until_cancelled
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
-async def run_gateway(reactor: Any, options: TrialOptions, environment: Mapping[str, str]) -> int:
+async def run_gateway(reactor: Any, options: StandaloneOptions, environment: Mapping[str, str]) -> int:
     """Serve until it is cancelled, and return the exit status. Nothing that it started is left running."""
-    progress = Progress(scrub=options.secrets.scrub)
-    service = service_of(reactor, options, environment, progress)
-    gateway: RunningGateway | None = None
-    try:
-        if not await has_journal(service, progress):
-            return CANNOT_START
-        gateway = RunningGateway(service, options.config.gateway)
-        address = await gateway.open()
-        progress.note(f"{ready(gateway, address)} Ctrl-C ends it.")
-        await Deferred()  # fires only when it is cancelled, as Ctrl-C does
-    except AssistantError as error:
-        progress.note(complaint(error))
-        return CANNOT_START
-    finally:
-        if gateway is not None:
-            await gateway.close()
-        await service.finish()
-    return 0
+
+    async def answer(program: Standalone) -> int:
+        await open_gateway(program, " Ctrl-C ends it.")
+        return await until_cancelled()
+
+    return await run_standalone(reactor, options, environment, answer)
 
 
-def with_gateway_port(options: TrialOptions, port: int | None) -> TrialOptions:
-    """Return the options with another port for the gateway, None for that of the settings."""
-    if port is None:
-        return options
-    gateway = options.config.gateway.model_copy(update={"port": port})
-    return replace(options, config=options.config.model_copy(update={"gateway": gateway}))
+async def open_gateway(program: Standalone, more: str = "") -> None:
+    """Open the gateway of a program until it ends, and say where it is, and `more`. Raises GatewayNotOpened."""
+    gateway = RunningGateway(program.service, program.service.config.settings.gateway)
+    program.closing.push_async_callback(gateway.close)
+    address = await gateway.open()
+    program.progress.note(f"{ready(gateway, address)}{more}")

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from assistant.checks.finding import Finding, FindingState
 from assistant.config.schema import ModelConfig
 from assistant.journal.database import Database
 from assistant.journal.tables.lease import NAME_OF
 from assistant.page.ports import KnownAssistant, NotAllowed, Unavailable
 from assistant.page.reading.reader import JournalReader
-from assistant.page.values.actions import CharacterView, FindingView, LorePreview, NewModel, SettingChanged
+from assistant.page.values.actions import CharacterView, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 
 _ONLY_LOOKED_AT = (
@@ -87,9 +88,9 @@ class JournalHost:
         """Return nothing: a journal keeps no lore."""
         return LorePreview(line=line, pieces=())
 
-    async def findings(self) -> Sequence[FindingView]:
+    async def findings(self) -> Sequence[Finding]:
         """Say that the journal is only looked at."""
-        return [FindingView(check="journal", state="ok", sentence="the journal is only looked at; nobody runs here")]
+        return [Finding("journal", FindingState.OK, "the journal is only looked at; nobody runs here")]
 
 
 def _refuse() -> NoReturn:

@@ -18,6 +18,7 @@ from assistant.characters import (
 )
 from assistant.characters.added_lore import ADDED
 from assistant.characters.macros import insert_names
+from assistant.checks.finding import Finding, FindingState
 from assistant.checks.own_tools import judge_own_tools
 from assistant.config.known_providers import left_behind
 from assistant.config.options import (
@@ -33,7 +34,7 @@ from assistant.config.options import (
 from assistant.config.playing import OF_A_CHARACTER
 from assistant.config.schema import Config, ModelConfig
 from assistant.page.ports import InvalidInput, KnownAssistant
-from assistant.page.values.actions import CharacterView, FindingView, LoreLine, LorePreview, NewModel, SettingChanged
+from assistant.page.values.actions import CharacterView, LoreLine, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
@@ -212,13 +213,12 @@ class LocalHost:
         text = "\n\n".join(insert_names(entry.text, char=self._me.name) for entry in brought)
         return LorePreview(line=line, pieces=tuple(lines[entry.id] for entry in brought), text=text)
 
-    async def findings(self) -> Sequence[FindingView]:
+    async def findings(self) -> Sequence[Finding]:
         """Return where the settings are, and what became of the owner's own tools."""
         there = await self._in_thread(self._file.path.exists)
         said = f"{self._file.path} is used" if there else f"there is no {self._file.path}, so the defaults are used"
         own = judge_own_tools(self._service.config.own_tools)
-        more = [FindingView(check=one.check, state=str(one.state), sentence=one.sentence) for one in own]
-        return [FindingView(check="settings", state="ok", sentence=said), *more]
+        return [Finding("settings", FindingState.OK, said), *own]
 
     def _restart(self, config: Config, entered: str = "") -> None:
         """Restart the assistant with these settings, if it runs."""

@@ -3,146 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
-from twisted.internet.defer import Deferred
 
 from assistant.config.schema import JournalConfig
 from assistant.errors import AssistantError, complaint
-from assistant.gateway.running import RunningGateway, ready
 from assistant.page.ports import Unavailable
 from assistant.page.reading.reader import JournalReader
 from assistant.service.host import ServiceConfig
 from assistant.service.service import AssistantService
+from assistant.surfaces.gateway.run import open_gateway
 from assistant.surfaces.journal.places import PlaceFinder
-from assistant.surfaces.serve.file import SettingsFile
 from assistant.surfaces.serve.journal_host import JournalHost
 from assistant.surfaces.serve.local_host import LocalHost
-from assistant.surfaces.serve.standing import StandingPage
+from assistant.surfaces.serve.standing import open_page
+from assistant.surfaces.standalone import CANNOT_START, Standalone, run_standalone, until_cancelled
+from assistant.surfaces.start_progress import Progress
 from assistant.surfaces.trial.converse import Trial, TrialOptions
-from assistant.surfaces.trial.run import CANNOT_START, Progress, has_journal, service_of
+from assistant.surfaces.trial.run import run_trial
 
-#: Told before the address.
-OPEN_IT = "The operator's page is open. This address is good for one log-in:"
 _NO_JOURNAL = "there is no journal to look at: give it with --journal FILE"
 
 
-class ServeOptions(Struct, frozen=True):
-    """The options of serve. `file` are the settings, `trial` says what is run in its place."""
+class ServeOptions(TrialOptions, frozen=True):
+    """The options of serve. One that is read-only shows the journal, and runs no assistant."""
 
-    trial: TrialOptions
-    file: SettingsFile
     is_read_only: bool = False
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
 async def run_serve(reactor: Any, options: ServeOptions, environment: Mapping[str, str]) -> int:
     """Serve until it is cancelled, and return the exit status. Nothing that it started is left running."""
-    progress = Progress(scrub=options.trial.secrets.scrub)
-    try:
-        if options.is_read_only:
-            return await _look_at(reactor, options.trial, environment, progress)
-        return await _live(reactor, options, environment, progress)
-    except (AssistantError, Unavailable) as error:
-        progress.note(complaint(str(error)))
-        return CANNOT_START
-
-
-async def _live(reactor: Any, options: ServeOptions, environment: Mapping[str, str], progress: Progress) -> int:
-    """Let an assistant live in its place, with the page."""
-    service = service_of(reactor, options.trial, environment, progress)
-    page: StandingPage | None = None
-    try:
-        if not await has_journal(service, progress):
+    if options.is_read_only:
+        progress = Progress(scrub=options.secrets.scrub)
+        try:
+            return await _look_at(reactor, options, environment, progress)
+        except (AssistantError, Unavailable) as error:
+            progress.note(complaint(str(error)))
             return CANNOT_START
-        trial = Trial(reactor, options.trial, service)
-        page = open_page(reactor, service, trial, options.file, progress)
-        if options.trial.config.gateway.enabled:
-            await open_gateway(service, progress)
+
+    async def live(program: Standalone) -> int:
+        trial = Trial(reactor, options, program.service)
+        _open_page_of(program, trial)
+        if options.config.gateway.enabled:
+            await open_gateway(program)
         try:
             models = await trial.start()
         except AssistantError as error:
-            progress.note(f"{complaint(error)} It is tried again by itself; the page shows it.")
+            program.progress.note(f"{complaint(error)} It is tried again by itself; the page shows it.")
         else:
-            progress.note(f"{trial.assistant_name} thinks with {models[0].why}.")
-        await _for_ever()
-    finally:
-        if page is not None:
-            await page.close()
-        await service.finish()
-    return 0
+            program.progress.note(f"{trial.assistant_name} thinks with {models[0].why}.")
+        return await until_cancelled()
+
+    return await run_standalone(reactor, options, environment, live)
 
 
-async def _look_at(reactor: Any, options: TrialOptions, environment: Mapping[str, str], progress: Progress) -> int:
-    """Show a journal, without any assistant. Raises AssistantError and Unavailable."""
-    config = options.config
-    place = PlaceFinder(config.journal, options.folder, environment, options.secrets).of_settings()
+# Any: as above.
+async def run_trial_with_page(reactor: Any, options: TrialOptions, environment: Mapping[str, str]) -> int:
+    """Run a trial with the page beside it; without a journal a temporary one, so that runs can be shown."""
+    with ExitStack() as stack:
+        if not (options.config.journal.file or options.config.journal.url):
+            folder = stack.enter_context(TemporaryDirectory(prefix="mud-assistant-", ignore_cleanup_errors=True))
+            journal = options.config.journal.model_copy(update={"file": str(Path(folder) / "trial.journal")})
+            options = replace(options, config=options.config.model_copy(update={"journal": journal}), forgets=True)
+        return await run_trial(reactor, options, environment, _open_page_of)
+
+
+def _open_page_of(program: Standalone, trial: Trial) -> None:
+    """Open the page beside an assistant in its place. Raises PageNotOpened."""
+    service, file = program.service, program.options.file
+    open_page(program, LocalHost(service, trial.me, file, trial.begin, where=trial.where, names=trial.names))
+
+
+# Any: as above.
+async def _look_at(reactor: Any, options: ServeOptions, environment: Mapping[str, str], progress: Progress) -> int:
+    """Show a journal, without any assistant and without a change to it. Raises AssistantError and Unavailable."""
+    folder = options.file.folder
+    place = PlaceFinder(options.config.journal, folder, environment, options.secrets).of_settings()
     if place is None:
         raise AssistantError(_NO_JOURNAL)
     if isinstance(place, Path) and not place.is_file():
         raise AssistantError(f"there is no journal {place}")
-    nothing_kept = config.model_copy(update={"journal": JournalConfig()})  # another process writes it
-    inputs = ServiceConfig(nothing_kept, options.folder, environment, options.wall, options.secrets, None)
-    service = AssistantService(reactor, inputs, Random())  # noqa: S311  (jitter)
-    service.open()
-    reader = JournalReader(place, reactor)
-    host = JournalHost(reader)
-    page: StandingPage | None = None
-    try:
+    nothing_kept = options.config.model_copy(update={"journal": JournalConfig()})  # another process writes it
+    inputs = ServiceConfig(nothing_kept, folder, environment, options.wall, options.secrets, None)
+    async with AsyncExitStack() as closing:
+        service = AssistantService(reactor, inputs, Random())  # noqa: S311  (jitter)
+        service.open()
+        closing.push_async_callback(service.finish)
+        reader = JournalReader(place, reactor)
+        closing.callback(reader.close)
+        host = JournalHost(reader)
         await host.load()
-        page = StandingPage(reactor, service, host, config.page, journal=place)
-        _tell(page, progress)
+        open_page(Standalone(reactor, options, service, progress, closing), host, place)
         name = place.name if isinstance(place, Path) else place
         progress.note(f"{name} is only looked at: nothing in it is changed. Ctrl-C ends this.")
-        await _for_ever()
-    finally:
-        if page is not None:
-            await page.close()
-        reader.close()
-        await service.finish()
-    return 0
-
-
-def open_page(
-    reactor: Any, service: AssistantService, trial: Trial, file: SettingsFile, progress: Progress
-) -> StandingPage:
-    """Open the page beside an assistant, and say where it is. Raises PageNotOpened."""
-    host = LocalHost(service, trial.me, file, trial.begin, where=trial.where, names=trial.names)
-    page = StandingPage(reactor, service, host, service.config.settings.page)
-    _tell(page, progress)
-    return page
-
-
-async def open_gateway(service: AssistantService, progress: Progress) -> None:
-    """Open the gateway beside the assistants, and say where it is. Raises GatewayNotOpened."""
-    gateway = RunningGateway(service, service.config.settings.gateway)
-    address = await gateway.open()
-    progress.note(ready(gateway, address))
-
-
-def with_port(options: TrialOptions, port: int | None) -> TrialOptions:
-    """Return the options with another port for the page, None for that of the settings."""
-    if port is None:
-        return options
-    page = options.config.page.model_copy(update={"port": port})
-    return replace(options, config=options.config.model_copy(update={"page": page}))
-
-
-def with_journal(options: TrialOptions, file: Path, *, is_temporary: bool = False) -> TrialOptions:
-    """Return the options with another journal, which does not outlive the trial when it is temporary."""
-    journal = options.config.journal.model_copy(update={"file": str(file), "url": "", "password": ""})
-    config = options.config.model_copy(update={"journal": journal})
-    return replace(options, config=config, forgets=is_temporary)
-
-
-def _tell(page: StandingPage, progress: Progress) -> None:
-    progress.note(f"{OPEN_IT}\n  {page.open()}")
-
-
-def _for_ever() -> Deferred[None]:
-    """Return what fires only when it is cancelled, as Ctrl-C does."""
-    return Deferred()
+        return await until_cancelled()

@@ -1,4 +1,4 @@
-"""Listens for a page outside games, and says where it is."""
+"""Opens a page outside games, and says where it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from assistant.page.ports import PageHost
 from assistant.page.site import OperatorPage, SiteOptions, make_site
 from assistant.page.views.door import login_page
 from assistant.service.service import AssistantService
+from assistant.surfaces.standalone import Standalone
 
+#: Told before the address.
+OPEN_IT = "The operator's page is open. This address is good for one log-in:"
 _TAKEN = (
     "the page cannot be opened at port {port} of {interface}: {why}. Another program has it, maybe a page that still "
     "runs: choose another with --port, or 0 for any that is free"
@@ -84,3 +87,10 @@ class StandingPage:
         await self.site.close()
         if isinstance(stopped, Deferred):
             await stopped
+
+
+def open_page(program: Standalone, host: PageHost, journal: JournalPlace | None = None) -> None:
+    """Open the page of a program until it ends, and say where it is. Raises PageNotOpened."""
+    page = StandingPage(program.reactor, program.service, host, program.service.config.settings.page, journal=journal)
+    program.closing.push_async_callback(page.close)
+    program.progress.note(f"{OPEN_IT}\n  {page.open()}")

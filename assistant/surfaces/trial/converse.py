@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct, field
 from twisted.internet.defer import Deferred
 
-from assistant.config.schema import AssistantConfig, Config
+from assistant.config.schema import Config
 from assistant.events.outcome import Failed, LimitReached
-from assistant.keys.redaction import Secrets
 from assistant.models.chosen import ChosenModel
 from assistant.runtime.listener import BodyListener, MakeEvent
-from assistant.runtime.own_tools import OwnTools
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.service.wording.showing import scene_text
+from assistant.surfaces.standalone import StandaloneOptions, principal_of
 from assistant.surfaces.trial.piped import DiscreetScreen, PipeLines, PlainScreen, Screen
 from assistant.surfaces.trial.session import Session
 from assistant.surfaces.trial.watching import TrialObserver, VisitorListener
-from assistant.worlds.embedded.hamlet import HAMLET, Place
+from assistant.worlds.embedded.hamlet import HAMLET
 from assistant.worlds.embedded.world import EmbeddedWorld, local_hour
 from tools import Kind, Principal
 from tools.text.clean import clean_heard
@@ -36,33 +34,15 @@ if TYPE_CHECKING:
 SHOWN_CHARS = 200
 
 
-class TrialOptions(Struct, frozen=True):
+class TrialOptions(StandaloneOptions, frozen=True):
     """The options of a trial from the command line."""
 
-    config: Config
-    #: Seconds since 1970.
-    wall: Callable[[], float]
     as_json: bool = False
     tracing: bool = False
-    #: The folder that relative paths of key files start from.
-    folder: Path = Path()
-    #: The secrets that must not be shown.
-    secrets: Secrets = field(default_factory=Secrets)
-    #: The reference of a key that was named on the command line: this key may go to a new server.
-    entered_key: str = ""
     #: The visitor's permission level in the game.
     visitor_permission: int = 1
-    #: The place of the conversation.
-    place: Place = HAMLET
     #: Whether its journal is gone with it.
     forgets: bool = False
-    #: The owner's own tools.
-    own_tools: OwnTools = OwnTools()
-
-
-def principal_of(settings: AssistantConfig) -> Principal:
-    """Return the identity of an assistant outside games, whose name never changes."""
-    return Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
 
 
 class InputLines(Protocol):
@@ -94,7 +74,6 @@ class Trial:
         self._body = body = self._world.add(self.me, description=about, by_owner=True)
         body.listener = BodyListener(self.me, self._hear, body.alone_with, body.others_than)
         self._visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
-        self._lines: InputLines | None = None
         self._is_at_terminal = False
         #: Where remarks and failures are shown; None before the conversation.
         self._screen: Screen | None = None
@@ -131,12 +110,12 @@ class Trial:
     async def converse(self) -> int:
         """Read and obey lines until the visitor leaves; return the exit status."""
         screen, lines, terminal = self._front()
-        self._lines, self._is_at_terminal = lines, terminal is not None
+        self._is_at_terminal = terminal is not None
         session = self._session = self._new_session(DiscreetScreen(screen, self._options.secrets))
         if terminal is not None:
             terminal.complete_from(session.in_sight)
-        screen.show(scene_text(await session.body.look()))
         try:
+            screen.show(scene_text(await session.body.look()))
             while (line := await lines.next()) is not None:
                 if terminal is None:
                     screen.show(f"> {clean_heard(line, SHOWN_CHARS)}")
@@ -148,6 +127,7 @@ class Trial:
             self._is_at_terminal = False
             if terminal is not None:
                 screen.remark(self._goodbye())
+            lines.close()
         return 0
 
     def tell(self, sentence: str) -> bool:
@@ -156,11 +136,6 @@ class Trial:
             return False
         self._notify(self.me, sentence)
         return True
-
-    def close(self) -> None:
-        """Read no more lines."""
-        if self._lines is not None:
-            self._lines.close()
 
     def _goodbye(self) -> str:
         """Return the last remark, which says whether the conversation is kept."""

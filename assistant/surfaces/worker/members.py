@@ -11,7 +11,7 @@ from assistant.characters import character_folder, known_characters, read_charac
 from assistant.config.schema import Config
 from assistant.errors import AssistantError
 from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.trial.converse import principal_of
+from assistant.surfaces.standalone import principal_of
 from tools import Principal
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assistant.checks.finding import Finding
 from assistant.config.schema import ModelConfig
 from assistant.page.ports import InvalidInput, KnownAssistant, NotFound
-from assistant.page.values.actions import CharacterView, FindingView, LorePreview, NewModel, SettingChanged
+from assistant.page.values.actions import CharacterView, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.surfaces.serve.local_host import LocalHost
 
@@ -78,7 +79,7 @@ class WorkerHost:
         """Return what a line would bring up."""
         return await self._host(assistant).preview_lore(assistant, line)
 
-    async def findings(self) -> Sequence[FindingView]:
+    async def findings(self) -> Sequence[Finding]:
         """Return where the settings are."""
         return await self._host("").findings()
 

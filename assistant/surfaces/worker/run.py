@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
@@ -16,12 +14,18 @@ from assistant.events.events import Event
 from assistant.journal import HeldElsewhere, JournalUnreadable
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
-from assistant.surfaces.serve.file import SettingsFile
+from assistant.surfaces.gateway.run import open_gateway
 from assistant.surfaces.serve.local_host import LocalHost
-from assistant.surfaces.serve.run import OPEN_IT, open_gateway
-from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
-from assistant.surfaces.trial.converse import TrialOptions
-from assistant.surfaces.trial.run import CANNOT_START, WAITS, Progress, has_journal, service_of
+from assistant.surfaces.serve.standing import PageNotOpened, open_page
+from assistant.surfaces.standalone import (
+    CANNOT_START,
+    WAITS,
+    Standalone,
+    StandaloneOptions,
+    run_standalone,
+    until_cancelled,
+)
+from assistant.surfaces.start_progress import Progress
 from assistant.surfaces.worker.colony import Colony
 from assistant.surfaces.worker.members import Member, members_of
 from assistant.surfaces.worker.page_host import WorkerHost
@@ -49,14 +53,12 @@ class NameTaken(AssistantError):
     """Another process has the name of this one. The message is a sentence for the owner."""
 
 
-class WorkerOptions(Struct, frozen=True):
-    """The options of a worker. `file` are the settings, `trial` says what is run in which place.
+class WorkerOptions(StandaloneOptions, frozen=True, kw_only=True):
+    """The options of a worker. `process` is what others call it, `names` are its assistants, if not those of the file.
 
-    `process` is what others call this process. A page that `must_have_page` asks for is not left out.
+    A page that `must_have_page` asks for is not left out.
     """
 
-    trial: TrialOptions
-    file: SettingsFile
     process: str
     names: Sequence[str] = ()
     must_have_page: bool = False
@@ -65,57 +67,56 @@ class WorkerOptions(Struct, frozen=True):
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
 async def run_worker(reactor: Any, options: WorkerOptions, environment: Mapping[str, str]) -> int:
     """Work until it is cancelled, and return the exit status. Its assistants are given to others at the end."""
-    progress = Progress(scrub=options.trial.secrets.scrub)
-    if not options.trial.config.journal.url:
-        progress.note(complaint(_NO_URL))
-        return CANNOT_START
     try:
-        members = members_of(options.trial.config, options.file, options.names)
-        return await RunningWorker(reactor, options, members, progress).run(environment)
+        if not options.config.journal.url:
+            raise AssistantError(_NO_URL)  # noqa: TRY301  (told as the others)
+        members = members_of(options.config, options.file, options.names)
     except AssistantError as error:
-        progress.note(complaint(str(error)))
+        Progress(scrub=options.secrets.scrub).note(complaint(error))
         return CANNOT_START
+    workers: list[RunningWorker] = []
+
+    async def work(program: Standalone) -> int:
+        workers.append(RunningWorker(program, options, members))
+        return await workers[0].run()
+
+    try:
+        return await run_standalone(reactor, options, environment, work, process=options.process)
+    finally:
+        for worker in workers:
+            worker.tell_end()
 
 
 class RunningWorker:
     """One process of several that share assistants."""
 
-    # Any: as above.
-    def __init__(self, reactor: Any, options: WorkerOptions, members: Sequence[Member], progress: Progress) -> None:
-        self._reactor = reactor
+    def __init__(self, program: Standalone, options: WorkerOptions, members: Sequence[Member]) -> None:
+        self._program = program
         self._options = options
         self._members = members
-        self._progress = progress
+        self._has_shared = False
 
-    async def run(self, environment: Mapping[str, str]) -> int:
-        """Run the assistants until it is cancelled; return the exit status. Raises AssistantError."""
-        options = self._options
-        service = service_of(self._reactor, options.trial, environment, self._progress, process=options.process)
-        page: StandingPage | None = None
-        journal: SharedJournal | None = None
-        try:
-            if not await has_journal(service, self._progress):
-                return CANNOT_START
-            if service.parts.trouble:
-                raise AssistantError(service.parts.trouble)
-            found = self._journal(service)
-            await self._be_alone_with_name(found)
-            journal = found
-            colony = self._settle(service, journal)
-            page = self._open_page(service, colony)
-            if options.trial.config.gateway.enabled:
-                await open_gateway(service, self._progress)
-            self._start(service, colony)
-            await Deferred()  # fires only when it is cancelled, as Ctrl-C and SIGTERM do
-        finally:
-            if page is not None:
-                await page.close()
-            if journal is not None:
-                await journal.stop_sharing()
-            await service.finish()
-            if journal is not None:
-                self._note(f"{options.process} has ended; its assistants are free for others.")
-        return 0
+    async def run(self) -> int:
+        """Run the assistants until it is cancelled. Raises AssistantError."""
+        program, service = self._program, self._program.service
+        if service.parts.trouble:
+            raise AssistantError(service.parts.trouble)
+        journal = self._journal(service)
+        await self._be_alone_with_name(journal)
+        self._has_shared = True
+        program.closing.push_async_callback(journal.stop_sharing)
+        colony = self._settle(service, journal)
+        if service.config.settings.page.enabled:
+            self._open_page(service, colony)
+        if service.config.settings.gateway.enabled:
+            await open_gateway(program)
+        self._start(service, colony)
+        return await until_cancelled()
+
+    def tell_end(self) -> None:
+        """Say that it has ended, if it has shared its assistants."""
+        if self._has_shared:
+            self._note(f"{self._options.process} has ended; its assistants are free for others.")
 
     def _journal(self, service: AssistantService) -> SharedJournal:
         """Return the journal, which is in PostgreSQL."""
@@ -140,7 +141,7 @@ class RunningWorker:
                 if not is_told:
                     self._note(f"{complaint(error)}. {WAITS}")
                 is_told = True
-            await deferLater(self._reactor, _LOOK_SECONDS)
+            await deferLater(self._program.reactor, _LOOK_SECONDS)
         raise NameTaken(_TAKEN.format(name=self._options.process))
 
     def _settle(self, service: AssistantService, journal: SharedJournal) -> Colony:
@@ -148,7 +149,7 @@ class RunningWorker:
         from assistant.service.handing import share_out, take_in  # noqa: PLC0415  (needs psycopg)
 
         journal.keeps_stopped = True
-        colony = Colony(self._options.trial.place, self._members, service, journal, self._note)
+        colony = Colony(self._options.place, self._members, service, journal, self._note)
 
         async def hear(assistant: str, event: Event) -> bool:
             colony.add_speaker(event.who)
@@ -164,7 +165,7 @@ class RunningWorker:
         where = service.config.journal_place
         self._note(f"{self._options.process} runs {names}, or waits for them; the journal is {where}.")
         for member in self._members:
-            runner = colony.begin(member.me.id, member.config, self._options.trial.entered_key)
+            runner = colony.begin(member.me.id, member.config, self._options.entered_key)
             service.launch(self._report(runner), f"the start of {member.me.name}")
 
     async def _report(self, runner: AssistantRunner) -> None:
@@ -178,11 +179,8 @@ class RunningWorker:
         else:
             self._note(f"{runner.embodiment.me.name} thinks with {runner.models[0].why}.")
 
-    def _open_page(self, service: AssistantService, colony: Colony) -> StandingPage | None:
-        """Open the page and say where it is; None where the settings want none, or its port is taken."""
-        settings = service.config.settings.page
-        if not settings.enabled:
-            return None
+    def _open_page(self, service: AssistantService, colony: Colony) -> None:
+        """Open the page and say where it is, or that its port is taken. Raises PageNotOpened if it must be there."""
         names = {member.me.id: member.me.name for member in self._members}
         hosts = {
             member.me.id: LocalHost(
@@ -195,20 +193,14 @@ class RunningWorker:
             )
             for member in self._members
         }
-        page = StandingPage(self._reactor, service, WorkerHost(hosts, str(self._options.file.path)), settings)
         try:
-            address = page.open()
+            open_page(self._program, WorkerHost(hosts, str(self._options.file.path)))
         except PageNotOpened as error:
             if self._options.must_have_page:
                 raise
             self._note(f"{complaint(error)} It goes on without one.")
-            service.launch(page.close(), "closing a page that was not opened")
-            return None
-        self._note(f"{OPEN_IT}\n  {address}")
-        return page
 
     def _note(self, text: str) -> None:
         """Show a line to the operator, who may read the log instead."""
-        self._progress.note(text)
-        if OPEN_IT not in text:  # the address is a key
-            _log.info("{text}", text=text)
+        self._program.progress.note(text)
+        _log.info("{text}", text=text)

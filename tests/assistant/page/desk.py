@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from assistant.checks.finding import Finding
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Conflict, NotAllowed, NotFound, Visitor
 from assistant.page.values.actions import (
@@ -15,7 +16,6 @@ from assistant.page.values.actions import (
     CardList,
     CardRead,
     CharacterView,
-    FindingView,
     LorePreview,
     ModelTried,
     NewAssistant,
@@ -26,10 +26,11 @@ from assistant.page.values.actions import (
     SettingChanged,
 )
 from assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
-from assistant.page.values.common import Used, VisitorRole
+from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import Pace, UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
+from resilience import Amount
 from tools import Principal
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class MemoryDesk:
     run_views: dict[str, RunView] = field(default_factory=dict)
     approval_values: list[ApprovalView] = field(default_factory=list)
     usage_values: dict[str, UsageAnswer] = field(default_factory=dict)
-    finding_values: list[FindingView] = field(default_factory=list)
+    finding_values: list[Finding] = field(default_factory=list)
     setting_values: dict[str, list[SettingLine]] = field(default_factory=dict)
     characters: dict[str, CharacterView] = field(default_factory=dict)
     previews: dict[str, LorePreview] = field(default_factory=dict)
@@ -131,11 +132,11 @@ class MemoryDesk:
 
     async def usage(self, who: Visitor, by: str, since: str, until: str) -> UsageAnswer:
         self.done.append(("usage", by, since, until))
-        pace = Pace(month="2026-11", days_over=22, days_in_month=30, spent=Used(), expected=Used())
-        empty = UsageAnswer(by=by, since=since, until=until, utc_offset_hours=0, rows=(), total=Used(), pace=pace)
+        pace = Pace(month="2026-11", days_over=22, days_in_month=30, spent=Amount(), expected=Amount())
+        empty = UsageAnswer(by=by, since=since, until=until, utc_offset_hours=0, rows=(), total=Amount(), pace=pace)
         return self.usage_values.get(by, empty)
 
-    async def doctor(self, who: Visitor, assistant: str) -> Sequence[FindingView]:
+    async def doctor(self, who: Visitor, assistant: str) -> Sequence[Finding]:
         self.done.append(("doctor", assistant))
         return self.finding_values
 
@@ -223,4 +224,4 @@ def _of(values: Mapping[str, T], key: str) -> T:
 
 def one_status(**changes: Any) -> AssistantStatus:
     """Make the status of one assistant that is awake."""
-    return AssistantStatus.model_validate({"id": "assistant:12", "name": "Berta", "state": "awake", **changes})
+    return AssistantStatus(**{"id": "assistant:12", "name": "Berta", "state": "awake", **changes})

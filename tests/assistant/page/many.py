@@ -15,8 +15,9 @@ from assistant.page.values.assistants import (
     ToolGrant,
     UnknownCallNotice,
 )
-from assistant.page.values.common import Ceiling, CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Used
+from assistant.page.values.common import CircuitSpan, ServerStatus, TimingPoint, TroubleNotice
 from assistant.page.values.money import Pace, UsageAnswer, UsageRowView
+from resilience import Allowance, Amount
 from tests.assistant.page.desk import NOW, MemoryDesk
 
 NAMES_TEXT = """
@@ -58,8 +59,8 @@ def status_of(number: int, chance: random.Random) -> AssistantStatus:
         circuit=chance.choices(["closed", "half_open", "open"], [92, 4, 4])[0] if is_on else "unknown",
         events_waiting=chance.choices([0, 1, 2, 9], [80, 10, 7, 3])[0] if is_on else None,
         approvals_waiting=int(chance.random() < 0.04),
-        used_today=Used(calls=int(spent * 190), tokens=int(spent * 410_000), money=spent),
-        ceiling=Ceiling(money=2.0) if number % 3 else Ceiling(),
+        used_today=Amount(calls=int(spent * 190), tokens=int(spent * 410_000), money=spent),
+        ceiling=Allowance(money=2.0) if number % 3 else Allowance(),
         last_words=chance.choice(WORDS) if state != "off" else "",
         last_at=NOW - chance.expovariate(1 / 2400) if state != "off" else None,
         trouble={"emergency": "Five runs crashed one after another.", "lost": "Its character was deleted."}.get(
@@ -108,8 +109,8 @@ def busy_overview(count: int = 50, seed: int = 19) -> Overview:
             ),
             TroubleNotice(kind="server", sentence="https://api.openai.com has answered 503 for two minutes."),
         ),
-        used_today=Used(calls=4210, tokens=9_120_455, money=round(money, 4)),
-        ceiling=Ceiling(money=40.0),
+        used_today=Amount(calls=4210, tokens=9_120_455, money=round(money, 4)),
+        ceiling=Allowance(money=40.0),
         reactor_lag=0.0121,
         approvals_waiting=sum(each.approvals_waiting for each in all_of),
         watchers=2,
@@ -172,16 +173,16 @@ def busy_usage(by: str = "assistant", seed: int = 4) -> UsageAnswer:
         for day in range(1, 23)
         for index, name in enumerate(names)
         for money in [chance.betavariate(2, 4) * 3 / (index + 1)]
-        for used in [Used(calls=int(money * 150), tokens=int(money * 300_000), money=round(money, 4))]
+        for used in [Amount(calls=int(money * 150), tokens=int(money * 300_000), money=round(money, 4))]
     )
     spent = sum(row.used.money for row in rows)
     pace = Pace(
         month="2026-11",
         days_over=22,
         days_in_month=30,
-        spent=Used(money=spent),
-        expected=Used(money=spent / 22 * 30),
-        ceiling=Ceiling(money=300.0),
+        spent=Amount(money=spent),
+        expected=Amount(money=spent / 22 * 30),
+        ceiling=Allowance(money=300.0),
     )
     return UsageAnswer(
         by=by,
@@ -189,9 +190,9 @@ def busy_usage(by: str = "assistant", seed: int = 4) -> UsageAnswer:
         until="2026-11-22",
         utc_offset_hours=0,
         rows=rows,
-        total=Used(money=spent),
+        total=Amount(money=spent),
         pace=pace,
-        ceiling=Ceiling(money=10.0),
+        ceiling=Allowance(money=10.0),
     )
 
 

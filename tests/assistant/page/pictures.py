@@ -16,11 +16,12 @@ from urllib.parse import quote
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater, react
 
+from assistant.checks.finding import Finding
 from assistant.config.schema import ModelConfig
 from assistant.config.sections import PageConfig
 from assistant.keys.redaction import Secrets
 from assistant.page.ports import KnownAssistant
-from assistant.page.values.actions import CharacterView, FindingView, LorePreview, NewModel, SettingChanged
+from assistant.page.values.actions import CharacterView, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.surfaces.serve.file import SettingsFile
 from assistant.surfaces.serve.local_host import LocalHost
@@ -125,7 +126,7 @@ class DayHost:
         """As outside games."""
         return await self._hosts[assistant].preview_lore(assistant, line)
 
-    async def findings(self) -> Sequence[FindingView]:
+    async def findings(self) -> Sequence[Finding]:
         """As outside games."""
         return await self._first.findings()
 

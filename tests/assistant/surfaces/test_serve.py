@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import warnings
+from contextlib import AsyncExitStack
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,11 +24,12 @@ from assistant.page.ports import NotAllowed
 from assistant.page.reading.reader import JournalReader
 from assistant.service.host import ServiceConfig
 from assistant.service.service import AssistantService
+from assistant.surfaces.gateway.run import open_gateway
 from assistant.surfaces.serve.file import SettingsFile
 from assistant.surfaces.serve.journal_host import JournalHost
-from assistant.surfaces.serve.run import open_gateway
 from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
-from assistant.surfaces.trial.run import Progress
+from assistant.surfaces.standalone import Standalone, StandaloneOptions
+from assistant.surfaces.start_progress import Progress
 from llm.testing import FakeOllama, Reply, serve
 from tests.assistant.living import reactor
 from tests.assistant.page.served import served
@@ -42,6 +44,13 @@ def looking(folder: Path, **page: Any) -> AssistantService:
     service = AssistantService(reactor, made, Random(1))  # noqa: S311  (jitter)
     service.open()
     return service
+
+
+def program(service: AssistantService, said: list[str]) -> Standalone:
+    """A program that runs, and writes its notes into a list."""
+    config = service.config
+    options = StandaloneOptions(config.settings, SettingsFile(config.folder / "assistant.toml"), config.wall)
+    return Standalone(reactor, options, service, Progress(said.append, terminal=False), AsyncExitStack())
 
 
 async def test_a_journal_is_shown_while_a_game_writes_it_and_nothing_is_changed(tmp_path: Path) -> None:
@@ -89,7 +98,7 @@ async def test_the_gateway_opens_beside_the_assistants_and_ends_with_them(tmp_pa
         service = AssistantService(reactor, made, Random(1))  # noqa: S311  (jitter)
         service.open()
         said: list[str] = []
-        await open_gateway(service, Progress(said.append, terminal=False))
+        await open_gateway(program(service, said))
         found = re.search(r"(http://127\.0\.0\.1:\d+)/v1 ", said[0])
         assert found is not None
         assert "Models: small." in said[0]
@@ -109,7 +118,7 @@ async def test_a_gateway_for_others_needs_a_key_before_it_opens(tmp_path: Path) 
     service = AssistantService(reactor, made, Random(1))  # noqa: S311  (jitter)
     service.open()
     with pytest.raises(GatewayNotOpened, match="gateway keys add"):
-        await open_gateway(service, Progress(lambda _: None, terminal=False))
+        await open_gateway(program(service, []))
     await service.finish()
 
 

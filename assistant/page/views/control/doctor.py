@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from assistant.checks.finding import Finding
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply, redirect
 from assistant.page.ports import Conflict, Desk, PageError
-from assistant.page.values.actions import FindingView
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import time_at
@@ -32,7 +32,7 @@ class LastFindings:
     """What was found last for each assistant, and when. The oldest are dropped when there are too many."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[str, tuple[float, tuple[FindingView, ...]]] = OrderedDict()
+        self._found: OrderedDict[str, tuple[float, tuple[Finding, ...]]] = OrderedDict()
         self._looking: set[str] = set()
 
     @contextmanager
@@ -46,14 +46,14 @@ class LastFindings:
         finally:
             self._looking.discard(assistant)
 
-    def keep(self, assistant: str, at: float, found: Sequence[FindingView]) -> None:
+    def keep(self, assistant: str, at: float, found: Sequence[Finding]) -> None:
         """Keep what was found for an assistant, "" for all."""
         self._found[assistant] = (at, tuple(found))
         self._found.move_to_end(assistant)
         while len(self._found) > _KEPT:
             self._found.popitem(last=False)
 
-    def last(self, assistant: str) -> tuple[float, tuple[FindingView, ...]] | None:
+    def last(self, assistant: str) -> tuple[float, tuple[Finding, ...]] | None:
         """Return when one was looked at and what was found, None when it was not."""
         return self._found.get(assistant)
 
@@ -91,7 +91,7 @@ def doctor_page(
     call: PageCall,
     assistant: str,
     assistants: Named,
-    last: tuple[float, Sequence[FindingView]] | None,
+    last: tuple[float, Sequence[Finding]] | None,
     error: PageError | None = None,
 ) -> bytes:
     """Return the page with what was found last for an assistant, "" for all."""
@@ -122,7 +122,7 @@ def _form(call: PageCall, assistant: str, assistants: Named) -> Element:
     )
 
 
-def _findings(name: str, last: tuple[float, Sequence[FindingView]] | None) -> list[Element]:
+def _findings(name: str, last: tuple[float, Sequence[Finding]] | None) -> list[Element]:
     of_whom = f" of {name}" if name else ""
     if last is None:
         return [empty_state(f"The doctor did not look{of_whom and ' at ' + name} since the page was started.")]
@@ -141,7 +141,7 @@ def _findings(name: str, last: tuple[float, Sequence[FindingView]] | None) -> li
     ]
 
 
-def finding_table(found: Sequence[FindingView]) -> Element:
+def finding_table(found: Sequence[Finding]) -> Element:
     """Return what was found as a table, the worst first."""
     order = list(_STATES)
     ranked = sorted(found, key=lambda each: order.index(each.state) if each.state in _STATES else len(order))

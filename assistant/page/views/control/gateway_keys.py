@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk, InvalidInput, PageError
-from assistant.page.values.common import Ceiling, Used, VisitorRole
+from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import money, number
@@ -16,6 +17,7 @@ from assistant.page.views.forms import action_form, post_form, submit, text_fiel
 from assistant.page.views.layout import flash, page
 from assistant.page.views.parts import TableColumn, card, code_block, link, more_of, notice, path_to, pill, table
 from assistant.page.views.shared import failure, html
+from resilience import Allowance, Amount
 
 _WAY = ("money", "keys")
 _TONES = {"in use": "ok", "revoked": "quiet", "expired": "warn"}
@@ -74,7 +76,7 @@ async def _answer(desk: Desk, call: PageCall, shown: KeysShown) -> Reply:
 def _new_key(form: Mapping[str, str]) -> NewGatewayKey:
     """Return the key that a form describes. Raises InvalidInput."""
     per_day, per_month = (
-        Ceiling(calls=_whole(form, f"calls_{span}"), tokens=_whole(form, f"tokens_{span}"), money=_money(form, span))
+        Allowance(calls=_whole(form, f"calls_{span}"), tokens=_whole(form, f"tokens_{span}"), money=_money(form, span))
         for span in ("day", "month")
     )
     models = (each.strip() for each in form.get("models", "").split(","))
@@ -99,10 +101,15 @@ def _whole(form: Mapping[str, str], name: str) -> int | None:
 
 def _money(form: Mapping[str, str], span: str) -> float | None:
     text = form.get(f"money_{span}", "").strip()
+    if not text:
+        return None
     try:
-        return float(text) if text else None
+        amount = float(text)
     except ValueError:
-        raise InvalidInput(f"Money a {span}: give an amount such as 1.50, or nothing for no limit.") from None
+        amount = -1.0
+    if not 0 <= amount < inf:
+        raise InvalidInput(f"Money a {span}: give an amount such as 1.50, or nothing for no limit.")
+    return amount
 
 
 def keys_page(call: PageCall, keys: Sequence[GatewayKeyView], shown: KeysShown) -> bytes:
@@ -156,7 +163,7 @@ def _table(call: PageCall, keys: Sequence[GatewayKeyView]) -> Element:
     return table("Keys of programs", columns, rows, empty="There are no keys.")
 
 
-def _used(used: Used | None) -> Element:
+def _used(used: Amount | None) -> Element:
     if used is None:
         return h("span", "not known", class_="quiet")
     return h("span", money(used.money), title=f"{number(used.calls)} calls, {number(used.tokens)} tokens")

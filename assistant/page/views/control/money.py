@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk, PageError
-from assistant.page.values.common import Ceiling, Used, VisitorRole
+from assistant.page.values.common import VisitorRole
 from assistant.page.values.money import UsageAnswer
 from assistant.page.views.control.period import PERIODS, Period, period_from
 from assistant.page.views.control.usage_table import BY, usage_table
@@ -22,14 +22,15 @@ from assistant.page.views.svg.bars import day_bars, ranked_bars
 from assistant.page.views.svg.frame import LimitLine
 from assistant.page.views.svg.meter import limit_meter
 from assistant.page.views.svg.usage import UsageSums, add_up_usage, bars_of_usage, ranks_of_usage
+from resilience import Allowance, Amount
 
 
 class Measure(Struct, frozen=True):
     """What the bars show: its name, how it is taken from what was used and from a limit, how it is written."""
 
     name: str
-    of: Callable[[Used], float]
-    limit: Callable[[Ceiling], float | None]
+    of: Callable[[Amount], float]
+    limit: Callable[[Allowance], float | None]
     write: Callable[[float], str]
 
 
@@ -51,7 +52,7 @@ class MoneyChoice(Struct, frozen=True):
         """Return the choices as fields of an address."""
         return {"by": self.by, "show": self.show, **self.period.fields()}
 
-    def measure(self, total: Used) -> Measure:
+    def measure(self, total: Amount) -> Measure:
         """Return what the bars show: money, but tokens where no money was spent."""
         return _MEASURES[self.show or ("money" if total.money > 0 else "tokens")]
 

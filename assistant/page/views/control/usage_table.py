@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import date
 
 from assistant.page.http.call import PageCall
-from assistant.page.values.common import Used
 from assistant.page.values.money import UsageAnswer
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import money, number, percent
 from assistant.page.views.parts import TableColumn, TableRow, link, table
 from assistant.page.views.svg.usage import UsageSums
+from resilience import Amount
 
 #: What usage can be grouped by, and what one of each is called.
 BY = {"day": "Day", "assistant": "Assistant", "player": "Player", "model": "Model", "key": "Key"}
@@ -39,15 +39,15 @@ def usage_table(call: PageCall, sums: UsageSums) -> Element:
     return table("What was used, and the total", columns, rows)
 
 
-def _by_day(answer: UsageAnswer) -> list[tuple[str, str, Used]]:
+def _by_day(answer: UsageAnswer) -> list[tuple[str, str, Amount]]:
     """Return what was used on each day, the newest first."""
     return sorted(((row.day, row.day, row.used) for row in answer.rows), key=lambda each: each[0], reverse=True)
 
 
-def _by_account(sums: UsageSums) -> list[tuple[str, str, Used]]:
+def _by_account(sums: UsageSums) -> list[tuple[str, str, Amount]]:
     """Return what each account used, the most expensive first."""
     found = sorted(sums.accounts.items(), key=lambda each: (-each[1].money, -each[1].tokens, each[1].name))
-    return [(key, one.name, Used(calls=one.calls, tokens=one.tokens, money=one.money)) for key, one in found]
+    return [(key, one.name, Amount(calls=one.calls, tokens=one.tokens, money=one.money)) for key, one in found]
 
 
 def _head(call: PageCall, by: str, key: str, name: str) -> object:
@@ -67,7 +67,7 @@ def _long(day: str) -> str:
         return day
 
 
-def _cells(head: object, used: Used, total: Used) -> list[object]:
+def _cells(head: object, used: Amount, total: Amount) -> list[object]:
     whole, part = (total.money, used.money) if total.money > 0 else (total.tokens, used.tokens)
     return [
         head,

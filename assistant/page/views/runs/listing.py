@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from assistant.page.ports import Desk
-from assistant.page.values.runs import RunPage, RunSummary
+from assistant.page.values.runs import RunPage, RunQuery, RunSummary
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import duration, money, number, short_number, time_at
 from assistant.page.views.forms import choice_field, filter_bar, pager, text_field
@@ -79,8 +81,8 @@ def _filters(call: PageCall, path: str, found: RunFilter, assistants: Named) -> 
 
 def _raw(call: PageCall, found: RunFilter) -> str:
     """Return where the API answers the same search."""
-    asked = found.query().model_dump(mode="json", exclude_defaults=True)
-    return path_to(call, "api", "v1", "runs", **{key: str(value) for key, value in asked.items()})
+    asked, unset = asdict(found.query()), asdict(RunQuery())
+    return path_to(call, "api", "v1", "runs", **{key: str(one) for key, one in asked.items() if one != unset[key]})
 
 
 def _partial(runs: RunPage) -> Element | None:

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from assistant.page.values.common import Used
 from assistant.page.values.money import UsageAnswer
 from assistant.page.views.formats import short_number
 from assistant.page.views.svg.bars import RankedBar, StackedBar
 from assistant.page.views.svg.frame import SERIES
+from resilience import Amount
 
 #: More days than this are not drawn: the last ones are.
 _MOST_DAYS = 92
 
 
-def _spent(used: Used) -> float:
+def _spent(used: Amount) -> float:
     return used.money
 
 
@@ -37,14 +37,14 @@ class UsageSums:
 
     answer: UsageAnswer
     #: What is taken of an amount, for `measured` and `days`.
-    measure: Callable[[Used], float]
+    measure: Callable[[Amount], float]
     #: By the key of the account; all in one where the answer is by day.
     accounts: dict[str, AccountSum] = field(default_factory=dict)
     #: What was measured, by day and by the key of the account.
     days: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def add_up_usage(answer: UsageAnswer, measure: Callable[[Used], float] = _spent) -> UsageSums:
+def add_up_usage(answer: UsageAnswer, measure: Callable[[Amount], float] = _spent) -> UsageSums:
     """Add up an answer in one pass: it may have tens of thousands of rows."""
     sums = UsageSums(answer, measure)
     accounts, days, is_by_day = sums.accounts, sums.days, answer.by == "day"
@@ -85,7 +85,7 @@ def bars_of_usage(sums: UsageSums, *, with_pace: bool = True) -> tuple[list[str]
     return series or ["All"], bars + (_expected(answer, last, sums.measure, max(1, len(series))) if with_pace else [])
 
 
-def _expected(answer: UsageAnswer, last: date, measure: Callable[[Used], float], series: int) -> list[StackedBar]:
+def _expected(answer: UsageAnswer, last: date, measure: Callable[[Amount], float], series: int) -> list[StackedBar]:
     pace = answer.pace
     left = pace.days_in_month - last.day
     if last.isoformat()[:7] != pace.month or left <= 0:

@@ -10,16 +10,18 @@ from typing import Any
 from django.db import DatabaseError
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
+from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from assistant.characters import FoundCharacter, LorePiece, known_characters
 from assistant.characters.added_lore import ADDED
 from assistant.characters.macros import insert_names
+from assistant.checks.finding import Finding
 from assistant.config.playing import with_character
 from assistant.config.schema import ModelConfig
 from assistant.page.ports import InvalidInput, KnownAssistant, NotFound
-from assistant.page.values.actions import CharacterView, FindingView, LoreLine, LorePreview, NewModel, SettingChanged
+from assistant.page.values.actions import CharacterView, LoreLine, LorePreview, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands import lore, making, persona, thinking
@@ -163,11 +165,11 @@ class GameHost:
             texts = (insert_names(entry.text, char=character.key) for entry in brought)
             return LorePreview(line=line, pieces=tuple(by_id[entry.id] for entry in brought), text="\n\n".join(texts))
 
-    async def findings(self) -> Sequence[FindingView]:
+    async def findings(self) -> Sequence[Finding]:
         """Return what assistant/doctor finds of the game itself."""
         with page_errors():
             found = await doctor.findings()
-            return [FindingView(check=one.check, state=str(one.state), sentence=scrub(one.sentence)) for one in found]
+            return [replace(one, sentence=scrub(one.sentence)) for one in found]
 
     def _change(self) -> None:
         """Let the next request see the list of assistants anew."""

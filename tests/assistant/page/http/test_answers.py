@@ -110,7 +110,7 @@ def test_bodies_are_read_as_models() -> None:
         parse_body(SettingChange, {"option": 7, KEY: KEY})
     assert caught.value.status == 422
     assert "option" in str(caught.value)
-    assert "Input should be a valid string" in str(caught.value)
+    assert "Expected `str`, got `int`" in str(caught.value)
     with pytest.raises(PageError, match="the body: "):
         parse_body(SettingChange, None)
 

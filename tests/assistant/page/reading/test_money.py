@@ -27,7 +27,6 @@ from assistant.page.reading.money import (
     usage_rows,
     with_today,
 )
-from assistant.page.values.common import Ceiling, Used
 from assistant.service.usage_store import UsageRow, UsageStore
 from assistant.surfaces.journal.copying import copy_journal
 from resilience import Account, Allowance, Amount, Ledger
@@ -66,7 +65,7 @@ def rows_of(path: Path, place: JournalPlace) -> list[UsageRow]:
         return read_usage(journal.db, FIRST, LAST)
 
 
-def sums(rows: list[UsageRow], by: str) -> Used:
+def sums(rows: list[UsageRow], by: str) -> Amount:
     return add_up(row.used for row in usage_rows(rows, by))
 
 
@@ -81,7 +80,7 @@ async def test_a_change_of_the_offset_loses_and_doubles_nothing(
     await lived(path, wall, after, *[(HOUR, 0.1, (MIRA, LARGE))] * 30)
     await lived(path, wall, before, *[(5 * HOUR, 0.01, (SAGE, SMALL))] * 10)
     rows = rows_of(path, journal_place)
-    everything = Used(calls=49, tokens=4900, money=4.0)
+    everything = Amount(calls=49, tokens=4900, money=4.0)
     assert total_of(rows) == everything
     for by in ("day", "assistant", "player", "model", "key"):
         assert sums(rows, by) == everything
@@ -98,7 +97,7 @@ async def test_what_was_spent_in_each_month_is_in_one_month_only(journal_place: 
     wall.advance(EVENING)
     await lived(path, wall, 0.0, *[(HOUR, 0.25, (SAGE, SMALL))] * 100)
     rows = rows_of(path, journal_place)
-    march, april = (pace(rows, day, 1.0, Ceiling()).spent.money for day in (date(2026, 3, 31), date(2026, 4, 30)))
+    march, april = (pace(rows, day, 1.0, Allowance()).spent.money for day in (date(2026, 3, 31), date(2026, 4, 30)))
     assert (march + april, march) == (25.0, 12.75)
 
 
@@ -161,7 +160,7 @@ def test_today_is_taken_whole_from_the_ledger() -> None:
     ],
 )
 def test_the_pace_is_the_mean_of_the_days_over(today: str, part: float, expected: float) -> None:
-    going = pace(ROWS, date.fromisoformat(today), part, Ceiling(money=0.1, calls=None, tokens=1000))
+    going = pace(ROWS, date.fromisoformat(today), part, Allowance(money=0.1, calls=None, tokens=1000))
     days = 30 if "-04-" in today else 31
     assert going.expected.money == pytest.approx(expected)
     assert (going.days_over, going.days_in_month) == (int(today[-2:]) - 1, days)

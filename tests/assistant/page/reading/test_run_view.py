@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace as changed
 
@@ -56,7 +57,7 @@ def run_text(path: JournalPlace) -> str:
     with open_for_reading(path, NOON) as journal:
         view = read_run(journal.db, "run-1", "j")
         listed = search_runs(journal.db, RunQuery())
-    return (view.model_dump_json() if view else "") + listed.model_dump_json()
+    return msgspec.json.encode((view, listed)).decode()
 
 
 async def test_a_run_is_a_tree(journal_place: JournalPlace) -> None:

@@ -65,7 +65,7 @@ def opened(place: JournalPlace) -> Iterator[Database]:
 
 def found(path: JournalPlace, **fields: Any) -> RunPage:
     with opened(path) as db:
-        return search_runs(db, RunQuery.model_validate(fields))
+        return search_runs(db, RunQuery(**fields))
 
 
 def ids(page: RunPage) -> list[int]:
@@ -155,9 +155,15 @@ async def test_no_search_reads_a_whole_table_of_records_or_uses_an_offset(tmp_pa
     await eight_runs(tmp_path / "j")
     statements: list[str] = []
     with closing(connect(tmp_path / "j", how="mode=ro")) as db:
-        for fields in ({"player": "player:8"}, {"player": "en"}, {"tool": "say"}, {"text": "s"}, {"outcome": "failed"}):
+        for query in (
+            RunQuery(player="player:8"),
+            RunQuery(player="en"),
+            RunQuery(tool="say"),
+            RunQuery(text="s"),
+            RunQuery(outcome="failed"),
+        ):
             db.set_trace_callback(statements.append)
-            search_runs(db, RunQuery.model_validate(fields))
+            search_runs(db, query)
             db.set_trace_callback(None)
         plans = {
             step[3]

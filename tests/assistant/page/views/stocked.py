@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from assistant.page.values.actions import ApprovalView, CharacterView, FindingView, LoreLine, LorePreview, PlayerView
+from assistant.checks.finding import Finding, FindingState
+from assistant.page.values.actions import ApprovalView, CharacterView, LoreLine, LorePreview, PlayerView
 from assistant.page.values.assistants import Overview, SettingLine
-from assistant.page.values.common import Ceiling, Used
 from assistant.page.values.money import Pace, UsageAnswer, UsageRowView
 from assistant.page.values.runs import RunPage
+from resilience import Allowance, Amount
 from tests.assistant.page.desk import NOW, MemoryDesk, one_status
 from tests.assistant.page.views.stocked_runs import NAMES, Word, one_run, same, summary
 
@@ -25,19 +26,19 @@ def usage(by: str, word: Word = same) -> UsageAnswer:
             by=by,
             key=word(f"{by}:{key}"),
             name=word(key) if key else "",
-            used=Used(calls=40 + day, tokens=52_000 + 4_100 * (day % 5), money=0.21 + (day * 7 % 9) * 0.06),
+            used=Amount(calls=40 + day, tokens=52_000 + 4_100 * (day % 5), money=0.21 + (day * 7 % 9) * 0.06),
         )
         for day in range(1, 23)
         for key in keys
     )
-    total = Used(
+    total = Amount(
         calls=sum(row.used.calls for row in rows),
         tokens=sum(row.used.tokens for row in rows),
         money=sum(row.used.money for row in rows),
     )
-    expected = Used(calls=total.calls * 30 // 22, tokens=total.tokens * 30 // 22, money=total.money * 30 / 22)
+    expected = Amount(calls=total.calls * 30 // 22, tokens=total.tokens * 30 // 22, money=total.money * 30 / 22)
     pace = Pace(
-        month="2026-11", days_over=21, days_in_month=30, spent=total, expected=expected, ceiling=Ceiling(money=45.0)
+        month="2026-11", days_over=21, days_in_month=30, spent=total, expected=expected, ceiling=Allowance(money=45.0)
     )
     return UsageAnswer(
         by=by,
@@ -47,7 +48,7 @@ def usage(by: str, word: Word = same) -> UsageAnswer:
         rows=rows,
         total=total,
         pace=pace,
-        ceiling=Ceiling(money=1.5, tokens=2_000_000),
+        ceiling=Allowance(money=1.5, tokens=2_000_000),
     )
 
 
@@ -149,7 +150,7 @@ def stocked(word: Word = same) -> MemoryDesk:
         run_views={"run-999": one_run(word)},
         approval_values=approvals(word),
         usage_values={by: usage(by, word) for by in ("day", "assistant", "player", "model", "key")},
-        finding_values=[FindingView(check=word(a), state=b, sentence=word(c)) for a, b, c in findings],
+        finding_values=[Finding(check=word(a), state=FindingState(b), sentence=word(c)) for a, b, c in findings],
         setting_values={"": settings(word), "assistant:12": settings(word)},
         characters={"assistant:12": who},
         previews={

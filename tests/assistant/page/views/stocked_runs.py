@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assistant.page.values.common import Used
+from msgspec.structs import replace
+
 from assistant.page.values.runs import AskedRequest, CallView, HeardLine, RunSummary, RunView, StepView
+from resilience import Amount
 from tests.assistant.page.desk import NOW
 
 Word = Callable[[str], str]
@@ -53,7 +55,7 @@ def summary(number: int, word: Word = same) -> RunSummary:
         tools=tuple(word(tool) for tool in tools),
         steps=1 + number % 4,
         models=(word("qwen3:8b"),),
-        used=Used(calls=1 + number % 4, tokens=1840 + 977 * number, money=0.0012 * number),
+        used=Amount(calls=1 + number % 4, tokens=1840 + 977 * number, money=0.0012 * number),
     )
 
 
@@ -141,7 +143,7 @@ def one_run(word: Word = same) -> RunView:
     )
     return RunView(
         summary=summary(1, word),
-        heard=(line, line.model_copy(update={"verdict": "context"})),
+        heard=(line, replace(line, verdict="context")),
         recalled=tuple(word(f"Tobin asked for rope {day} days ago.") for day in range(5)),
         steps=steps,
         steps_left_out=3,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.page.ports import InvalidInput, NotFound
 from assistant.page.values.assistants import AssistantDetail
@@ -92,6 +93,6 @@ def test_what_was_put_aside_can_be_tried_or_cleared() -> None:
 
 def test_a_viewer_is_told_that_words_are_not_shown() -> None:
     detail = busy_detail(one_status())
-    hidden = tuple(each.model_copy(update={"heard": ""}) for each in detail.parked)
-    body = assistant_page(call(who=visitor(VisitorRole.VIEWER)), detail.model_copy(update={"parked": hidden}))
+    hidden = tuple(replace(each, heard="") for each in detail.parked)
+    body = assistant_page(call(who=visitor(VisitorRole.VIEWER)), replace(detail, parked=hidden))
     assert "not shown to you" in body.decode()

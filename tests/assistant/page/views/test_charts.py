@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.page.values.common import CircuitSpan, TimingPoint
 from assistant.page.views.element import Element
@@ -87,7 +88,7 @@ def test_usage_becomes_bars_that_add_up_and_the_pace_goes_on() -> None:
 
 
 def test_an_answer_of_another_month_has_no_pace() -> None:
-    usage = busy_usage("model").model_copy(update={"since": "2026-10-01", "until": "2026-10-31", "rows": ()})
+    usage = replace(busy_usage("model"), since="2026-10-01", until="2026-10-31", rows=())
     series, bars = bars_of_usage(add_up_usage(usage))
     assert (series, len(bars)) == (["All"], 31)
 

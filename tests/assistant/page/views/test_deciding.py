@@ -6,9 +6,10 @@ import pytest
 from lxml.html import HtmlElement, document_fromstring
 from twisted.internet.defer import Deferred
 
+from assistant.checks.finding import Finding, FindingState
 from assistant.page.http.call import PageCall, Reply
 from assistant.page.ports import Conflict, NotAllowed, PageError, Visitor
-from assistant.page.values.actions import ApprovalDecision, FindingView
+from assistant.page.values.actions import ApprovalDecision
 from assistant.page.values.common import VisitorRole
 from assistant.page.values.money import UsageAnswer
 from assistant.page.views.control import routes
@@ -165,7 +166,7 @@ def test_the_doctor_looks_when_asked_and_its_findings_stay() -> None:
 class Failing(MemoryDesk):
     """A desk that cannot look."""
 
-    async def doctor(self, who: Visitor, assistant: str) -> tuple[FindingView, ...]:
+    async def doctor(self, who: Visitor, assistant: str) -> tuple[Finding, ...]:
         raise Conflict("The doctor looks already.")
 
 
@@ -180,9 +181,9 @@ class Slow(MemoryDesk):
 
     gate: Deferred[None]
 
-    async def doctor(self, who: Visitor, assistant: str) -> tuple[FindingView, ...]:
+    async def doctor(self, who: Visitor, assistant: str) -> tuple[Finding, ...]:
         await self.gate
-        return (FindingView(check="clock", state="ok", sentence="It is right."),)
+        return (Finding(check="clock", state=FindingState.OK, sentence="It is right."),)
 
 
 def test_one_doctor_looks_at_a_time() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from assistant.page.ports import InvalidInput, NotAllowed
-from assistant.page.values.common import Ceiling, Used, VisitorRole
+from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.views.control import routes
 from assistant.page.views.control.gateway_keys import KeysShown, keys_page
+from resilience import Allowance, Amount
 from tests.assistant.page.checks import HOSTILE, check_page
 from tests.assistant.page.desk import MemoryDesk, ask, call, visitor
 from tests.assistant.page.views.stocked import stocked
@@ -19,9 +21,9 @@ PATH = "/money/keys"
 def key(text: str = "laptop", **changes: object) -> GatewayKeyView:
     found = GatewayKeyView(
         name=text, state="in use", may=text, note=text, models=(text,), at_once=64, per_second=100, created=0.0,
-        today=Used(calls=1, tokens=10, money=0.5), month=Used(calls=9, tokens=90, money=4.5),
+        today=Amount(calls=1, tokens=10, money=0.5), month=Amount(calls=9, tokens=90, money=4.5),
     )  # fmt: skip
-    return found.model_copy(update=changes)
+    return replace(found, **changes)
 
 
 @pytest.mark.parametrize("prefix", ["", "/assistants"])
@@ -51,7 +53,7 @@ def test_a_form_becomes_a_key() -> None:
     assert b"mak_of_a_test" in reply.body
     assert desk.done == [
         ("add_gateway_key", NewGatewayKey(
-            name="school", models=("a", "b"), per_day=Ceiling(money=1.5), per_month=Ceiling(calls=900),
+            name="school", models=("a", "b"), per_day=Allowance(money=1.5), per_month=Allowance(calls=900),
             expires="2027-01-31", note="Room 3",
         )),
     ]  # fmt: skip
@@ -68,3 +70,8 @@ def test_only_a_key_in_use_can_be_revoked_and_only_by_an_owner() -> None:
     money = "/money"
     seen = [ask(routes(stocked()), call(money, who=visitor(role)), money).body for role in VisitorRole]
     assert [b"/money/keys" in body for body in seen] == [False, False, True]
+
+
+def test_the_secret_of_a_key_stands_in_no_log() -> None:
+    made = GatewayKeyMade(name="laptop", secret="planted", sentence="It was made.")
+    assert ("laptop" in f"{made!r}", "planted" in f"{made!r}") == (True, False)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import lxml.html
 import pytest
 from lxml.html import HtmlElement
+from msgspec.structs import replace
 
 from assistant.page.ports import Conflict
 from assistant.page.values.common import VisitorRole
@@ -116,7 +117,7 @@ def test_a_viewer_is_given_no_form_but_searches() -> None:
 
 
 def test_a_viewer_is_told_that_words_are_hidden() -> None:
-    empty = one_run(lambda text: "").model_copy(update={"is_hidden": True})
+    empty = replace(one_run(lambda text: ""), is_hidden=True)
     desk = stocked()
     desk.run_views["run-999"] = empty
     asked = call("/runs/run-999", who=visitor(VisitorRole.VIEWER), parts={"id": "run-999"})

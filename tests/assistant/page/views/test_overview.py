@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
 from assistant.page.ports import InvalidInput, NotAllowed
 from assistant.page.values.actions import ActionDone
-from assistant.page.values.assistants import Overview
-from assistant.page.values.common import Ceiling, Used, VisitorRole
+from assistant.page.values.assistants import AssistantStatus, Overview
+from assistant.page.values.common import VisitorRole
 from assistant.page.views.overview import overview_page, overview_routes
+from resilience import Allowance, Amount
 from tests.assistant.page.checks import all_of, check_page, tree_of
 from tests.assistant.page.desk import NOW, MemoryDesk, ask, call, one_status, visitor
 from tests.assistant.page.many import busy_desk, busy_overview
 
 
-def overview_of(*statuses: object, **more: object) -> Overview:
-    return Overview.model_validate({"at": NOW, "version": "0.1.0", "assistants": statuses, **more})
+def overview_of(*statuses: AssistantStatus, **more: Any) -> Overview:
+    return Overview(at=NOW, version="0.1.0", assistants=statuses, **more)
 
 
 def names_on(body: bytes) -> list[str]:
@@ -102,7 +104,7 @@ def test_a_viewer_may_not_stop() -> None:
 
 
 def test_what_is_spent_stands_beside_its_ceiling() -> None:
-    made = overview_of(one_status(used_today=Used(money=1.5), ceiling=Ceiling(money=2.0)))
+    made = overview_of(one_status(used_today=Amount(money=1.5), ceiling=Allowance(money=2.0)))
     tree = check_page(overview_page(call(), made))
     assert "1.50 of 2.00" in all_of(tree, "//section[@id='assistants']//tbody")[0].text_content()
     assert all_of(tree, "//section[@id='assistants']//svg/@aria-label") == ["Spent today. 75\u00a0% in use."]

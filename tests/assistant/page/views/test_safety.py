@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 import pytest
-from pydantic import BaseModel
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.page.ports import NotFound
 from assistant.page.values.assistants import AssistantDetail, Overview
@@ -18,20 +19,20 @@ from tests.assistant.page.checks import HOSTILE, all_of, check_page
 from tests.assistant.page.desk import call, visitor
 from tests.assistant.page.many import busy_detail, busy_overview
 
-V = TypeVar("V", bound=BaseModel)
+V = TypeVar("V", bound=Struct)
 
 
 def spoil(value: V, text: str) -> V:
     """Put `text` into every text of a value but for times and numbers, as if strangers had chosen them all."""
 
     def over(each: object) -> object:
-        if isinstance(each, BaseModel):
+        if isinstance(each, Struct):
             return spoil(each, text)
         if isinstance(each, tuple):
             return tuple(over(one) for one in each)
         return text if isinstance(each, str) else each
 
-    return value.model_copy(update={name: over(getattr(value, name)) for name in type(value).model_fields})
+    return replace(value, **{name: over(getattr(value, name)) for name in value.__struct_fields__})
 
 
 def pages(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assistant.surfaces.trial.run import Progress
+from assistant.surfaces.start_progress import Progress
 
 MIB = 1024 * 1024
 

@@ -1,0 +1,159 @@
+"""Runs a program outside games: opens its service and journal, and closes all that it opened when it ends.
+
+`trial`, `serve`, `worker` and `gateway` are each a function that is given a `Standalone`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from msgspec import Struct, field
+from twisted.internet.defer import Deferred
+
+from assistant.characters import character_folder
+from assistant.config.schema import AssistantConfig, Config
+from assistant.errors import AssistantError, complaint
+from assistant.journal import OpeningRefused, ReadOnly, Sound
+from assistant.keys.redaction import Secrets
+from assistant.models.bound_keys import AT_THE_COMMAND_LINE
+from assistant.runtime.own_tools import OwnTools
+from assistant.service.embedded import embedded_model
+from assistant.service.host import ServiceConfig, ServiceHooks
+from assistant.service.service import AssistantService
+from assistant.surfaces.serve.file import SettingsFile
+from assistant.surfaces.start_progress import Progress
+from assistant.telemetry import watch_service
+from assistant.worlds.embedded.hamlet import HAMLET, Place
+from llm.embedded.errors import EmbeddedUnavailable
+from llm.embedded.progress import Endpoint
+from llm.embedded.supervisor import EmbeddedModel
+from tools import Kind, Principal
+
+#: The exit status when there is no model, or the settings or the journal cannot be used.
+CANNOT_START = 2
+#: Said behind why a database is away.
+WAITS = "It is tried again until it is back; Ctrl-C ends this."
+
+
+class StandaloneOptions(Struct, frozen=True):
+    """What the command line and the settings say of a program outside games."""
+
+    config: Config
+    #: The file of the settings; relative paths of key files start from its folder.
+    file: SettingsFile
+    #: Seconds since 1970.
+    wall: Callable[[], float]
+    #: The secrets that must not be shown.
+    secrets: Secrets = field(default_factory=Secrets)
+    #: The reference of a key that was named on the command line: this key may go to a new server.
+    entered_key: str = ""
+    #: Where its assistants live.
+    place: Place = HAMLET
+    #: The owner's own tools.
+    own_tools: OwnTools = OwnTools()
+
+
+class Standalone(Struct, frozen=True):
+    """A program that runs: its service, where it tells of its start, and what is closed at its end, the last first."""
+
+    # Any: no single interface of the reactor covers time, network, processes and descriptors.
+    reactor: Any
+    options: StandaloneOptions
+    service: AssistantService
+    progress: Progress
+    closing: AsyncExitStack
+
+
+# Any: as above.
+async def run_standalone(
+    reactor: Any,
+    options: StandaloneOptions,
+    environment: Mapping[str, str],
+    work: Callable[[Standalone], Awaitable[int]],
+    *,
+    process: str = "",
+) -> int:
+    """Do `work` once the journal is open, and return the exit status. Nothing that was started is left running.
+
+    What cannot be done is told in a sentence. Cancelling ends it cleanly. `process` is what others call this process
+    when the journal is shared; empty for the usual name.
+    """
+    progress = Progress(scrub=options.secrets.scrub)
+    try:
+        async with AsyncExitStack() as closing:
+            service = service_of(reactor, options, environment, progress, process=process)
+            closing.push_async_callback(service.finish)
+            if not await _has_journal(service, progress):
+                return CANNOT_START
+            return await work(Standalone(reactor, options, service, progress, closing))
+    except AssistantError as error:
+        progress.note(complaint(error))
+        return CANNOT_START
+
+
+# Any: as above.
+def service_of(
+    reactor: Any,
+    options: StandaloneOptions,
+    environment: Mapping[str, str],
+    progress: Progress,
+    *,
+    process: str = "",
+) -> AssistantService:
+    """Return the service of a program, opening. It shows what its embedded model does, and what is left out."""
+    config, folder = options.config, options.file.folder
+    inputs = ServiceConfig(
+        config,
+        folder,
+        environment,
+        options.wall,
+        options.secrets,
+        folder / config.journal.file if config.journal.file else None,
+        characters=character_folder(folder),
+        process=process,
+        own_tools=options.own_tools,
+    )
+    for problem in options.own_tools.problems:
+        progress.note(complaint(f"{problem}."))
+
+    def embedded(path: Path | None, moved: Callable[[Endpoint], None]) -> EmbeddedModel:
+        def lost(error: EmbeddedUnavailable) -> None:
+            progress.note(complaint(str(error)))
+
+        return embedded_model(reactor, environment, path, moved, show=progress.fetching, lost=lost)
+
+    hooks = ServiceHooks(
+        embedded,
+        left_out=lambda why: progress.note(complaint(f"a model is left out: {why}")),
+        key_again=AT_THE_COMMAND_LINE,
+        better=progress.aside,
+    )
+    service = AssistantService(reactor, inputs, Random(), hooks)  # noqa: S311  (jitter)
+    service.open()
+    watch_service(service)
+    return service
+
+
+async def _has_journal(service: AssistantService, progress: Progress) -> bool:
+    """Wait until the journal is open, say how it was found, and return False when it cannot be used.
+
+    A database that is away is waited for, however long that takes; this is said once. Raises JournalError.
+    """
+    opened = await service.parts.opened(lambda why: progress.note(f"{why} {WAITS}"))
+    if opened is not None and (not isinstance(opened, Sound) or opened.new):
+        progress.note(opened.sentence)
+    return not isinstance(opened, OpeningRefused | ReadOnly)
+
+
+def until_cancelled() -> Deferred[int]:
+    """Return what fires only when it is cancelled, as Ctrl-C and SIGTERM do."""
+    return Deferred()
+
+
+def principal_of(settings: AssistantConfig) -> Principal:
+    """Return the identity of an assistant outside games, whose name never changes."""
+    return Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
