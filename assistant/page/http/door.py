@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, redirect
 from assistant.page.http.errors import too_many
-from assistant.page.http.guard import TokenBuckets
 from assistant.page.http.tokens import PERMISSIONS, BearerTokens, hash_token
 from assistant.page.ports import Unauthenticated, Visitor
 from assistant.page.values.common import VisitorRole
@@ -52,7 +52,7 @@ class StandaloneDoor:
         self._names = tuple(name.lower() for name in names)
         self._bearers = bearers or BearerTokens()
         self._principal = principal
-        self._tries = TokenBuckets(clock, _TRIES_A_MINUTE / 60, _TRIES_A_MINUTE)
+        self._tries = TokenBuckets(clock.seconds, _TRIES_A_MINUTE / 60, _TRIES_A_MINUTE)
         #: The hash of the token that waits for its log-in; empty for none.
         self._waiting = ""
         #: When each session was last used, by the hash of its cookie; the last used is last.

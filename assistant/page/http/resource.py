@@ -16,10 +16,11 @@ from twisted.web.server import NOT_DONE_YET
 from zope.interface import implementer
 
 from assistant.addresses import Proxies
+from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.answer import set_safety_headers, write_reply
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply
 from assistant.page.http.errors import RenderError, error_reply, plain_error_page, too_many
-from assistant.page.http.guard import CSRF_FIELD, Csrf, TokenBuckets, check_host, check_sender
+from assistant.page.http.guard import CSRF_FIELD, Csrf, check_host, check_sender
 from assistant.page.http.incoming import (
     Incoming,
     ReadRequest,
@@ -100,8 +101,8 @@ class PageResource:
         self._address_of = address_of
         self._proxies = proxies or Proxies()
         self._secure_cookie = secure_cookie
-        self._sessions = TokenBuckets(clock, _RATE, _BURST)
-        self._strangers = TokenBuckets(clock, _RATE, _BURST)
+        self._sessions = TokenBuckets(clock.seconds, _RATE, _BURST)
+        self._strangers = TokenBuckets(clock.seconds, _RATE, _BURST)
         self._launcher = Launcher()
 
     # twisted.web's methods have no types that hold.

@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.errors import too_many
-from assistant.page.http.guard import TokenBuckets
 from assistant.page.ports import Door, Visitor
 from assistant.page.values.common import VisitorRole
 from tools import Kind, Principal
@@ -24,7 +24,7 @@ class TokenDoor:
     def __init__(self, door: Door, clock: IReactorTime) -> None:
         self._door = door
         self._bearers = BearerTokens()
-        self._tries = TokenBuckets(clock, _TRIES / 60, _TRIES)
+        self._tries = TokenBuckets(clock.seconds, _TRIES / 60, _TRIES)
 
     def use(self, bearers: BearerTokens) -> None:
         """Let these tokens in from now on."""

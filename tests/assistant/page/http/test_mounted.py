@@ -9,7 +9,7 @@ from typing import Any
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
-from assistant.page.http.guard import TokenBuckets
+from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.incoming import FORM
 from assistant.page.ports import NotAllowed, TooManyRequests, Visitor
 from assistant.page.values.common import VisitorRole
