@@ -11,9 +11,9 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from assistant.addresses import Proxies
 from assistant.errors import KeyReferenceError
 from assistant.gateway.keys import key_store
+from assistant.http_server.addresses import Proxies
 from assistant.journal.place import JournalPlace
 from assistant.keys.reference import resolve_key
 from assistant.page import views

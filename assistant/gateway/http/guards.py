@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from twisted.web.http_headers import Headers
 
 from assistant.gateway.http.bodies import ENCODINGS, MAX_BODY, too_large
+from assistant.http_server.addresses import is_loopback, split_host
 from llm.dialects.failures import Failure, FailureKind, RequestRefused, invalid
 
-_LOOPBACK = re.compile(r"localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]")
-_PORT = re.compile(r":\d{1,5}\Z")
 _SLASHES = re.compile(r"//+")
 _BEARER = "bearer "
 #: Headers that are not handed on: the credential has a place of its own, and cookies are nobody's here.
@@ -41,7 +40,7 @@ class HeadGuard:
     """
 
     def __init__(self, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
-        self._hosts = frozenset(host.lower().rstrip(".") for host in hosts)
+        self._hosts = frozenset(split_host(host)[0] for host in hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
     def check(self, head: RequestHead, local_address: str) -> None:
@@ -67,10 +66,9 @@ class HeadGuard:
             raise too_large()
 
     def _is_own(self, host: str, local_address: str) -> bool:
-        name = _PORT.sub("", host.lower()).rstrip(".")
-        bare = name.removeprefix("[").removesuffix("]")
+        name, _ = split_host(host)
         local = local_address.removeprefix("::ffff:")  # IPv4 on a port that takes both
-        return bool(_LOOPBACK.fullmatch(name)) or bare == local or not self._hosts.isdisjoint((name, bare))
+        return is_loopback(name) or name == local or name in self._hosts
 
 
 def read_head(method: bytes, target: bytes, headers: Headers) -> RequestHead:

@@ -14,13 +14,13 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure as Reason
 from twisted.web.http import Request
 
-from assistant.addresses import Proxies
 from assistant.gateway.http.bodies import BodyReader, HeldBytes, overloaded
 from assistant.gateway.http.calls import ClientGone, ClientRequest, Handler, ResponseHeaders
 from assistant.gateway.http.channel import GatewayChannel, ReceivedRequest, Serving
 from assistant.gateway.http.guards import HeadGuard, RequestHead
 from assistant.gateway.http.response import RequestResponse
 from assistant.gateway.http.sending import add_own_headers, render_whole
+from assistant.http_server.addresses import Proxies
 from llm.dialects.failures import Failure, FailureKind, RequestRefused
 from resilience.coroutines import CoroutineRunner
 

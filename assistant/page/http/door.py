@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.http_server.addresses import HTTP_PORT, is_loopback, split_host
 from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, redirect
 from assistant.page.http.errors import too_many
@@ -23,7 +24,6 @@ MAX_SESSIONS = 20
 #: Log-in tries a minute of one address, and the bytes of a token.
 _TRIES_A_MINUTE = 5
 _TOKEN_BYTES = 32
-_LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 _OPERATOR = Principal("operator", "operator", Kind.OPERATOR, PERMISSIONS[VisitorRole.OWNER])
 
 
@@ -31,7 +31,7 @@ class StandaloneDoor:
     """Lets in who has the printed address, as an owner, and programs with bearer tokens.
 
     `random_bytes` is like `secrets.token_bytes`. `names` are further hosts, such as those of a proxy; each is good
-    with and without the port. Only hashes of tokens are kept. At most 20 sessions are open: a further one ends the one
+    with any port and without. Only hashes of tokens are kept. At most 20 sessions are open: a further one ends the one
     that was used longest ago.
     """
 
@@ -49,7 +49,7 @@ class StandaloneDoor:
         self._random_bytes = random_bytes
         #: The port that is listened on; the caller sets it when the system chose one.
         self.port = port
-        self._names = tuple(name.lower() for name in names)
+        self._names = frozenset(split_host(name)[0] for name in names)
         self._bearers = bearers or BearerTokens()
         self._principal = principal
         self._tries = TokenBuckets(clock.seconds, _TRIES_A_MINUTE / 60, _TRIES_A_MINUTE)
@@ -80,14 +80,12 @@ class StandaloneDoor:
 
     def is_own_host(self, host: str) -> bool:
         """Tell whether a Host header is of this machine with our port, or a configured name."""
-        suffixes = (f":{self.port}", "") if self.port == 80 else (f":{self.port}",)  # noqa: PLR2004  (HTTP's port)
-        if host in {name + suffix for name in _LOCAL_HOSTS for suffix in suffixes}:
-            return True
-        return host in self._names or host in {f"{name}:{self.port}" for name in self._names}
+        name, port = split_host(host)
+        return name in self._names or (is_loopback(name) and (port or HTTP_PORT) == str(self.port))
 
     def is_own_origin(self, origin: str, host: str) -> bool:
         """Tell whether an Origin is that of the host asked; a proxy before a configured name may speak HTTPS."""
-        schemes = ("http://",) if host.startswith(_LOCAL_HOSTS) else ("http://", "https://")
+        schemes = ("http://",) if is_loopback(split_host(host)[0]) else ("http://", "https://")
         return self.is_own_host(host) and origin in {scheme + host for scheme in schemes}
 
     async def visitor(self, cookies: Mapping[str, str], bearer: str, address: str) -> Visitor | None:

@@ -10,7 +10,7 @@ import orjson
 from msgspec import Struct
 from twisted.web.http import Request
 
-from assistant.addresses import FORWARDED, Proxies
+from assistant.http_server.addresses import FORWARDED, Proxies
 from assistant.page.http.call import JSON
 from assistant.page.http.errors import HttpRefusal
 from assistant.page.ports import InvalidInput

@@ -15,7 +15,7 @@ from twisted.web.resource import IResource
 from twisted.web.server import NOT_DONE_YET
 from zope.interface import implementer
 
-from assistant.addresses import Proxies
+from assistant.http_server.addresses import Proxies
 from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.answer import set_safety_headers, write_reply
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply

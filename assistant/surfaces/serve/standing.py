@@ -10,9 +10,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 
-from assistant.addresses import is_loopback
 from assistant.config.sections import PageConfig
 from assistant.errors import AssistantError
+from assistant.http_server.addresses import is_loopback
 from assistant.journal.place import JournalPlace
 from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
 from assistant.page.http.listener import listen

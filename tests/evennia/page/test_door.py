@@ -15,7 +15,7 @@ from django.test import override_settings
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
-from assistant.addresses import Proxies
+from assistant.http_server.addresses import Proxies
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.common import VisitorRole
 from assistant.worlds.evennia.body.identity import principal_of

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from zope.interface import implementer
 
-from assistant.addresses import Proxies
+from assistant.http_server.addresses import Proxies
 from assistant.page.http.call import JSON
 from assistant.page.http.door import MAX_SESSIONS, SESSION_SECONDS, StandaloneDoor, own_path
 from assistant.page.http.incoming import FORM
