@@ -14,19 +14,12 @@ from llm.dialects.failures import Failure
 ResponseHeaders = Sequence[tuple[bytes, bytes]]
 
 
-class ClientGone(Exception):
-    """Raised to who waits to send more: the client has left, or did not read for too long."""
-
-
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
     """A request that has passed the guards. Nothing that may hold a key is in its repr.
 
-    `id` is ours, and is sent as `request-id` and `x-request-id`. `path` is percent-encoded as it was sent, without
-    doubled slashes and without one at its end; the root is "/". `query` is what stood behind the question mark, as it
-    was sent. The names of `headers` are in lower case; a header that was sent twice has both values with ", " between.
-    Those of credentials and cookies are left out: `credential` is the key in x-api-key, else in Authorization: Bearer,
-    else empty. `body` is inflated. `address` is the client's.
+    `id` is ours, and is sent as `request-id` and `x-request-id`. `path`, `query`, `headers` and `credential` are as
+    RequestHead has them. `body` is inflated. `address` is the client's.
     """
 
     id: str
@@ -74,8 +67,8 @@ class Handler(Protocol):
     async def handle(self, request: ClientRequest, response: ClientResponse) -> None:
         """Answer a request. Cancelled when the client leaves or the listener closes.
 
-        RequestRefused is told to the client when nothing was sent yet; any other error is logged, and told as a failure
-        of the gateway.
+        RequestRefused and UnreadRequest are told to the client when nothing was sent yet; any other error is logged,
+        and told as a failure of the gateway.
         """
         ...
 

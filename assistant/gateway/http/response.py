@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
+from twisted.web.http import datetimeToString
 
-from assistant.gateway.http.channel import ReceivedRequest
-from assistant.gateway.http.sending import add_own_headers, with_length
+from assistant.http_server.channel import ReceivedRequest
+from assistant.http_server.http_listener import with_length
 
 _log = Logger()
 
@@ -68,7 +69,6 @@ class RequestResponse:
             self.abort()  # another answer would be taken for the rest of this one
             return
         self.is_over = True
-        self._request.release()
         self._request.finish()  # type: ignore[no-untyped-call]  # Request has no types
 
     def abort(self) -> None:
@@ -83,3 +83,12 @@ class RequestResponse:
         self.start(status, with_length(headers, body))
         self.write(body)
         self.finish()
+
+
+def add_own_headers(
+    headers: Sequence[tuple[bytes, bytes]], request_id: str, *, closes: bool
+) -> list[tuple[bytes, bytes]]:
+    """Return headers with those that every answer has. None of them names the server."""
+    own = request_id.encode("ascii")
+    every = [*headers, (b"Date", datetimeToString()), (b"request-id", own), (b"x-request-id", own)]
+    return [*every, (b"Connection", b"close")] if closes else every

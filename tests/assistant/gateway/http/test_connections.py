@@ -10,9 +10,10 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 
-from assistant.gateway.http import ClientGone, ClientRequest, ClientResponse
-from assistant.gateway.http.channel import ReceivedRequest
+from assistant.gateway.http import ClientRequest, ClientResponse
 from assistant.gateway.http.response import RequestResponse
+from assistant.http_server.bounds import ClientGone
+from assistant.http_server.channel import ReceivedRequest
 from llm.dialects.failures import invalid
 from tests.assistant.gateway.http.reached import Reached, echo, never, reached, request, turns
 from tests.assistant.page.http.visiting import parse
@@ -187,7 +188,7 @@ class Pouring:
 
 
 def unsent(here: Reached) -> int:
-    transports = [channel.transport for channel in here.listener._connections]
+    transports = [channel.transport for channel in here.listener._listener._connections]
     return sum(len(one.dataBuffer) - one.offset + one._tempDataLen for one in transports)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from assistant.gateway.http import ClientRequest, HeadGuard
 from assistant.gateway.http.bodies import MAX_BODY
-from assistant.gateway.http.guards import RequestHead
-from llm.dialects.failures import RequestRefused
+from assistant.http_server.bounds import UnreadRequest
+from assistant.http_server.request_head import RequestHead
 from tests.assistant.gateway.http.reached import reached, request, until
 from tests.assistant.page.http.visiting import Got, parse
 
@@ -133,7 +133,7 @@ async def test_names_that_were_made_to_lead_here_are_refused(reactor: Any, host:
 )
 def test_the_address_that_was_connected_to_is_an_own_host(local: str, host: str, *, is_own: bool) -> None:
     head = RequestHead("GET", "/", "", {"host": host}, "")
-    with nullcontext() if is_own else pytest.raises(RequestRefused):
+    with nullcontext() if is_own else pytest.raises(UnreadRequest):
         HeadGuard().check(head, local)
 
 
@@ -239,7 +239,7 @@ async def test_the_largest_body_is_taken(reactor: Any) -> None:
 
 async def test_many_large_bodies_at_once_find_no_room(reactor: Any) -> None:
     async with reached(reactor) as here:
-        here.listener._serving.held._limit = 3000  # 256 MiB would take the test's memory
+        here.listener._listener._serving.held._limit = 3000  # 256 MiB would take the test's memory
         first = await here.connect(request("POST", "/", {"content-length": "2001"}) + b"x" * 2000)
         await until(reactor, lambda: here.listener.held_bytes == 2000)
         got = await here.ask("POST", "/", b"y" * 2000)
