@@ -34,9 +34,9 @@ class HttpListener(ServerFactory):
         *,
         max_body: int,
         max_held: int,
-        judge: Callable[[RequestHead, str], object],
         render_refusal: Callable[[UnreadRequest, RequestHead | None], bytes],
         on_request: Callable[[ReceivedRequest], object],
+        judge: Callable[[RequestHead, str], object] = lambda _head, _local: None,
     ) -> None:
         self._reactor = reactor
         self._serving = Serving(

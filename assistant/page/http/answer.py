@@ -12,8 +12,9 @@ from zope.interface import implementer
 
 from assistant.page.http.call import Reply
 
-#: On each answer. Nothing is loaded from elsewhere, no script or style stands in a page, and no site frames us.
-SAFETY_HEADERS = (
+#: On each answer that does not say otherwise. Nothing is loaded from elsewhere, no script or style stands in a page,
+#: and no site frames us.
+EVERY_HEADER = (
     (
         "Content-Security-Policy",
         (
@@ -26,6 +27,7 @@ SAFETY_HEADERS = (
     ("Referrer-Policy", "same-origin"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("X-Frame-Options", "DENY"),
+    ("Cache-Control", "no-store"),
 )
 #: A longer body is written piece by piece, as the client takes it.
 _WHOLE_BYTES = 100 * 1024
@@ -39,9 +41,8 @@ def set_safety_headers(request: Request) -> None:
     """Set what is on each answer, and take the server's name off."""
     headers = request.responseHeaders
     headers.removeHeader(b"Server")
-    for name, value in SAFETY_HEADERS:
+    for name, value in EVERY_HEADER:
         headers.setRawHeaders(name.encode("ascii"), [value.encode("ascii")])
-    headers.setRawHeaders(b"Cache-Control", [b"no-store"])
 
 
 def write_reply(request: Request, reply: Reply, clock: IReactorTime) -> None:

@@ -137,6 +137,11 @@ class PageResource:
         """Return how many requests are being answered."""
         return len(self._launcher)
 
+    def refusal(self, error: PageError, path: str) -> Reply:
+        """Return the answer to a request that was not read to its end."""
+        is_api = path.removeprefix(self._prefix).startswith("/api/")
+        return error_reply(error, None, path, is_api=is_api, render=self._render_error, scrub=self._scrub)
+
     async def _serve(self, exchange: _Exchange) -> None:
         request, incoming = exchange.request, exchange.incoming
         try:

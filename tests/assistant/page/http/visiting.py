@@ -13,13 +13,14 @@ from urllib.parse import urlencode
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from twisted.internet.protocol import Protocol, connectionDone
-from twisted.internet.task import Clock
+from twisted.internet.task import Clock, deferLater
 from twisted.python.failure import Failure
 
+from assistant.http_server.http_listener import CLOSING_SECONDS, HttpListener
 from assistant.page.http.call import JSON, PageCall, PublicRoute, Reply, Route
 from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
 from assistant.page.http.incoming import FORM
-from assistant.page.http.listener import listen
+from assistant.page.http.listener import page_listener
 from assistant.page.http.resource import PageResource
 from assistant.page.http.static import StaticTable
 from assistant.page.http.tokens import BearerTokens, hash_token
@@ -83,6 +84,7 @@ class Visiting:
     clock: Clock
     door: StandaloneDoor
     resource: PageResource
+    listener: HttpListener
     port: int
     calls: list[PageCall]
     cookie: str = ""
@@ -195,10 +197,14 @@ async def visiting(
         public=[*login_routes(own, login_page), *public],
         **options,
     )
-    port: Any = listen(reactor, resource, 0)
-    own.port = port.getHost().port
+    listener = page_listener(reactor, resource, time)
+    own.port = listener.start(0).port
     try:
-        yield Visiting(reactor, time, own, resource, own.port, calls)
+        yield Visiting(reactor, time, own, resource, listener, own.port, calls)
     finally:
-        await port.stopListening()
-        await resource.stop()
+        closing: Deferred[None] = Deferred.fromCoroutine(listener.close(resource.stop))
+        for _ in range(10):  # what was sent arrives
+            await deferLater(reactor, 0.001)
+        time.advance(CLOSING_SECONDS)
+        await closing
+        assert (listener.connections, listener.held_bytes) == (0, 0)
