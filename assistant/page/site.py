@@ -19,12 +19,11 @@ from assistant.keys.reference import resolve_key
 from assistant.page import views
 from assistant.page.api.serving import api_routes
 from assistant.page.http.call import PublicRoute, Route
+from assistant.page.http.guard import hash_token
 from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
-from assistant.page.http.incoming import ReadRequest, client_address, host_header
 from assistant.page.http.resource import PageResource
 from assistant.page.http.static import StaticTable
 from assistant.page.http.stream import MAX_SECONDS, live_route
-from assistant.page.http.tokens import BearerTokens, TokenDoor, hash_token
 from assistant.page.live import AskedRequests, LiveHub
 from assistant.page.operations.circuits import CircuitLog
 from assistant.page.operations.desk import Operations
@@ -48,16 +47,13 @@ _log = Logger()
 class SiteOptions(Struct, frozen=True):
     """What a world may want otherwise.
 
-    `routes` and `public` are paths of its own, such as those of its log-in. `host_of` and `address_of` read the host
-    and the sender of a request, where a proxy of the game stands before it. A stream ends after `stream_seconds`.
+    `routes` and `public` are paths of its own, such as those of its log-in. A stream ends after `stream_seconds`.
     `journal` is what is shown, which the service need not write; None shows the service's own. `secure_cookie` is as
     PageResource has it.
     """
 
     routes: Sequence[Route] = ()
     public: Sequence[PublicRoute] = ()
-    host_of: ReadRequest = host_header
-    address_of: ReadRequest = client_address
     stream_seconds: float = MAX_SECONDS
     journal: JournalPlace | None = None
     secure_cookie: Callable[[Mapping[str, str]], str] = lambda _: ""
@@ -95,11 +91,10 @@ def make_site(
         keys=key_store(service.config.settings.gateway, service.config.folder) if is_live else None,
     )  # fmt: skip
     desk = Operations(sources)
-    with_tokens = TokenDoor(door, service.clock)
     routes, public = _routes(desk, hub, service, wanted)
     page = OperatorPage(
         routes,
-        with_tokens,
+        door,
         service.clock,
         secret=secrets.token_bytes(_SECRET_BYTES),
         prefix=prefix,
@@ -107,8 +102,6 @@ def make_site(
         public=public,
         render_error=error_page_for(prefix),
         scrub=service.scrub,
-        host_of=wanted.host_of,
-        address_of=wanted.address_of,
         proxies=Proxies(service.config.settings.page.proxies),
         secure_cookie=wanted.secure_cookie,
     )
@@ -125,7 +118,7 @@ def make_site(
         reader.close()
 
     page.on_close, page.end_session = end, hub.end_session
-    sources.launcher.launch(_read_tokens(service, with_tokens), "reading the tokens of the page")
+    sources.launcher.launch(_read_tokens(service, page), "reading the tokens of the page")
     return page
 
 
@@ -161,7 +154,7 @@ def _static_table() -> StaticTable:
     return StaticTable(files)
 
 
-async def _read_tokens(service: AssistantService, door: TokenDoor) -> None:
+async def _read_tokens(service: AssistantService, page: OperatorPage) -> None:
     """Read the tokens of the settings. One that cannot be read lets nobody in, and the log says why."""
     found: list[tuple[str, VisitorRole, str]] = []
     for name, token in service.config.settings.page.tokens.items():
@@ -169,4 +162,4 @@ async def _read_tokens(service: AssistantService, door: TokenDoor) -> None:
             found.append((hash_token(await resolve_key(token.key, service.parts.keys)), VisitorRole(token.role), name))
         except KeyReferenceError as error:
             _log.error("the token {name} of [page] cannot be used: {why}", name=name, why=str(error))
-    door.use(BearerTokens(found))
+    page.bearers.use(found)

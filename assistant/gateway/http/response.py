@@ -69,7 +69,7 @@ class RequestResponse:
             self.abort()  # another answer would be taken for the rest of this one
             return
         self.is_over = True
-        self._request.finish()  # type: ignore[no-untyped-call]  # Request has no types
+        self._request.finish()
 
     def abort(self) -> None:
         """Cut the connection."""

@@ -13,7 +13,7 @@ from assistant.http_server.addresses import HTTP_PORT, is_loopback, split_host
 from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, redirect
 from assistant.page.http.errors import too_many
-from assistant.page.http.tokens import PERMISSIONS, BearerTokens, hash_token
+from assistant.page.http.guard import PERMISSIONS, TRIES_A_MINUTE, hash_token
 from assistant.page.ports import Unauthenticated, Visitor
 from assistant.page.values.common import VisitorRole
 from tools import Kind, Principal
@@ -21,14 +21,13 @@ from tools import Kind, Principal
 #: A session ends when it was not used for this many seconds.
 SESSION_SECONDS = 12 * 3600.0
 MAX_SESSIONS = 20
-#: Log-in tries a minute of one address, and the bytes of a token.
-_TRIES_A_MINUTE = 5
+#: The bytes of a token.
 _TOKEN_BYTES = 32
 _OPERATOR = Principal("operator", "operator", Kind.OPERATOR, PERMISSIONS[VisitorRole.OWNER])
 
 
 class StandaloneDoor:
-    """Lets in who has the printed address, as an owner, and programs with bearer tokens.
+    """Lets in who has the printed address, as an owner.
 
     `random_bytes` is like `secrets.token_bytes`. `names` are further hosts, such as those of a proxy; each is good
     with any port and without. Only hashes of tokens are kept. At most 20 sessions are open: a further one ends the one
@@ -42,7 +41,6 @@ class StandaloneDoor:
         *,
         port: int = 0,
         names: Iterable[str] = (),
-        bearers: BearerTokens | None = None,
         principal: Principal = _OPERATOR,
     ) -> None:
         self._clock = clock
@@ -50,9 +48,8 @@ class StandaloneDoor:
         #: The port that is listened on; the caller sets it when the system chose one.
         self.port = port
         self._names = frozenset(split_host(name)[0] for name in names)
-        self._bearers = bearers or BearerTokens()
         self._principal = principal
-        self._tries = TokenBuckets(clock.seconds, _TRIES_A_MINUTE / 60, _TRIES_A_MINUTE)
+        self._tries = TokenBuckets(clock.seconds, TRIES_A_MINUTE / 60, TRIES_A_MINUTE)
         #: The hash of the token that waits for its log-in; empty for none.
         self._waiting = ""
         #: When each session was last used, by the hash of its cookie; the last used is last.
@@ -88,13 +85,8 @@ class StandaloneDoor:
         schemes = ("http://",) if is_loopback(split_host(host)[0]) else ("http://", "https://")
         return self.is_own_host(host) and origin in {scheme + host for scheme in schemes}
 
-    async def visitor(self, cookies: Mapping[str, str], bearer: str, address: str) -> Visitor | None:
-        """Return whose cookie or bearer token it is. Raises HttpRefusal after 5 wrong tokens of an address."""
-        if bearer:
-            found = self._bearers.visitor(bearer)
-            if found is None:
-                self._count_guess(address)
-            return found
+    async def visitor(self, cookies: Mapping[str, str]) -> Visitor | None:
+        """Return whose cookie it is, None for nobody's."""
         session = hash_token(cookies.get(self.cookie_name, ""))
         used = self._sessions.get(session)
         if used is None:
@@ -106,13 +98,15 @@ class StandaloneDoor:
         return Visitor(self._principal, VisitorRole.OWNER, session)
 
     def log_in(self, token: str, address: str, *, is_https: bool = False) -> str:
-        """Swap the token for a cookie; return the Set-Cookie header. Raises Unauthenticated, and HttpRefusal as above.
+        """Swap the token for a cookie; return the Set-Cookie header. Raises Unauthenticated; HttpRefusal after 5 tries.
 
         Who came by HTTPS gets a cookie that is never sent without it.
         """
         is_right = hmac.compare_digest(hash_token(token).encode(), (self._waiting or "-" * 64).encode())
         if not is_right or not self._waiting:
-            self._count_guess(address)
+            # A right one is let in however many came before: they may be those of somebody else.
+            if seconds := self._tries.take(address):
+                raise too_many(seconds)
             raise Unauthenticated("This address was used already, or is not the one that was printed last.")
         self._waiting = ""
         cookie = self._new_token()
@@ -129,11 +123,6 @@ class StandaloneDoor:
     def _use(self, session: str) -> None:
         self._sessions[session] = self._clock.seconds()
         self._sessions.move_to_end(session)
-
-    def _count_guess(self, address: str) -> None:
-        """Count a wrong token. A right one is let in however many came before: they may be those of somebody else."""
-        if seconds := self._tries.take(address):
-            raise too_many(seconds)
 
     def _new_token(self) -> str:
         return urlsafe_b64encode(self._random_bytes(_TOKEN_BYTES)).rstrip(b"=").decode("ascii")

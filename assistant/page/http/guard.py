@@ -7,14 +7,25 @@ and a token that only our pages know. A caller with a bearer token needs none: n
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
+from hashlib import sha256
 
-from assistant.page.http.errors import HttpRefusal
+from twisted.internet.interfaces import IReactorTime
+
+from assistant.http_server.token_bucket import TokenBuckets
+from assistant.page.http.errors import HttpRefusal, too_many
 from assistant.page.http.incoming import Incoming
-from assistant.page.ports import Door, NotAllowed
+from assistant.page.ports import Door, NotAllowed, Visitor
+from assistant.page.values.common import VisitorRole
+from tools import Kind, Principal
 
 _OWN_SITES = frozenset({"same-origin", "none"})
 #: The field of a form that holds the token.
 CSRF_FIELD = "csrf"
+#: Wrong tokens of one address in a minute.
+TRIES_A_MINUTE = 5
+#: The step of the game's ladder that a role stands for where no account of a game does.
+PERMISSIONS = {VisitorRole.VIEWER: 1, VisitorRole.OPERATOR: 4, VisitorRole.OWNER: 5}
 
 
 def check_host(door: Door, incoming: Incoming) -> None:
@@ -48,3 +59,36 @@ class Csrf:
         """Compare in constant time. Raises NotAllowed when it is not the session's."""
         if not hmac.compare_digest(self.token(session).encode(), sent.encode("utf-8", "surrogatepass")):
             raise NotAllowed("The form is too old, or is not ours. Load the page again, then send it again.")
+
+
+def hash_token(token: str) -> str:
+    """Return the SHA-256 of a token in hexadecimal, which is what is kept of it."""
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class BearerTokens:
+    """The tokens that programs may use, each with a role and a name, whatever door stands there for people."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._tries = TokenBuckets(clock.seconds, TRIES_A_MINUTE / 60, TRIES_A_MINUTE)
+        self._tokens: list[tuple[bytes, VisitorRole, str]] = []
+
+    def use(self, tokens: Iterable[tuple[str, VisitorRole, str]]) -> None:
+        """Let in (SHA-256 of the token in hexadecimal, role, name) from now on."""
+        self._tokens = [(digest.lower().encode("ascii"), role, name) for digest, role, name in tokens]
+
+    def visitor(self, token: str, address: str) -> Visitor | None:
+        """Return whose token it is, None for nobody's. Raises HttpRefusal after 5 wrong ones of an address.
+
+        Every hash is compared, in constant time. A right token is let in however many wrong ones came before: they may
+        be those of somebody else.
+        """
+        sent = hash_token(token).encode("ascii")
+        found: Visitor | None = None
+        for digest, role, name in self._tokens:
+            if hmac.compare_digest(digest, sent):
+                principal = Principal(f"token:{name}", name, Kind.OPERATOR, PERMISSIONS[role])
+                found = Visitor(principal, role, f"token:{name}")
+        if found is None and (seconds := self._tries.take(address)):
+            raise too_many(seconds)
+        return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
@@ -20,12 +21,9 @@ from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.answer import set_safety_headers, write_reply
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply
 from assistant.page.http.errors import RenderError, error_reply, plain_error_page, too_many
-from assistant.page.http.guard import CSRF_FIELD, Csrf, check_host, check_sender
+from assistant.page.http.guard import CSRF_FIELD, BearerTokens, Csrf, check_host, check_sender
 from assistant.page.http.incoming import (
     Incoming,
-    ReadRequest,
-    client_address,
-    host_header,
     parse_fields,
     parse_form,
     parse_json,
@@ -59,10 +57,9 @@ class PageResource:
     """Serves routes to the visitors whom a door lets in.
 
     `secret` is at least 16 random bytes of this process, for the tokens of forms. `render_error` draws the page of an
-    error. `scrub` takes keys out of the texts of errors, `scrub_body` out of each answer. `host_of` and `address_of`
-    read the host and the sender of a request, where a proxy of the game stands before it. `proxies` are those whose
-    word counts. `secure_cookie` returns the Set-Cookie header for a visitor who came by HTTPS with a cookie of
-    another's making, empty for none.
+    error. `scrub` takes keys out of the texts of errors, and out of what is answered to a change. `proxies` are
+    believed who their client is. `secure_cookie` returns the Set-Cookie header for a visitor who came by HTTPS with a
+    cookie of another's making, empty for none.
     """
 
     isLeaf = True
@@ -79,9 +76,6 @@ class PageResource:
         public: Iterable[PublicRoute] = (),
         render_error: RenderError = plain_error_page,
         scrub: Callable[[str], str] = str,
-        scrub_body: Callable[[bytes], bytes] = bytes,
-        host_of: ReadRequest = host_header,
-        address_of: ReadRequest = client_address,
         proxies: Proxies | None = None,
         secure_cookie: Callable[[Mapping[str, str]], str] = lambda _: "",
     ) -> None:
@@ -96,11 +90,10 @@ class PageResource:
             self._public.setdefault(route.path, {})[route.method] = route
         self._render_error = render_error
         self._scrub = scrub
-        self._scrub_body = scrub_body
-        self._host_of = host_of
-        self._address_of = address_of
         self._proxies = proxies or Proxies()
         self._secure_cookie = secure_cookie
+        #: The tokens of programs. None is let in before their `use` was called.
+        self.bearers = BearerTokens(clock)
         self._sessions = TokenBuckets(clock.seconds, _RATE, _BURST)
         self._strangers = TokenBuckets(clock.seconds, _RATE, _BURST)
         self._launcher = Launcher()
@@ -116,7 +109,7 @@ class PageResource:
 
     def render(self, request: Any) -> int:
         """Answer a request. A reader who leaves cancels their handler; a change runs to its end."""
-        exchange = _Exchange(request, read_incoming(request, self._host_of, self._address_of, self._proxies))
+        exchange = _Exchange(request, read_incoming(request, self._proxies))
         gone: Deferred[None] = request.notifyFinish()
         over = self._launcher.launch(self._serve(exchange), "answering a request of the page")
         over.addErrback(Failure.trap, CancelledError)
@@ -193,15 +186,16 @@ class PageResource:
         if isinstance(reply, StreamReply):
             return reply
         if incoming.is_change:  # a form that is shown again has in it what was typed
-            body = self._scrub(reply.body.decode("utf-8", "replace")).encode()
-            reply = Reply(body, reply.status, reply.content_type, reply.headers)
+            reply = replace(reply, body=self._scrub(reply.body.decode("utf-8", "replace")).encode())
         cookie = self._secure_cookie(incoming.cookies) if incoming.is_https and not bearer else ""
-        return self._scrubbed(reply, *([("Set-Cookie", cookie)] if cookie else []))
+        return replace(reply, headers=(*reply.headers, ("Set-Cookie", cookie))) if cookie else reply
 
     async def _visitor(self, incoming: Incoming, bearer: str) -> Visitor | None:
         # A bearer token counts alone: what comes with a cookie must show the token of a form too.
         try:
-            return await self._door.visitor({} if bearer else incoming.cookies, bearer, incoming.address)
+            if bearer:
+                return self.bearers.visitor(bearer, incoming.address)
+            return await self._door.visitor(incoming.cookies)
         except PageError:
             self._take(self._strangers, incoming.address)
             raise
@@ -262,7 +256,7 @@ class PageResource:
             incoming.address, incoming.cookies, visitor, fields, is_json, incoming.accept, incoming.is_https
         )
         try:
-            return self._scrubbed(await route.handler(call))
+            return await route.handler(call)
         except PageError:
             if incoming.is_change:
                 self._take(self._strangers, incoming.address)
@@ -283,9 +277,6 @@ class PageResource:
         return error_reply(
             error, exchange.call, path, is_api=exchange.is_api, render=self._render_error, scrub=self._scrub
         )
-
-    def _scrubbed(self, reply: Reply, *more: tuple[str, str]) -> Reply:
-        return Reply(self._scrub_body(reply.body), reply.status, reply.content_type, (*reply.headers, *more))
 
     def _take(self, buckets: TokenBuckets, key: str) -> None:
         if seconds := buckets.take(key):

@@ -19,11 +19,11 @@ from twisted.python.failure import Failure
 from assistant.http_server.http_listener import CLOSING_SECONDS, HttpListener
 from assistant.page.http.call import JSON, PageCall, PublicRoute, Reply, Route
 from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
+from assistant.page.http.guard import hash_token
 from assistant.page.http.incoming import FORM
 from assistant.page.http.listener import page_listener
 from assistant.page.http.resource import PageResource
 from assistant.page.http.static import StaticTable
-from assistant.page.http.tokens import BearerTokens, hash_token
 from assistant.page.ports import Door
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.door import login_page
@@ -180,13 +180,7 @@ async def visiting(
     Another `door` decides instead of the standalone one.
     """
     time = Clock()
-    bearers = BearerTokens(
-        [
-            (hash_token(VIEWER_TOKEN), VisitorRole.VIEWER, "grafana"),
-            (hash_token(OPERATOR_TOKEN), VisitorRole.OPERATOR, "script"),
-        ]
-    )
-    own = StandaloneDoor(time, numbered_bytes(), names=names, bearers=bearers)
+    own = StandaloneDoor(time, numbered_bytes(), names=names)
     calls: list[PageCall] = []
     resource = PageResource(
         [*sample_routes(calls, more), logout_route(own)],
@@ -196,6 +190,12 @@ async def visiting(
         static=STATIC,
         public=[*login_routes(own, login_page), *public],
         **options,
+    )
+    resource.bearers.use(
+        [
+            (hash_token(VIEWER_TOKEN), VisitorRole.VIEWER, "grafana"),
+            (hash_token(OPERATOR_TOKEN), VisitorRole.OPERATOR, "script"),
+        ]
     )
     listener = page_listener(reactor, resource, time)
     own.port = listener.start(0).port
