@@ -23,7 +23,8 @@ class HttpListener(ServerFactory):
     """Listens on one port. Call `start` once, and `close` before the process ends.
 
     `reactor` opens the port, `clock` times the connections. A body has at most `max_body` bytes, and all that are held
-    at a time have `max_held`. `judge`, `render_refusal` and `on_request` are as `Serving` has them.
+    at a time have `max_held`. `judge`, `render_refusal` and `on_request` are as `Serving` has them. `stop_answering`
+    cancels every answer, and returns when all are over.
     """
 
     noisy = False
@@ -37,9 +38,11 @@ class HttpListener(ServerFactory):
         max_held: int,
         render_refusal: Callable[[UnreadRequest, RequestHead | None], bytes],
         on_request: Callable[[ReceivedRequest], object],
+        stop_answering: Callable[[], Awaitable[object]],
         judge: Callable[[RequestHead, str], object] = lambda _head, _local: None,
     ) -> None:
         self._reactor = reactor
+        self._stop_answering = stop_answering
         self._serving = Serving(
             clock, max_body, HeldBytes(max_held), judge, render_refusal, on_request, on_lost=self._forget
         )
@@ -62,17 +65,20 @@ class HttpListener(ServerFactory):
         self._port = cast("IListeningPort", self._reactor.listenTCP(port, self, interface=interface))
         return cast("IPv4Address | IPv6Address", self._port.getHost())
 
-    async def close(self, stop_answering: Callable[[], Awaitable[object]]) -> None:
-        """Take no further request, stop those that are being answered, and return when every connection is closed.
+    def close(self) -> Deferred[None]:
+        """Take no further request, stop answering, and close every connection.
 
-        Connections that a client keeps open are cut a second after `stop_answering` has returned.
+        Fires when all of that is over. Connections that a client keeps open are cut a second after the last answer.
         """
+        return Deferred.fromCoroutine(self._close())
+
+    async def _close(self) -> None:
         port, self._port = self._port, None
         if port is not None:
             await maybeDeferred(port.stopListening)
         for channel in list(self._connections):
             channel.end()
-        await stop_answering()
+        await self._stop_answering()
         cut = self._serving.clock.callLater(CLOSING_SECONDS, self._cut)
         try:
             await DeferredList(list(self._connections.values()))

@@ -70,7 +70,7 @@ class OperatorPage(PageResource):
     def close(self) -> Deferred[None]:
         """End the streams, and what is measured and kept for the page. Fires when every request is over."""
         self.on_close()
-        return self.stop()
+        return super().close()
 
 
 def make_site(

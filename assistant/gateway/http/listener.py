@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -30,10 +29,10 @@ _FAILED = Failure(FailureKind.INTERNAL, "the gateway failed; its log says why")
 _log = Logger()
 
 
-class GatewayListener:
-    """Listens on one port. Call `start` once, and `close` before the process ends.
+class GatewayListener(HttpListener):
+    """Gives each request that has arrived to the handler, as soon as its body was read.
 
-    `reactor` opens the port. `clock` times everything. `new_id` makes the id of a request, of ASCII without spaces.
+    `new_id` makes the id of a request, of ASCII without spaces.
     `bodies` is not closed with the listener. Those in `proxies` are believed who they ask for.
     """
 
@@ -54,7 +53,7 @@ class GatewayListener:
         self._proxies = proxies or Proxies()
         #: The requests that are being answered, each with what fires when that is over.
         self._answering: dict[CoroutineRunner, Deferred[None]] = {}
-        self._listener = HttpListener(
+        super().__init__(
             reactor,
             clock,
             max_body=MAX_BODY,
@@ -62,35 +61,14 @@ class GatewayListener:
             judge=guard.check,
             render_refusal=self._render_refusal,
             on_request=self._begin,
+            stop_answering=self._cancel_all,
         )
-
-    @property
-    def connections(self) -> int:
-        """How many connections are open."""
-        return self._listener.connections
-
-    @property
-    def held_bytes(self) -> int:
-        """The bytes of all bodies that are held now."""
-        return self._listener.held_bytes
 
     def __len__(self) -> int:
         """Return how many requests are being answered."""
         return len(self._answering)
 
-    def start(self, port: int, interface: str = "127.0.0.1") -> IPv4Address | IPv6Address:
-        """Listen and return the address; port 0 takes a free one. Raises twisted's CannotListenError."""
-        return self._listener.start(port, interface)
-
-    def close(self) -> Deferred[None]:
-        """Cancel what is being answered, and close every connection.
-
-        Fires when the handlers have ended and the connections are closed; those that a client keeps open are cut after
-        a second.
-        """
-        return Deferred.fromCoroutine(self._listener.close(self._stop_answering))
-
-    async def _stop_answering(self) -> None:
+    async def _cancel_all(self) -> None:
         """Cancel every handler, and wait until all have ended."""
         answering = DeferredList(list(self._answering.values()))
         for runner in list(self._answering):

@@ -25,7 +25,7 @@ _MAX_HELD = 16 * 1024 * 1024
 
 # Any: the reactor has no one interface for connections.
 def page_listener(reactor: Any, page: PageResource, clock: IReactorTime) -> HttpListener:
-    """Return what listens for a page; close it with the page's `stop` or `close`."""
+    """Return what listens for a page. Closing it closes the page."""
     return HttpListener(
         reactor,
         clock,
@@ -33,6 +33,7 @@ def page_listener(reactor: Any, page: PageResource, clock: IReactorTime) -> Http
         max_held=_MAX_HELD,
         render_refusal=partial(_render_refusal, page),
         on_request=partial(_answer, page),
+        stop_answering=page.close,
     )
 
 

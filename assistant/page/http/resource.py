@@ -122,7 +122,7 @@ class PageResource:
         gone.addErrback(leave)
         return int(NOT_DONE_YET)
 
-    def stop(self) -> Deferred[None]:
+    def close(self) -> Deferred[None]:
         """Cancel what is being answered. Fires when all of it is over; streams end by themselves."""
         return self._launcher.stop()
 

@@ -45,7 +45,6 @@ class StandingPage:
         *,
         journal: JournalPlace | None = None,
     ) -> None:
-        self._reactor = reactor
         self._config = config
         self._door = StandaloneDoor(reactor, secrets.token_bytes, names=config.hosts)
         leaving = logout_route(self._door, self._end_session)
@@ -74,4 +73,4 @@ class StandingPage:
 
     async def close(self) -> None:
         """Listen no more, and end what is open. What waits to be sent then may still go out for a second."""
-        await self._listener.close(self.site.close)
+        await self._listener.close()

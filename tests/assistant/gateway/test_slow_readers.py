@@ -91,7 +91,7 @@ async def flowing(folder: Path, total: int) -> AsyncIterator[tuple[Standing, Fou
 
 def held(gateway: Standing) -> list[int]:
     """The bytes that wait to be sent to each client."""
-    transports = [channel.transport for channel in gateway.gateway._listener._listener._connections]
+    transports = [channel.transport for channel in gateway.gateway._listener._connections]
     return [one._tempDataLen + len(one.dataBuffer) - one.offset for one in transports]
 
 

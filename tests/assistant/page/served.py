@@ -129,4 +129,4 @@ async def served(
                 visiting = Visiting(reactor, Clock(), door, site, listener, door.port, [])
                 yield Served(here, sage, fake, site, visiting, file, tables)
             finally:
-                await listener.close(site.close)
+                await listener.close()

@@ -188,7 +188,7 @@ class Pouring:
 
 
 def unsent(here: Reached) -> int:
-    transports = [channel.transport for channel in here.listener._listener._connections]
+    transports = [channel.transport for channel in here.listener._connections]
     return sum(len(one.dataBuffer) - one.offset + one._tempDataLen for one in transports)
 
 

@@ -239,7 +239,7 @@ async def test_the_largest_body_is_taken(reactor: Any) -> None:
 
 async def test_many_large_bodies_at_once_find_no_room(reactor: Any) -> None:
     async with reached(reactor) as here:
-        here.listener._listener._serving.held._limit = 3000  # 256 MiB would take the test's memory
+        here.listener._serving.held._limit = 3000  # 256 MiB would take the test's memory
         first = await here.connect(request("POST", "/", {"content-length": "2001"}) + b"x" * 2000)
         await until(reactor, lambda: here.listener.held_bytes == 2000)
         got = await here.ask("POST", "/", b"y" * 2000)

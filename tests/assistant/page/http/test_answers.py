@@ -215,7 +215,7 @@ async def test_stop_cancels_what_is_answered(reactor: Any) -> None:
         await page.log_in()
         answer: Deferred[Any] = Deferred.fromCoroutine(page.submit("/slow"))
         await until(reactor, lambda: slow.waiting)
-        await page.resource.stop()
+        await page.resource.close()
         assert slow.ended == ["cancelled"]
         got = await answer
         assert got.status == 503

@@ -180,7 +180,7 @@ async def test_the_end_closes_every_connection(reactor: Any) -> None:
         idle: RawClient = await connect(page)
         asking = await connect(page, page.request("GET", "/slow", {}))
         await until(reactor, lambda: waiting)
-        closing: Deferred[None] = Deferred.fromCoroutine(page.listener.close(page.resource.stop))
+        closing = page.listener.close()
         await idle.closed
         await asking.closed
         assert parse(asking.received).status == 503

@@ -202,7 +202,7 @@ async def visiting(
     try:
         yield Visiting(reactor, time, own, resource, listener, own.port, calls)
     finally:
-        closing: Deferred[None] = Deferred.fromCoroutine(listener.close(resource.stop))
+        closing = listener.close()
         for _ in range(10):  # what was sent arrives
             await deferLater(reactor, 0.001)
         time.advance(CLOSING_SECONDS)
