@@ -1,17 +1,13 @@
-"""One request of a client and its answer, as a handler sees them."""
+"""One request of a client, as a handler sees it, and what a handler is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from twisted.internet.defer import Deferred
-
+from assistant.gateway.http.response import ClientResponse, ResponseHeaders
 from llm.dialects.failures import Failure
-
-#: The headers of an answer, in the order in which they are sent.
-ResponseHeaders = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +26,6 @@ class ClientRequest:
     body: bytes = field(repr=False)
     credential: str = field(repr=False)
     address: str
-
-
-class ClientResponse(Protocol):
-    """The answer to one request. When the client has left, what is written is dropped."""
-
-    @property
-    def is_started(self) -> bool:
-        """Whether the status was sent."""
-        ...
-
-    def start(self, status: int, headers: ResponseHeaders) -> None:
-        """Send the status and the headers, once. An answer that is sent whole says its content-length itself."""
-        ...
-
-    def write(self, data: bytes) -> Deferred[None] | None:
-        """Send a piece of the body. Return None while at most 64 KiB wait to be sent.
-
-        Else return what fires when all of it was sent, and fails with ClientGone when the client leaves first or takes
-        nothing for 60 seconds. A caller who writes more before that fills the memory.
-        """
-        ...
-
-    def finish(self) -> None:
-        """End the answer. No effect after the first time, or when the client has left."""
-        ...
-
-    def abort(self) -> None:
-        """Cut the connection: the client must not take what it has for the whole."""
-        ...
 
 
 class Handler(Protocol):

@@ -12,9 +12,9 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure as Reason
 
 from assistant.gateway.http.bodies import MAX_BODY, MAX_HELD, BodyReader
-from assistant.gateway.http.calls import ClientRequest, Handler, ResponseHeaders
+from assistant.gateway.http.calls import ClientRequest, Handler
 from assistant.gateway.http.guards import HeadGuard, failure_of_unread
-from assistant.gateway.http.response import RequestResponse, add_own_headers
+from assistant.gateway.http.response import ClientResponse, ResponseHeaders, add_own_headers
 from assistant.http_server.addresses import Proxies
 from assistant.http_server.bounds import ClientGone, UnreadRequest, no_room
 from assistant.http_server.channel import ReceivedRequest
@@ -77,7 +77,7 @@ class GatewayListener(HttpListener):
 
     def _begin(self, request: ReceivedRequest) -> None:
         request_id = self._new_id()
-        response = RequestResponse(request, request_id)
+        response = ClientResponse(request, request_id)
         runner = CoroutineRunner(self._serve(request, request_id, response))
         over = self._answering[runner] = Deferred[None]()
 
@@ -96,7 +96,7 @@ class GatewayListener(HttpListener):
         if not response.is_over:
             request.on_gone = leave
 
-    async def _serve(self, request: ReceivedRequest, request_id: str, response: RequestResponse) -> None:
+    async def _serve(self, request: ReceivedRequest, request_id: str, response: ClientResponse) -> None:
         """Answer a request in any case, but for a client that has left."""
         try:
             asked = await self._read(request, request_id)
@@ -133,7 +133,7 @@ class GatewayListener(HttpListener):
             address=self._proxies.client_of(str(getattr(request.client, "host", "?")), head.headers),
         )
 
-    def _tell(self, head: RequestHead, response: RequestResponse, failure: Failure) -> None:
+    def _tell(self, head: RequestHead, response: ClientResponse, failure: Failure) -> None:
         """Tell a failure, or cut an answer that has begun."""
         if response.is_started:
             response.abort()
