@@ -22,7 +22,6 @@ from assistant.page.http.call import PublicRoute, Route
 from assistant.page.http.guard import hash_token
 from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
 from assistant.page.http.resource import PageResource
-from assistant.page.http.static import StaticTable
 from assistant.page.http.stream import MAX_SECONDS, live_route
 from assistant.page.live import AskedRequests, LiveHub
 from assistant.page.operations.circuits import CircuitLog
@@ -34,8 +33,8 @@ from assistant.page.operations.sources import Sources
 from assistant.page.ports import Desk, Door, PageHost
 from assistant.page.reading.reader import JournalReader
 from assistant.page.values.common import VisitorRole
-from assistant.page.views.assets import static_files
 from assistant.page.views.door import error_page_for
+from assistant.page.views.layout import static_files
 from assistant.service.service import AssistantService
 
 #: The bytes of the secret behind the tokens of forms.
@@ -98,7 +97,7 @@ def make_site(
         service.clock,
         secret=secrets.token_bytes(_SECRET_BYTES),
         prefix=prefix,
-        static=_static_table(),
+        static=static_files(),
         public=public,
         render_error=error_page_for(prefix),
         scrub=service.scrub,
@@ -143,15 +142,6 @@ def _routes(
 def _name_of(host: PageHost, assistant: str) -> str:
     """Return the name an assistant has now; its id when it is not known."""
     return next((known.name for known in host.assistants() if known.id == assistant), assistant)
-
-
-def _static_table() -> StaticTable:
-    """Return the style sheet and the script by their plain names: their table hashes them as the pages do."""
-    files = {}
-    for name, (_, body) in static_files().items():
-        stem, _, ending = name.rpartition(".")
-        files[f"{stem.rpartition('-')[0]}.{ending}"] = body
-    return StaticTable(files)
 
 
 async def _read_tokens(service: AssistantService, page: OperatorPage) -> None:
