@@ -81,7 +81,6 @@ class PageResource:
     ) -> None:
         self._router = Router(routes)
         self._door = door
-        self._clock = clock
         self._csrf = Csrf(secret)
         self._prefix = prefix
         self._static = static or StaticTable({})
@@ -141,7 +140,7 @@ class PageResource:
             reply = await self._answer(exchange)
         except CancelledError:
             if not exchange.is_gone:
-                write_reply(request, self._tell(exchange, Unavailable("The server stops.")), self._clock)
+                write_reply(request, self._tell(exchange, Unavailable("The server stops.")))
             raise
         except Exception as error:  # noqa: BLE001  (each error is an answer; what is not foreseen is logged)
             reply = self._tell(exchange, error)
@@ -153,7 +152,7 @@ class PageResource:
             return
         if isinstance(reply, StreamReply):
             reply = Reply(content_type="text/event-stream")
-        write_reply(request, reply, self._clock)
+        write_reply(request, reply)
 
     async def _answer(self, exchange: _Exchange) -> Reply | StreamReply:
         incoming = exchange.incoming

@@ -170,22 +170,18 @@ async def visiting(
     reactor: Any,
     *more: Route,
     public: Sequence[PublicRoute] = (),
-    clock: Any = None,
     names: Sequence[str] = (),
     door: Door | None = None,
     **options: Any,
 ) -> AsyncIterator[Visiting]:
-    """Serve the page; nobody is logged in. `clock` may be the reactor, for answers that take turns of it.
-
-    Another `door` decides instead of the standalone one.
-    """
+    """Serve the page; nobody is logged in. Another `door` decides instead of the standalone one."""
     time = Clock()
     own = StandaloneDoor(time, numbered_bytes(), names=names)
     calls: list[PageCall] = []
     resource = PageResource(
         [*sample_routes(calls, more), logout_route(own)],
         door or own,
-        clock or time,
+        time,
         secret=b"s" * 32,
         static=STATIC,
         public=[*login_routes(own, login_page), *public],
