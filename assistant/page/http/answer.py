@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from io import BytesIO
 
 from twisted.protocols.basic import FileSender
@@ -43,7 +42,7 @@ def set_safety_headers(request: Request) -> None:
 def write_reply(request: Request, reply: Reply) -> None:
     """Write an answer and end it, in pieces where it is long. HEAD gets the headers alone."""
     headers = request.responseHeaders
-    request.setResponseCode(reply.status, _phrase(reply.status))
+    request.setResponseCode(reply.status)
     set_safety_headers(request)
     if reply.status not in _WITHOUT_BODY:
         headers.setRawHeaders(b"Content-Type", [reply.content_type.encode("ascii")])
@@ -53,19 +52,9 @@ def write_reply(request: Request, reply: Reply) -> None:
         own.setdefault(name, []).append(value.encode("utf-8"))
     for name, values in own.items():
         headers.setRawHeaders(name.encode("ascii"), values)
-    if request.method == b"HEAD" or reply.status in _WITHOUT_BODY:
-        request.write(b"")
-        request.finish()
-    elif len(reply.body) <= _WHOLE_BYTES:
-        request.write(reply.body)
+    if len(reply.body) <= _WHOLE_BYTES or request.method == b"HEAD":
+        request.write(reply.body)  # which Twisted leaves out for HEAD
         request.finish()
     else:
         sent = FileSender().beginFileTransfer(BytesIO(reply.body), request)
         sent.addCallbacks(lambda _: request.finish(), lambda _: None)  # the client has left
-
-
-def _phrase(status: int) -> bytes:
-    try:
-        return HTTPStatus(status).phrase.encode("ascii")
-    except ValueError:
-        return b"Unknown"

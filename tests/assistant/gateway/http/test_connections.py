@@ -10,7 +10,8 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 
-from assistant.gateway.http import ClientRequest, ClientResponse
+from assistant.gateway.http.calls import ClientRequest
+from assistant.gateway.http.response import ClientResponse
 from assistant.http_server.bounds import ClientGone
 from assistant.http_server.channel import ReceivedRequest
 from llm.dialects.failures import invalid

@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
-from assistant.gateway.http import ClientRequest, HeadGuard
 from assistant.gateway.http.bodies import MAX_BODY
+from assistant.gateway.http.calls import ClientRequest
+from assistant.gateway.http.guards import HeadGuard
 from assistant.http_server.bounds import UnreadRequest
 from assistant.http_server.request_head import RequestHead
 from tests.assistant.gateway.http.reached import reached, request, until
