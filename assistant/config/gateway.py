@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from assistant.addresses import checked_network, is_loopback
 from assistant.config.model_config import ModelConfig
 from assistant.config.sections import Settings
+from assistant.http_server.addresses import checked_network, is_loopback
 
 #: A name of a model as clients send it.
 ModelName = Annotated[str, Field(pattern=r"^[\w.:/@+-]{1,100}$")]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_address
 from urllib.parse import unquote
 
 from msgspec import Struct
+
+from assistant.http_server.addresses import is_loopback
 
 #: An example for owners.
 EXAMPLE = "postgresql://mud@db.example/mud"
@@ -112,9 +113,4 @@ def _decoded(written: str) -> str:
 
 def _is_local(host: str) -> bool:
     """Tell whether a host is a socket or this machine's loopback."""
-    if host.startswith(("/", "@")) or host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host.startswith(("/", "@")) or is_loopback(host)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
 
-from assistant.addresses import checked_network
+from assistant.http_server.addresses import checked_network
 from assistant.keys.reference import check_reference
 from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
 

@@ -17,7 +17,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
 from assistant.gateway.asking import check_turns, options_of, was_told
-from assistant.gateway.http.calls import ClientResponse
+from assistant.gateway.http.response import ClientResponse
 from assistant.gateway.keys import Admission
 from assistant.gateway.models import OfferedChain
 from assistant.gateway.sight import check_sight, must_look

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import orjson
 
-from assistant.gateway.http.calls import ClientResponse
+from assistant.gateway.http.response import ClientResponse
 from assistant.gateway.streaming import HTTP_OK, Headers
 from llm.messages import JSONObject
 

@@ -7,7 +7,6 @@ import secrets
 from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
-from assistant.addresses import Proxies
 from assistant.config.gateway import GatewayConfig
 from assistant.errors import AssistantError
 from assistant.gateway.embeddings import GatewayEmbeddings
@@ -17,6 +16,7 @@ from assistant.gateway.http.listener import GatewayListener
 from assistant.gateway.keys import key_store, ring_of
 from assistant.gateway.models import GatewayModels
 from assistant.gateway.site import Gateway, GatewayParts
+from assistant.http_server.addresses import Proxies
 from assistant.service.service import AssistantService
 
 _TAKEN = (

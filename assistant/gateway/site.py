@@ -30,7 +30,8 @@ from assistant.gateway.answering import ModelAnswer, ModelRequest
 from assistant.gateway.counting import count_tokens
 from assistant.gateway.embeddings import GatewayEmbeddings
 from assistant.gateway.http.bodies import BodyReader
-from assistant.gateway.http.calls import ClientRequest, ClientResponse
+from assistant.gateway.http.calls import ClientRequest
+from assistant.gateway.http.response import ClientResponse
 from assistant.gateway.keys import Admission, KeyRing, limit_headers
 from assistant.gateway.models import GatewayModels
 from assistant.gateway.plain import OPEN_PATHS, send_greeting, send_json

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from assistant.gateway.http.calls import ClientResponse
+from assistant.gateway.http.response import ClientResponse
 from llm.dialects.rendering import AnswerRenderer
 from llm.request import ActingListener
 from llm.response import StreamEvent

@@ -108,8 +108,8 @@ class Door(Protocol):
         """Tell whether an Origin header is this page's own."""
         ...
 
-    def visitor(self, cookies: Mapping[str, str], bearer: str, address: str) -> Awaitable[Visitor | None]:
-        """Return who sends a request, None for nobody. `bearer` is the token of an Authorization header, else empty.
+    def visitor(self, cookies: Mapping[str, str]) -> Awaitable[Visitor | None]:
+        """Return who sends a request with these cookies, None for nobody.
 
         Raises NotAllowed for somebody who is known and has no right to the page, TooManyRequests after too many tries.
         """

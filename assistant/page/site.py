@@ -11,20 +11,18 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from assistant.addresses import Proxies
 from assistant.errors import KeyReferenceError
 from assistant.gateway.keys import key_store
+from assistant.http_server.addresses import Proxies
 from assistant.journal.place import JournalPlace
 from assistant.keys.reference import resolve_key
 from assistant.page import views
 from assistant.page.api.openapi import api_routes
 from assistant.page.http.call import PublicRoute, Route
+from assistant.page.http.guard import hash_token
 from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
-from assistant.page.http.incoming import ReadRequest, client_address, host_header
 from assistant.page.http.resource import PageResource
-from assistant.page.http.static import StaticTable
 from assistant.page.http.stream import MAX_SECONDS, live_route
-from assistant.page.http.tokens import BearerTokens, TokenDoor, hash_token
 from assistant.page.live import AskedRequests, LiveHub
 from assistant.page.operations.circuits import CircuitLog
 from assistant.page.operations.desk import Operations
@@ -35,8 +33,8 @@ from assistant.page.operations.sources import Sources
 from assistant.page.ports import Desk, Door, PageHost
 from assistant.page.reading.reader import JournalReader
 from assistant.page.values.common import VisitorRole
-from assistant.page.views.assets import static_files
 from assistant.page.views.door import error_page_for
+from assistant.page.views.layout import static_files
 from assistant.service.service import AssistantService
 
 #: The bytes of the secret behind the tokens of forms.
@@ -48,16 +46,13 @@ _log = Logger()
 class SiteOptions(Struct, frozen=True):
     """What a world may want otherwise.
 
-    `routes` and `public` are paths of its own, such as those of its log-in. `host_of` and `address_of` read the host
-    and the sender of a request, where a proxy of the game stands before it. A stream ends after `stream_seconds`.
+    `routes` and `public` are paths of its own, such as those of its log-in. A stream ends after `stream_seconds`.
     `journal` is what is shown, which the service need not write; None shows the service's own. `secure_cookie` is as
     PageResource has it.
     """
 
     routes: Sequence[Route] = ()
     public: Sequence[PublicRoute] = ()
-    host_of: ReadRequest = host_header
-    address_of: ReadRequest = client_address
     stream_seconds: float = MAX_SECONDS
     journal: JournalPlace | None = None
     secure_cookie: Callable[[Mapping[str, str]], str] = lambda _: ""
@@ -74,7 +69,7 @@ class OperatorPage(PageResource):
     def close(self) -> Deferred[None]:
         """End the streams, and what is measured and kept for the page. Fires when every request is over."""
         self.on_close()
-        return self.stop()
+        return super().close()
 
 
 def make_site(
@@ -95,20 +90,17 @@ def make_site(
         keys=key_store(service.config.settings.gateway, service.config.folder) if is_live else None,
     )  # fmt: skip
     desk = Operations(sources)
-    with_tokens = TokenDoor(door, service.clock)
     routes, public = _routes(desk, hub, service, wanted)
     page = OperatorPage(
         routes,
-        with_tokens,
+        door,
         service.clock,
         secret=secrets.token_bytes(_SECRET_BYTES),
         prefix=prefix,
-        static=_static_table(),
+        static=static_files(),
         public=public,
         render_error=error_page_for(prefix),
         scrub=service.scrub,
-        host_of=wanted.host_of,
-        address_of=wanted.address_of,
         proxies=Proxies(service.config.settings.page.proxies),
         secure_cookie=wanted.secure_cookie,
     )
@@ -125,7 +117,7 @@ def make_site(
         reader.close()
 
     page.on_close, page.end_session = end, hub.end_session
-    sources.launcher.launch(_read_tokens(service, with_tokens), "reading the tokens of the page")
+    sources.launcher.launch(_read_tokens(service, page), "reading the tokens of the page")
     return page
 
 
@@ -152,16 +144,7 @@ def _name_of(host: PageHost, assistant: str) -> str:
     return next((known.name for known in host.assistants() if known.id == assistant), assistant)
 
 
-def _static_table() -> StaticTable:
-    """Return the style sheet and the script by their plain names: their table hashes them as the pages do."""
-    files = {}
-    for name, (_, body) in static_files().items():
-        stem, _, ending = name.rpartition(".")
-        files[f"{stem.rpartition('-')[0]}.{ending}"] = body
-    return StaticTable(files)
-
-
-async def _read_tokens(service: AssistantService, door: TokenDoor) -> None:
+async def _read_tokens(service: AssistantService, page: OperatorPage) -> None:
     """Read the tokens of the settings. One that cannot be read lets nobody in, and the log says why."""
     found: list[tuple[str, VisitorRole, str]] = []
     for name, token in service.config.settings.page.tokens.items():
@@ -169,4 +152,4 @@ async def _read_tokens(service: AssistantService, door: TokenDoor) -> None:
             found.append((hash_token(await resolve_key(token.key, service.parts.keys)), VisitorRole(token.role), name))
         except KeyReferenceError as error:
             _log.error("the token {name} of [page] cannot be used: {why}", name=name, why=str(error))
-    door.use(BearerTokens(found))
+    page.bearers.use(found)

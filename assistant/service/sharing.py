@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from assistant.http_server.addresses import is_loopback
 from assistant.runtime.storage import Notices
 from resilience.pipeline import Pipeline, Standstill
 
@@ -56,8 +56,4 @@ class SharedStandstills:
 
 def _is_own(origin: str) -> bool:
     """Tell whether a server is this machine's own: on another machine the same address is another server."""
-    host = urlsplit(origin).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return is_loopback(urlsplit(origin).hostname or "")

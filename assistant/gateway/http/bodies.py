@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from assistant.gateway.http.strict_json import strict_json
-from llm.dialects.failures import Failure, FailureKind, RequestRefused, invalid
+from assistant.http_server.bounds import no_room, too_large
+from llm.dialects.failures import invalid
 from resilience.background import DaemonThreads, FromThread, Full
 
 #: The most bytes of one body, as it is sent and inflated.
@@ -32,14 +33,14 @@ class BodyReader:
         self._threads = DaemonThreads[Any](reactor, "gateway-body", _THREADS, _WAITING)
 
     async def inflated(self, encoding: str, body: bytes) -> bytes:
-        """Return a body without its encoding, which is one of ENCODINGS. Raises RequestRefused."""
+        """Return a body without its encoding, which is one of ENCODINGS. Raises RequestRefused and UnreadRequest."""
         if encoding in {"", "identity"}:
             return body
         return await self._in_thread(partial(inflate, encoding, body))
 
     # Any: JSON of a client.
     async def json(self, body: bytes) -> dict[str, Any]:
-        """Return the object that a body holds, as `strict_json` does. Raises RequestRefused."""
+        """Return the object that a body holds, as `strict_json` does. Raises RequestRefused and UnreadRequest."""
         if len(body) < _MANY_BYTES:
             return strict_json(body)
         return await self._in_thread(partial(strict_json, body))
@@ -52,50 +53,19 @@ class BodyReader:
         try:
             read: T = await self._threads.run(work)
         except Full:
-            raise overloaded() from None
+            raise no_room() from None
         return read
 
 
-class HeldBytes:
-    """Counts the bytes of all bodies that are held, so that many large ones at once do not fill the memory."""
-
-    def __init__(self, limit: int = MAX_HELD) -> None:
-        self._limit = limit
-        self.held = 0
-
-    def add(self, size: int) -> bool:
-        """Count `size` more bytes and return True, or return False when there is no room for them."""
-        if self.held + size > self._limit:
-            return False
-        self.held += size
-        return True
-
-    def remove(self, size: int) -> None:
-        """Count `size` bytes less."""
-        self.held -= size
-
-
-def overloaded() -> RequestRefused:
-    """Return the refusal of a request while too many large ones are being read."""
-    said = "the gateway reads too many large requests at once"
-    return RequestRefused(Failure(FailureKind.OVERLOADED, said, retry_after=1.0))
-
-
-def too_large() -> RequestRefused:
-    """Return the refusal of a body over the limit."""
-    said = f"the body has more than {MAX_BODY // 1024 // 1024} MiB"
-    return RequestRefused(Failure(FailureKind.TOO_LARGE, said, should_retry=False))
-
-
 def inflate(encoding: str, body: bytes, limit: int = MAX_BODY) -> bytes:
-    """Return what a gzip or deflate body holds, of which at most `limit` bytes are ever made. Raises RequestRefused."""
+    """Return what a gzip or deflate body holds, of which at most `limit` bytes are ever made. Raises as above."""
     reader = zlib.decompressobj(_window_bits(encoding, body))
     try:
         inflated = reader.decompress(body, limit + 1)
     except zlib.error:
         raise invalid(f"the body is not {encoding}") from None
     if len(inflated) > limit:
-        raise too_large()
+        raise too_large(limit)
     if not reader.eof or reader.unused_data:
         raise invalid(f"the body is cut off, or more stands behind its {encoding}")
     return inflated

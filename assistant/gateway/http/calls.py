@@ -1,32 +1,21 @@
-"""One request of a client and its answer, as a handler sees them."""
+"""One request of a client, as a handler sees it, and what a handler is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from twisted.internet.defer import Deferred
-
+from assistant.gateway.http.response import ClientResponse, ResponseHeaders
 from llm.dialects.failures import Failure
-
-#: The headers of an answer, in the order in which they are sent.
-ResponseHeaders = Sequence[tuple[bytes, bytes]]
-
-
-class ClientGone(Exception):
-    """Raised to who waits to send more: the client has left, or did not read for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
     """A request that has passed the guards. Nothing that may hold a key is in its repr.
 
-    `id` is ours, and is sent as `request-id` and `x-request-id`. `path` is percent-encoded as it was sent, without
-    doubled slashes and without one at its end; the root is "/". `query` is what stood behind the question mark, as it
-    was sent. The names of `headers` are in lower case; a header that was sent twice has both values with ", " between.
-    Those of credentials and cookies are left out: `credential` is the key in x-api-key, else in Authorization: Bearer,
-    else empty. `body` is inflated. `address` is the client's.
+    `id` is ours, and is sent as `request-id` and `x-request-id`. `path`, `query`, `headers` and `credential` are as
+    RequestHead has them. `body` is inflated. `address` is the client's.
     """
 
     id: str
@@ -39,43 +28,14 @@ class ClientRequest:
     address: str
 
 
-class ClientResponse(Protocol):
-    """The answer to one request. When the client has left, what is written is dropped."""
-
-    @property
-    def is_started(self) -> bool:
-        """Whether the status was sent."""
-        ...
-
-    def start(self, status: int, headers: ResponseHeaders) -> None:
-        """Send the status and the headers, once. An answer that is sent whole says its content-length itself."""
-        ...
-
-    def write(self, data: bytes) -> Deferred[None] | None:
-        """Send a piece of the body. Return None while at most 64 KiB wait to be sent.
-
-        Else return what fires when all of it was sent, and fails with ClientGone when the client leaves first or takes
-        nothing for 60 seconds. A caller who writes more before that fills the memory.
-        """
-        ...
-
-    def finish(self) -> None:
-        """End the answer. No effect after the first time, or when the client has left."""
-        ...
-
-    def abort(self) -> None:
-        """Cut the connection: the client must not take what it has for the whole."""
-        ...
-
-
 class Handler(Protocol):
     """What answers the requests."""
 
     async def handle(self, request: ClientRequest, response: ClientResponse) -> None:
         """Answer a request. Cancelled when the client leaves or the listener closes.
 
-        RequestRefused is told to the client when nothing was sent yet; any other error is logged, and told as a failure
-        of the gateway.
+        RequestRefused and UnreadRequest are told to the client when nothing was sent yet; any other error is logged,
+        and told as a failure of the gateway.
         """
         ...
 

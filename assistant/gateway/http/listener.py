@@ -1,41 +1,38 @@
-"""READ FIRST: listens, and gives each request to the handler. No request is logged: it could hold a secret."""
+"""READ FIRST: gives each request that has arrived to the handler. No request is logged: it could hold a secret."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-from twisted.internet.address import IPv4Address, IPv6Address
-from twisted.internet.defer import CancelledError, Deferred, DeferredList, maybeDeferred
-from twisted.internet.interfaces import IAddress, IListeningPort, IReactorTime
-from twisted.internet.protocol import ServerFactory
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure as Reason
-from twisted.web.http import Request
 
-from assistant.addresses import Proxies
-from assistant.gateway.http.bodies import BodyReader, HeldBytes, overloaded
-from assistant.gateway.http.calls import ClientGone, ClientRequest, Handler, ResponseHeaders
-from assistant.gateway.http.channel import GatewayChannel, ReceivedRequest, Serving
-from assistant.gateway.http.guards import HeadGuard, RequestHead
-from assistant.gateway.http.response import RequestResponse
-from assistant.gateway.http.sending import add_own_headers, render_whole
+from assistant.gateway.http.bodies import MAX_BODY, MAX_HELD, BodyReader
+from assistant.gateway.http.calls import ClientRequest, Handler
+from assistant.gateway.http.guards import HeadGuard, failure_of_unread
+from assistant.gateway.http.response import ClientResponse, ResponseHeaders, add_own_headers
+from assistant.http_server.addresses import Proxies
+from assistant.http_server.bounds import ClientGone, UnreadRequest, no_room
+from assistant.http_server.channel import ReceivedRequest
+from assistant.http_server.http_listener import HttpListener, render_whole
+from assistant.http_server.request_head import RequestHead
 from llm.dialects.failures import Failure, FailureKind, RequestRefused
 from resilience.coroutines import CoroutineRunner
 
-#: Seconds in which answers that wait to be sent may still go out when the listener closes.
-CLOSING_SECONDS = 1.0
 _STOPS = Failure(FailureKind.OVERLOADED, "the gateway stops", retry_after=1.0)
 _FAILED = Failure(FailureKind.INTERNAL, "the gateway failed; its log says why")
 
 _log = Logger()
 
 
-class GatewayListener:
-    """Listens on one port. Call `start` once, and `close` before the process ends.
+class GatewayListener(HttpListener):
+    """Gives each request that has arrived to the handler, as soon as its body was read.
 
-    `reactor` opens the port. `clock` times everything. `new_id` makes the id of a request, of ASCII without spaces.
+    `new_id` makes the id of a request, of ASCII without spaces.
     `bodies` is not closed with the listener. Those in `proxies` are believed who they ask for.
     """
 
@@ -52,77 +49,35 @@ class GatewayListener:
     ) -> None:
         self._handler = handler
         self._bodies = bodies
-        self._reactor = reactor
-        self._clock = clock
         self._new_id = new_id
         self._proxies = proxies or Proxies()
         #: The requests that are being answered, each with what fires when that is over.
         self._answering: dict[CoroutineRunner, Deferred[None]] = {}
-        #: The connections, each with what fires when it has ended.
-        self._connections: dict[GatewayChannel, Deferred[None]] = {}
-        self._port: IListeningPort | None = None
-        self._serving = Serving(clock, guard, HeldBytes(), self._render_refusal, self._begin, self._forget)
-
-    @property
-    def connections(self) -> int:
-        """How many connections are open."""
-        return len(self._connections)
-
-    @property
-    def held_bytes(self) -> int:
-        """The bytes of all bodies that are held now."""
-        return self._serving.held.held
+        super().__init__(
+            reactor,
+            clock,
+            max_body=MAX_BODY,
+            max_held=MAX_HELD,
+            judge=guard.check,
+            render_refusal=self._render_refusal,
+            on_request=self._begin,
+            stop_answering=self._cancel_all,
+        )
 
     def __len__(self) -> int:
         """Return how many requests are being answered."""
         return len(self._answering)
 
-    def start(self, port: int, interface: str = "127.0.0.1") -> IPv4Address | IPv6Address:
-        """Listen and return the address; port 0 takes a free one. Raises twisted's CannotListenError."""
-        factory = _ConnectionFactory(self._connect)
-        self._port = cast("IListeningPort", self._reactor.listenTCP(port, factory, interface=interface))
-        return cast("IPv4Address | IPv6Address", self._port.getHost())
-
-    def close(self) -> Deferred[None]:
-        """Cancel what is being answered, and close every connection.
-
-        Fires when the handlers have ended and the connections are closed; those that a client keeps open are cut after
-        a second.
-        """
-        return Deferred.fromCoroutine(self._close())
-
-    async def _close(self) -> None:
-        port, self._port = self._port, None
-        if port is not None:
-            await maybeDeferred(port.stopListening)
-        for channel in list(self._connections):
-            channel.end()
+    async def _cancel_all(self) -> None:
+        """Cancel every handler, and wait until all have ended."""
         answering = DeferredList(list(self._answering.values()))
         for runner in list(self._answering):
             runner.cancel()
         await answering
-        cut = self._clock.callLater(CLOSING_SECONDS, self._cut)
-        try:
-            await DeferredList(list(self._connections.values()))
-        finally:
-            if cut.active():
-                cut.cancel()
-
-    def _cut(self) -> None:
-        for channel in list(self._connections):
-            channel.abort()
-
-    def _connect(self) -> GatewayChannel:
-        channel = GatewayChannel(self._serving)
-        self._connections[channel] = Deferred()
-        return channel
-
-    def _forget(self, channel: GatewayChannel) -> None:
-        self._connections.pop(channel).callback(None)
 
     def _begin(self, request: ReceivedRequest) -> None:
         request_id = self._new_id()
-        response = RequestResponse(request, request_id)
+        response = ClientResponse(request, request_id)
         runner = CoroutineRunner(self._serve(request, request_id, response))
         over = self._answering[runner] = Deferred[None]()
 
@@ -141,7 +96,7 @@ class GatewayListener:
         if not response.is_over:
             request.on_gone = leave
 
-    async def _serve(self, request: ReceivedRequest, request_id: str, response: RequestResponse) -> None:
+    async def _serve(self, request: ReceivedRequest, request_id: str, response: ClientResponse) -> None:
         """Answer a request in any case, but for a client that has left."""
         try:
             asked = await self._read(request, request_id)
@@ -156,6 +111,8 @@ class GatewayListener:
             response.abort()
         except RequestRefused as refused:
             self._tell(request.head, response, refused.failure)
+        except UnreadRequest as refused:
+            self._tell(request.head, response, failure_of_unread(refused))
         except Exception as error:  # noqa: BLE001  (whatever it is, the client needs an answer)
             _log_error(error, request_id)
             self._tell(request.head, response, _FAILED)
@@ -164,7 +121,7 @@ class GatewayListener:
         head, sent = request.head, request.take_body()
         body = await self._bodies.inflated(head.encoding, sent)
         if not request.hold(max(0, len(body) - len(sent))):
-            raise overloaded()
+            raise no_room()
         return ClientRequest(
             id=request_id,
             method=head.method,
@@ -176,15 +133,15 @@ class GatewayListener:
             address=self._proxies.client_of(str(getattr(request.client, "host", "?")), head.headers),
         )
 
-    def _tell(self, head: RequestHead, response: RequestResponse, failure: Failure) -> None:
+    def _tell(self, head: RequestHead, response: ClientResponse, failure: Failure) -> None:
         """Tell a failure, or cut an answer that has begun."""
         if response.is_started:
             response.abort()
         elif not response.is_over:
             response.send(*self._refusal(head, failure))
 
-    def _render_refusal(self, failure: Failure, head: RequestHead | None) -> bytes:
-        status, said, body = self._refusal(head, failure)
+    def _render_refusal(self, refused: UnreadRequest, head: RequestHead | None) -> bytes:
+        status, said, body = self._refusal(head, failure_of_unread(refused))
         is_head = head is not None and head.method == "HEAD"
         return render_whole(status, add_own_headers(said, self._new_id(), closes=True), body, is_head=is_head)
 
@@ -195,25 +152,6 @@ class GatewayListener:
         except Exception as error:  # noqa: BLE001  (it is synchronous; a client without an answer would wait)
             _log_error(error, "")
             return FailureKind.INTERNAL.status, [], b""
-
-
-class _ConnectionFactory(ServerFactory):
-    """Makes the connections. It writes no log."""
-
-    noisy = False
-
-    def __init__(self, connect: Callable[[], GatewayChannel]) -> None:
-        self._connect = connect
-
-    # Twisted's channel is a Protocol at run time.
-    def buildProtocol(self, addr: IAddress | None) -> Any:
-        """Return what serves a new connection."""
-        channel = self._connect()
-        channel.factory = self
-        return channel
-
-    def log(self, request: Request) -> None:
-        """Write nothing."""
 
 
 def _log_error(error: BaseException | None, request_id: str) -> None:

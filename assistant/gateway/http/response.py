@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
+from twisted.web.http import datetimeToString
 
-from assistant.gateway.http.channel import ReceivedRequest
-from assistant.gateway.http.sending import add_own_headers, with_length
+from assistant.http_server.channel import ReceivedRequest
+from assistant.http_server.http_listener import with_length
+
+#: The headers of an answer, in the order in which they are sent.
+ResponseHeaders = Sequence[tuple[bytes, bytes]]
 
 _log = Logger()
 
 
-class RequestResponse:
-    """Implements ClientResponse. See there."""
+class ClientResponse:
+    """The answer to one request. When the client has left, what is written is dropped."""
 
     def __init__(self, request: ReceivedRequest, request_id: str) -> None:
         self._request = request
@@ -30,8 +34,11 @@ class RequestResponse:
         """Whether the status was sent."""
         return self._is_started
 
-    def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        """Send the status and the headers. Raises RuntimeError the second time."""
+    def start(self, status: int, headers: ResponseHeaders) -> None:
+        """Send the status and the headers, once. An answer that is sent whole says its content-length itself.
+
+        Raises RuntimeError the second time.
+        """
         if self._is_started:
             raise RuntimeError("an answer starts once")
         self._is_started = True
@@ -46,7 +53,12 @@ class RequestResponse:
         self._request.write(b"")  # type: ignore[no-untyped-call]  # Request has no types
 
     def write(self, data: bytes) -> Deferred[None] | None:
-        """Send a piece. Raises RuntimeError before `start`."""
+        """Send a piece of the body. Return None while at most 64 KiB wait to be sent.
+
+        Else return what fires when all of it was sent, and fails with ClientGone when the client leaves first or takes
+        nothing for 60 seconds. A caller who writes more before that fills the memory. Raises RuntimeError before
+        `start`.
+        """
         if not self._is_started:
             raise RuntimeError("an answer starts with its status")
         channel = self._request.channel if not self.is_over else None
@@ -58,7 +70,10 @@ class RequestResponse:
         return channel.when_drained()
 
     def finish(self) -> None:
-        """End the answer. Raises RuntimeError before `start`."""
+        """End the answer. No effect after the first time, or when the client has left.
+
+        Raises RuntimeError before `start`.
+        """
         if self.is_over:
             return
         if not self._is_started:
@@ -68,18 +83,24 @@ class RequestResponse:
             self.abort()  # another answer would be taken for the rest of this one
             return
         self.is_over = True
-        self._request.release()
-        self._request.finish()  # type: ignore[no-untyped-call]  # Request has no types
+        self._request.finish()
 
     def abort(self) -> None:
-        """Cut the connection."""
+        """Cut the connection: the client must not take what it has for the whole."""
         channel = self._request.channel if not self.is_over else None
         self.is_over = True
         if channel is not None:
             channel.abort()
 
-    def send(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+    def send(self, status: int, headers: ResponseHeaders, body: bytes) -> None:
         """Send a whole answer."""
         self.start(status, with_length(headers, body))
         self.write(body)
         self.finish()
+
+
+def add_own_headers(headers: ResponseHeaders, request_id: str, *, closes: bool) -> list[tuple[bytes, bytes]]:
+    """Return headers with those that every answer has. None of them names the server."""
+    own = request_id.encode("ascii")
+    every = [*headers, (b"Date", datetimeToString()), (b"request-id", own), (b"x-request-id", own)]
+    return [*every, (b"Connection", b"close")] if closes else every

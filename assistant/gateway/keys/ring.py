@@ -10,7 +10,6 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from assistant.addresses import is_loopback_address
 from assistant.gateway.keys.admission import Admission
 from assistant.gateway.keys.answers import AnswerOwners
 from assistant.gateway.keys.pace import KeyUse, WrongTries
@@ -25,6 +24,7 @@ from assistant.gateway.keys.virtual_key import (
     VirtualKey,
     id_in,
 )
+from assistant.http_server.addresses import is_loopback_address
 from assistant.journal import JournalError
 from assistant.service.service import AssistantService
 from llm.dialects.failures import Failure, FailureKind, RequestRefused

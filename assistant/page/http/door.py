@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from twisted.internet.interfaces import IReactorTime
 
+from assistant.http_server.addresses import HTTP_PORT, is_loopback, split_host
+from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, redirect
 from assistant.page.http.errors import too_many
-from assistant.page.http.guard import TokenBuckets
-from assistant.page.http.tokens import PERMISSIONS, BearerTokens, hash_token
+from assistant.page.http.guard import PERMISSIONS, TRIES_A_MINUTE, hash_token
 from assistant.page.ports import Unauthenticated, Visitor
 from assistant.page.values.common import VisitorRole
 from tools import Kind, Principal
@@ -20,18 +21,16 @@ from tools import Kind, Principal
 #: A session ends when it was not used for this many seconds.
 SESSION_SECONDS = 12 * 3600.0
 MAX_SESSIONS = 20
-#: Log-in tries a minute of one address, and the bytes of a token.
-_TRIES_A_MINUTE = 5
+#: The bytes of a token.
 _TOKEN_BYTES = 32
-_LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 _OPERATOR = Principal("operator", "operator", Kind.OPERATOR, PERMISSIONS[VisitorRole.OWNER])
 
 
 class StandaloneDoor:
-    """Lets in who has the printed address, as an owner, and programs with bearer tokens.
+    """Lets in who has the printed address, as an owner.
 
     `random_bytes` is like `secrets.token_bytes`. `names` are further hosts, such as those of a proxy; each is good
-    with and without the port. Only hashes of tokens are kept. At most 20 sessions are open: a further one ends the one
+    with any port and without. Only hashes of tokens are kept. At most 20 sessions are open: a further one ends the one
     that was used longest ago.
     """
 
@@ -42,17 +41,15 @@ class StandaloneDoor:
         *,
         port: int = 0,
         names: Iterable[str] = (),
-        bearers: BearerTokens | None = None,
         principal: Principal = _OPERATOR,
     ) -> None:
         self._clock = clock
         self._random_bytes = random_bytes
         #: The port that is listened on; the caller sets it when the system chose one.
         self.port = port
-        self._names = tuple(name.lower() for name in names)
-        self._bearers = bearers or BearerTokens()
+        self._names = frozenset(split_host(name)[0] for name in names)
         self._principal = principal
-        self._tries = TokenBuckets(clock, _TRIES_A_MINUTE / 60, _TRIES_A_MINUTE)
+        self._tries = TokenBuckets(clock.seconds, TRIES_A_MINUTE / 60, TRIES_A_MINUTE)
         #: The hash of the token that waits for its log-in; empty for none.
         self._waiting = ""
         #: When each session was last used, by the hash of its cookie; the last used is last.
@@ -80,23 +77,16 @@ class StandaloneDoor:
 
     def is_own_host(self, host: str) -> bool:
         """Tell whether a Host header is of this machine with our port, or a configured name."""
-        suffixes = (f":{self.port}", "") if self.port == 80 else (f":{self.port}",)  # noqa: PLR2004  (HTTP's port)
-        if host in {name + suffix for name in _LOCAL_HOSTS for suffix in suffixes}:
-            return True
-        return host in self._names or host in {f"{name}:{self.port}" for name in self._names}
+        name, port = split_host(host)
+        return name in self._names or (is_loopback(name) and (port or HTTP_PORT) == str(self.port))
 
     def is_own_origin(self, origin: str, host: str) -> bool:
         """Tell whether an Origin is that of the host asked; a proxy before a configured name may speak HTTPS."""
-        schemes = ("http://",) if host.startswith(_LOCAL_HOSTS) else ("http://", "https://")
+        schemes = ("http://",) if is_loopback(split_host(host)[0]) else ("http://", "https://")
         return self.is_own_host(host) and origin in {scheme + host for scheme in schemes}
 
-    async def visitor(self, cookies: Mapping[str, str], bearer: str, address: str) -> Visitor | None:
-        """Return whose cookie or bearer token it is. Raises HttpRefusal after 5 wrong tokens of an address."""
-        if bearer:
-            found = self._bearers.visitor(bearer)
-            if found is None:
-                self._count_guess(address)
-            return found
+    async def visitor(self, cookies: Mapping[str, str]) -> Visitor | None:
+        """Return whose cookie it is, None for nobody's."""
         session = hash_token(cookies.get(self.cookie_name, ""))
         used = self._sessions.get(session)
         if used is None:
@@ -108,13 +98,15 @@ class StandaloneDoor:
         return Visitor(self._principal, VisitorRole.OWNER, session)
 
     def log_in(self, token: str, address: str, *, is_https: bool = False) -> str:
-        """Swap the token for a cookie; return the Set-Cookie header. Raises Unauthenticated, and HttpRefusal as above.
+        """Swap the token for a cookie; return the Set-Cookie header. Raises Unauthenticated; HttpRefusal after 5 tries.
 
         Who came by HTTPS gets a cookie that is never sent without it.
         """
         is_right = hmac.compare_digest(hash_token(token).encode(), (self._waiting or "-" * 64).encode())
         if not is_right or not self._waiting:
-            self._count_guess(address)
+            # A right one is let in however many came before: they may be those of somebody else.
+            if seconds := self._tries.take(address):
+                raise too_many(seconds)
             raise Unauthenticated("This address was used already, or is not the one that was printed last.")
         self._waiting = ""
         cookie = self._new_token()
@@ -131,11 +123,6 @@ class StandaloneDoor:
     def _use(self, session: str) -> None:
         self._sessions[session] = self._clock.seconds()
         self._sessions.move_to_end(session)
-
-    def _count_guess(self, address: str) -> None:
-        """Count a wrong token. A right one is let in however many came before: they may be those of somebody else."""
-        if seconds := self._tries.take(address):
-            raise too_many(seconds)
 
     def _new_token(self) -> str:
         return urlsafe_b64encode(self._random_bytes(_TOKEN_BYTES)).rstrip(b"=").decode("ascii")

@@ -7,17 +7,25 @@ and a token that only our pages know. A caller with a bearer token needs none: n
 from __future__ import annotations
 
 import hmac
-from collections import OrderedDict
+from collections.abc import Iterable
+from hashlib import sha256
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.page.http.errors import HttpRefusal
+from assistant.http_server.token_bucket import TokenBuckets
+from assistant.page.http.errors import HttpRefusal, too_many
 from assistant.page.http.incoming import Incoming
-from assistant.page.ports import Door, NotAllowed
+from assistant.page.ports import Door, NotAllowed, Visitor
+from assistant.page.values.common import VisitorRole
+from tools import Kind, Principal
 
 _OWN_SITES = frozenset({"same-origin", "none"})
 #: The field of a form that holds the token.
 CSRF_FIELD = "csrf"
+#: Wrong tokens of one address in a minute.
+TRIES_A_MINUTE = 5
+#: The step of the game's ladder that a role stands for where no account of a game does.
+PERMISSIONS = {VisitorRole.VIEWER: 1, VisitorRole.OPERATOR: 4, VisitorRole.OWNER: 5}
 
 
 def check_host(door: Door, incoming: Incoming) -> None:
@@ -53,39 +61,34 @@ class Csrf:
             raise NotAllowed("The form is too old, or is not ours. Load the page again, then send it again.")
 
 
-class TokenBuckets:
-    """A token bucket for each key: `rate` requests a second on average, `burst` at once.
+def hash_token(token: str) -> str:
+    """Return the SHA-256 of a token in hexadecimal, which is what is kept of it."""
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
-    At most `max_keys` are known. The one that was used longest ago is forgotten first, which by then is mostly full.
-    """
 
-    def __init__(self, clock: IReactorTime, rate: float, burst: int, max_keys: int = 1_000) -> None:
-        self._clock = clock
-        self._rate = rate
-        self._burst = burst
-        self._max_keys = max_keys
-        #: What is left of each bucket, and when that was so in seconds of the clock. The last used is last.
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+class BearerTokens:
+    """The tokens that programs may use, each with a role and a name, whatever door stands there for people."""
 
-    def __len__(self) -> int:
-        """Return how many keys are known."""
-        return len(self._left)
+    def __init__(self, clock: IReactorTime) -> None:
+        self._tries = TokenBuckets(clock.seconds, TRIES_A_MINUTE / 60, TRIES_A_MINUTE)
+        self._tokens: list[tuple[bytes, VisitorRole, str]] = []
 
-    def wait(self, key: str) -> float:
-        """Return the seconds until `key` may ask again, 0 for now. Takes nothing."""
-        return max(0.0, (1.0 - self._now(key)) / self._rate)
+    def use(self, tokens: Iterable[tuple[str, VisitorRole, str]]) -> None:
+        """Let in (SHA-256 of the token in hexadecimal, role, name) from now on."""
+        self._tokens = [(digest.lower().encode("ascii"), role, name) for digest, role, name in tokens]
 
-    def take(self, key: str) -> float:
-        """Take one request of `key` and return 0, or return the seconds to wait when there is none left."""
-        left = self._now(key)
-        if left < 1.0:
-            return (1.0 - left) / self._rate
-        self._left[key] = (left - 1.0, self._clock.seconds())
-        self._left.move_to_end(key)
-        if len(self._left) > self._max_keys:
-            self._left.popitem(last=False)
-        return 0.0
+    def visitor(self, token: str, address: str) -> Visitor | None:
+        """Return whose token it is, None for nobody's. Raises HttpRefusal after 5 wrong ones of an address.
 
-    def _now(self, key: str) -> float:
-        left, since = self._left.get(key, (float(self._burst), 0.0))
-        return min(float(self._burst), left + max(0.0, self._clock.seconds() - since) * self._rate)
+        Every hash is compared, in constant time. A right token is let in however many wrong ones came before: they may
+        be those of somebody else.
+        """
+        sent = hash_token(token).encode("ascii")
+        found: Visitor | None = None
+        for digest, role, name in self._tokens:
+            if hmac.compare_digest(digest, sent):
+                principal = Principal(f"token:{name}", name, Kind.OPERATOR, PERMISSIONS[role])
+                found = Visitor(principal, role, f"token:{name}")
+        if found is None and (seconds := self._tries.take(address)):
+            raise too_many(seconds)
+        return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,7 +10,7 @@ import orjson
 from msgspec import Struct
 from twisted.web.http import Request
 
-from assistant.addresses import FORWARDED, Proxies
+from assistant.http_server.addresses import FORWARDED, Proxies
 from assistant.page.http.call import JSON
 from assistant.page.http.errors import HttpRefusal
 from assistant.page.ports import InvalidInput
@@ -21,9 +21,6 @@ MAX_BODY_BYTES = 64 * 1024
 #: The most fields of a form or a query.
 _MAX_FIELDS = 200
 _BEARER = "bearer "
-
-#: Reads one fact from a request: its host or its sender's address. A game behind a proxy of its own knows better.
-ReadRequest = Callable[[Request], str]
 
 
 class Incoming(Struct, frozen=True):
@@ -60,19 +57,10 @@ def header(request: Request, name: str) -> str:
     return ", ".join(value.decode("latin-1") for value in values).strip()
 
 
-def host_header(request: Request) -> str:
-    """Return the Host header."""
-    return header(request, "host")
-
-
-def client_address(request: Request) -> str:
-    """Return the address of the other end of the connection."""
-    return str(getattr(request.getClientAddress(), "host", "?"))
-
-
-def read_incoming(request: Request, host_of: ReadRequest, address_of: ReadRequest, proxies: Proxies) -> Incoming:
+def read_incoming(request: Request, proxies: Proxies) -> Incoming:
     """Return what a request says of itself, without its body. Only `proxies` are believed whom they ask for."""
-    peer, forwarded = address_of(request), {name: header(request, name) for name in FORWARDED}
+    peer = str(getattr(request.getClientAddress(), "host", "?"))
+    forwarded = {name: header(request, name) for name in FORWARDED}
     origin = header(request, "origin").lower()
     path, _, query = request.uri.decode("latin-1").partition("?")
     authorization = header(request, "authorization")
@@ -81,7 +69,7 @@ def read_incoming(request: Request, host_of: ReadRequest, address_of: ReadReques
         method=request.method.decode("latin-1"),
         path=path,
         query=query,
-        host=host_of(request).lower(),
+        host=header(request, "host").lower(),
         address=proxies.client_of(peer, forwarded),
         origin=origin,
         fetch_site=header(request, "sec-fetch-site"),

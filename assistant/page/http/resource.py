@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
@@ -15,16 +16,14 @@ from twisted.web.resource import IResource
 from twisted.web.server import NOT_DONE_YET
 from zope.interface import implementer
 
-from assistant.addresses import Proxies
+from assistant.http_server.addresses import Proxies
+from assistant.http_server.token_bucket import TokenBuckets
 from assistant.page.http.answer import set_safety_headers, write_reply
 from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply
 from assistant.page.http.errors import RenderError, error_reply, plain_error_page, too_many
-from assistant.page.http.guard import CSRF_FIELD, Csrf, TokenBuckets, check_host, check_sender
+from assistant.page.http.guard import CSRF_FIELD, BearerTokens, Csrf, check_host, check_sender
 from assistant.page.http.incoming import (
     Incoming,
-    ReadRequest,
-    client_address,
-    host_header,
     parse_fields,
     parse_form,
     parse_json,
@@ -58,10 +57,9 @@ class PageResource:
     """Serves routes to the visitors whom a door lets in.
 
     `secret` is at least 16 random bytes of this process, for the tokens of forms. `render_error` draws the page of an
-    error. `scrub` takes keys out of the texts of errors, `scrub_body` out of each answer. `host_of` and `address_of`
-    read the host and the sender of a request, where a proxy of the game stands before it. `proxies` are those whose
-    word counts. `secure_cookie` returns the Set-Cookie header for a visitor who came by HTTPS with a cookie of
-    another's making, empty for none.
+    error. `scrub` takes keys out of the texts of errors, and out of what is answered to a change. `proxies` are
+    believed who their client is. `secure_cookie` returns the Set-Cookie header for a visitor who came by HTTPS with a
+    cookie of another's making, empty for none.
     """
 
     isLeaf = True
@@ -78,15 +76,11 @@ class PageResource:
         public: Iterable[PublicRoute] = (),
         render_error: RenderError = plain_error_page,
         scrub: Callable[[str], str] = str,
-        scrub_body: Callable[[bytes], bytes] = bytes,
-        host_of: ReadRequest = host_header,
-        address_of: ReadRequest = client_address,
         proxies: Proxies | None = None,
         secure_cookie: Callable[[Mapping[str, str]], str] = lambda _: "",
     ) -> None:
         self._router = Router(routes)
         self._door = door
-        self._clock = clock
         self._csrf = Csrf(secret)
         self._prefix = prefix
         self._static = static or StaticTable({})
@@ -95,13 +89,12 @@ class PageResource:
             self._public.setdefault(route.path, {})[route.method] = route
         self._render_error = render_error
         self._scrub = scrub
-        self._scrub_body = scrub_body
-        self._host_of = host_of
-        self._address_of = address_of
         self._proxies = proxies or Proxies()
         self._secure_cookie = secure_cookie
-        self._sessions = TokenBuckets(clock, _RATE, _BURST)
-        self._strangers = TokenBuckets(clock, _RATE, _BURST)
+        #: The tokens of programs. None is let in before their `use` was called.
+        self.bearers = BearerTokens(clock)
+        self._sessions = TokenBuckets(clock.seconds, _RATE, _BURST)
+        self._strangers = TokenBuckets(clock.seconds, _RATE, _BURST)
         self._launcher = Launcher()
 
     # twisted.web's methods have no types that hold.
@@ -115,7 +108,7 @@ class PageResource:
 
     def render(self, request: Any) -> int:
         """Answer a request. A reader who leaves cancels their handler; a change runs to its end."""
-        exchange = _Exchange(request, read_incoming(request, self._host_of, self._address_of, self._proxies))
+        exchange = _Exchange(request, read_incoming(request, self._proxies))
         gone: Deferred[None] = request.notifyFinish()
         over = self._launcher.launch(self._serve(exchange), "answering a request of the page")
         over.addErrback(Failure.trap, CancelledError)
@@ -128,7 +121,7 @@ class PageResource:
         gone.addErrback(leave)
         return int(NOT_DONE_YET)
 
-    def stop(self) -> Deferred[None]:
+    def close(self) -> Deferred[None]:
         """Cancel what is being answered. Fires when all of it is over; streams end by themselves."""
         return self._launcher.stop()
 
@@ -136,13 +129,18 @@ class PageResource:
         """Return how many requests are being answered."""
         return len(self._launcher)
 
+    def refusal(self, error: PageError, path: str) -> Reply:
+        """Return the answer to a request that was not read to its end."""
+        is_api = path.removeprefix(self._prefix).startswith("/api/")
+        return error_reply(error, None, path, is_api=is_api, render=self._render_error, scrub=self._scrub)
+
     async def _serve(self, exchange: _Exchange) -> None:
         request, incoming = exchange.request, exchange.incoming
         try:
             reply = await self._answer(exchange)
         except CancelledError:
             if not exchange.is_gone:
-                write_reply(request, self._tell(exchange, Unavailable("The server stops.")), self._clock)
+                write_reply(request, self._tell(exchange, Unavailable("The server stops.")))
             raise
         except Exception as error:  # noqa: BLE001  (each error is an answer; what is not foreseen is logged)
             reply = self._tell(exchange, error)
@@ -154,7 +152,7 @@ class PageResource:
             return
         if isinstance(reply, StreamReply):
             reply = Reply(content_type="text/event-stream")
-        write_reply(request, reply, self._clock)
+        write_reply(request, reply)
 
     async def _answer(self, exchange: _Exchange) -> Reply | StreamReply:
         incoming = exchange.incoming
@@ -187,15 +185,16 @@ class PageResource:
         if isinstance(reply, StreamReply):
             return reply
         if incoming.is_change:  # a form that is shown again has in it what was typed
-            body = self._scrub(reply.body.decode("utf-8", "replace")).encode()
-            reply = Reply(body, reply.status, reply.content_type, reply.headers)
+            reply = replace(reply, body=self._scrub(reply.body.decode("utf-8", "replace")).encode())
         cookie = self._secure_cookie(incoming.cookies) if incoming.is_https and not bearer else ""
-        return self._scrubbed(reply, *([("Set-Cookie", cookie)] if cookie else []))
+        return replace(reply, headers=(*reply.headers, ("Set-Cookie", cookie))) if cookie else reply
 
     async def _visitor(self, incoming: Incoming, bearer: str) -> Visitor | None:
         # A bearer token counts alone: what comes with a cookie must show the token of a form too.
         try:
-            return await self._door.visitor({} if bearer else incoming.cookies, bearer, incoming.address)
+            if bearer:
+                return self.bearers.visitor(bearer, incoming.address)
+            return await self._door.visitor(incoming.cookies)
         except PageError:
             self._take(self._strangers, incoming.address)
             raise
@@ -256,7 +255,7 @@ class PageResource:
             incoming.address, incoming.cookies, visitor, fields, is_json, incoming.accept, incoming.is_https
         )
         try:
-            return self._scrubbed(await route.handler(call))
+            return await route.handler(call)
         except PageError:
             if incoming.is_change:
                 self._take(self._strangers, incoming.address)
@@ -277,9 +276,6 @@ class PageResource:
         return error_reply(
             error, exchange.call, path, is_api=exchange.is_api, render=self._render_error, scrub=self._scrub
         )
-
-    def _scrubbed(self, reply: Reply, *more: tuple[str, str]) -> Reply:
-        return Reply(self._scrub_body(reply.body), reply.status, reply.content_type, (*reply.headers, *more))
 
     def _take(self, buckets: TokenBuckets, key: str) -> None:
         if seconds := buckets.take(key):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 
 from assistant.page.http.call import PageCall, Reply, redirect
+from assistant.page.http.static import StaticTable
 from assistant.page.values.common import VisitorRole
-from assistant.page.views.assets import static_name
 from assistant.page.views.element import Element, h
 from assistant.page.views.forms import action_form
 from assistant.page.views.parts import count_badge, notice, path_to
@@ -23,6 +25,7 @@ _PAGES = (
     ("doctor", "doctor", "Doctor"),
     ("settings", "settings", "Settings"),
 )
+_FILES = ("page.css", "charts.css", "page.js", "icon.svg")
 _STOP_ALL = "At once, until started again. Nothing is deleted."
 _LONGEST_FLASH = 400
 
@@ -67,9 +70,16 @@ def page(
     return document(call.prefix, title, *body)
 
 
+@cache
+def static_files() -> StaticTable:
+    """Return the style sheets, the script and the icon. The first call reads files: make it once at the start."""
+    folder = resources.files("assistant.page.views") / "static"
+    return StaticTable({name: (folder / name).read_bytes() for name in _FILES})
+
+
 def document(prefix: str, title: str, *body: object, script: bool = True) -> bytes:
     """Return a document with our style sheet and script, and nothing in its body but what is given."""
-    static = f"{prefix}/static/"
+    files = static_files()
     head = h(
         "head",
         h("meta", charset="utf-8"),
@@ -77,9 +87,9 @@ def document(prefix: str, title: str, *body: object, script: bool = True) -> byt
         h("meta", name="viewport", content="width=device-width, initial-scale=1"),
         h("meta", name="color-scheme", content="light dark"),
         h("meta", name="robots", content="noindex"),
-        h("link", rel="icon", type="image/svg+xml", href=static + static_name("icon.svg")),
-        [h("link", rel="stylesheet", href=static + static_name(name)) for name in ("page.css", "charts.css")],
-        h("script", src=static + static_name("page.js"), defer=True) if script else None,
+        h("link", rel="icon", type="image/svg+xml", href=prefix + files.path("icon.svg")),
+        [h("link", rel="stylesheet", href=prefix + files.path(name)) for name in ("page.css", "charts.css")],
+        h("script", src=prefix + files.path("page.js"), defer=True) if script else None,
     )
     return b"<!DOCTYPE html>\n" + h("html", head, h("body", body, data_prefix=prefix), lang="en").render().encode()
 

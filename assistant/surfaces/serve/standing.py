@@ -5,17 +5,14 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from twisted.internet.address import IPv4Address, IPv6Address
-from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IListeningPort
 
-from assistant.addresses import is_loopback
 from assistant.config.sections import PageConfig
 from assistant.errors import AssistantError
+from assistant.http_server.addresses import is_loopback
 from assistant.journal.place import JournalPlace
 from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
-from assistant.page.http.listener import listen
+from assistant.page.http.listener import page_listener
 from assistant.page.ports import PageHost
 from assistant.page.site import OperatorPage, SiteOptions, make_site
 from assistant.page.views.door import login_page
@@ -51,13 +48,12 @@ class StandingPage:
         *,
         journal: JournalPlace | None = None,
     ) -> None:
-        self._reactor = reactor
         self._config = config
         self._door = StandaloneDoor(reactor, secrets.token_bytes, names=config.hosts)
         leaving = logout_route(self._door, self._end_session)
         options = SiteOptions((leaving,), login_routes(self._door, login_page), journal=journal)
         self.site: OperatorPage = make_site(service, host, self._door, "", options)
-        self._port: IListeningPort | None = None
+        self._listener = page_listener(reactor, self.site, reactor)
 
     def _end_session(self, session: str) -> None:
         self.site.end_session(session)
@@ -68,13 +64,10 @@ class StandingPage:
         if not is_loopback(interface) and not self._config.hosts:
             raise PageNotOpened(_NO_HOSTS.format(interface=interface))
         try:
-            self._port = listen(self._reactor, self.site, port, interface)
+            self._door.port = self._listener.start(port, interface).port
         except CannotListenError as error:
             why = getattr(error.socketError, "strerror", None) or str(error.socketError)
             raise PageNotOpened(_TAKEN.format(port=port, interface=interface, why=why)) from error
-        address = self._port.getHost()
-        assert isinstance(address, IPv4Address | IPv6Address)
-        self._door.port = address.port
         return self.new_address()
 
     def new_address(self) -> str:
@@ -82,11 +75,8 @@ class StandingPage:
         return self._door.new_address()
 
     async def close(self) -> None:
-        """Listen no more, and end what is open."""
-        stopped: object = None if self._port is None else self._port.stopListening()
-        await self.site.close()
-        if isinstance(stopped, Deferred):
-            await stopped
+        """Listen no more, and end what is open. What waits to be sent then may still go out for a second."""
+        await self._listener.close()
 
 
 def open_page(program: Standalone, host: PageHost, journal: JournalPlace | None = None) -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from twisted.internet.defer import maybeDeferred
 from twisted.internet.task import Clock, deferLater
 
 from assistant.config.schema import Config
 from assistant.page.http.door import StandaloneDoor, login_routes
-from assistant.page.http.listener import listen
+from assistant.page.http.listener import page_listener
 from assistant.page.site import OperatorPage, SiteOptions, make_site
 from assistant.page.views.door import login_page
 from assistant.service.host import Embodiment
@@ -122,13 +121,12 @@ async def served(
             door = StandaloneDoor(Clock(), numbered_bytes())
             host = LocalHost(here.service, SAGE, file, begin, where=lambda: "library", names={ANN.id: ANN.name})
             site = make_site(here.service, host, door, "", SiteOptions(public=login_routes(door, login_page)))
-            port = listen(reactor, site, 0)
-            door.port = port.getHost().port  # type: ignore[attr-defined]  # of TCP
+            listener = page_listener(reactor, site, reactor)
+            door.port = listener.start(0).port
             sage = begin(file.config(), "env:MODEL_KEY")
             await sage.settled()
             try:
-                visiting = Visiting(reactor, Clock(), door, site, door.port, [])
+                visiting = Visiting(reactor, Clock(), door, site, listener, door.port, [])
                 yield Served(here, sage, fake, site, visiting, file, tables)
             finally:
-                await maybeDeferred(port.stopListening)
-                await site.close()
+                await listener.close()

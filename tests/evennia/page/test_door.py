@@ -15,7 +15,7 @@ from django.test import override_settings
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
-from assistant.addresses import Proxies
+from assistant.http_server.addresses import Proxies
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.common import VisitorRole
 from assistant.worlds.evennia.body.identity import principal_of
@@ -69,7 +69,7 @@ def web_session(player: Player | None) -> HttpRequest:
 
 async def visits(door: GameDoor, request: HttpRequest) -> Visitor | None:
     cookies = {settings.SESSION_COOKIE_NAME: str(request.session.session_key)}
-    return await door.visitor(cookies, "", "127.0.0.1")
+    return await door.visitor(cookies)
 
 
 async def test_an_admin_is_an_operator_with_the_rights_of_the_account(door: GameDoor) -> None:
@@ -89,9 +89,9 @@ async def test_a_superuser_is_the_owner(door: GameDoor) -> None:
 
 async def test_nobody_is_sent_to_the_log_in_page_of_the_game(door: GameDoor) -> None:
     assert await visits(door, web_session(None)) is None
-    assert await door.visitor({}, "", "127.0.0.1") is None
-    assert await door.visitor({settings.SESSION_COOKIE_NAME: "x" * 32}, "", "127.0.0.1") is None
-    assert await door.visitor({settings.SESSION_COOKIE_NAME: "x" * 100_000}, "", "127.0.0.1") is None
+    assert await door.visitor({}) is None
+    assert await door.visitor({settings.SESSION_COOKIE_NAME: "x" * 32}) is None
+    assert await door.visitor({settings.SESSION_COOKIE_NAME: "x" * 100_000}) is None
     assert door.login_url == "/auth/login/"
 
 
@@ -144,7 +144,7 @@ async def test_logging_out_counts_at_once(door: GameDoor) -> None:
     old = str(session.session.session_key)
     session.user = auth.get_user(session)
     logout(session)
-    assert await door.visitor({settings.SESSION_COOKIE_NAME: old}, "", "127.0.0.1") is None
+    assert await door.visitor({settings.SESSION_COOKIE_NAME: old}) is None
 
 
 async def test_logging_out_while_somebody_is_looked_up_counts_as_well(clock: Clock) -> None:
@@ -162,16 +162,16 @@ async def test_logging_out_while_somebody_is_looked_up_counts_as_well(clock: Clo
     door = GameDoor(OwnAddresses.of([]), clock, meanwhile)
     try:
         cookies = {settings.SESSION_COOKIE_NAME: str(session.session.session_key)}
-        await door.visitor(cookies, "", "127.0.0.1")
+        await door.visitor(cookies)
         assert isinstance(looks[-1], Visitor)
-        assert await door.visitor(cookies, "", "127.0.0.1") is None
+        assert await door.visitor(cookies) is None
     finally:
         door.close()
 
 
 async def test_sessions_that_are_made_up_take_no_more_room_than_a_thousand(door: GameDoor) -> None:
     for number in range(1100):
-        await door.visitor({settings.SESSION_COOKIE_NAME: f"made-up-{number}"}, "", "127.0.0.1")
+        await door.visitor({settings.SESSION_COOKIE_NAME: f"made-up-{number}"})
     assert len(door._kept) == 1000
 
 

@@ -13,6 +13,7 @@ from django.db import connection
 from assistant.checks.finding import Finding, FindingState
 from assistant.checks.own_tools import judge_own_tools
 from assistant.errors import ServiceNotRunning
+from assistant.http_server.addresses import is_loopback
 from assistant.models.chosen import how_counted
 from assistant.service.runner import AssistantRunner
 from assistant.service.troubles import EVERYBODY
@@ -20,7 +21,6 @@ from assistant.starting import shadowed
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.console import web_address
 
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 #: The settings that say where the game listens, each with the setting that must be on for it to do so.
 _INTERFACES = {
     "TELNET_INTERFACES": "TELNET_ENABLED",
@@ -88,7 +88,7 @@ def ports() -> Iterable[Finding]:
     """Report each kind of port that other machines can reach, as they can with Evennia's default settings."""
     for name, switch in _INTERFACES.items():
         given = getattr(settings, name, ())
-        open_to = [at for at in ([given] if isinstance(given, str) else given) if at not in _LOOPBACK]
+        open_to = [at for at in ([given] if isinstance(given, str) else given) if not is_loopback(at)]
         if open_to and (not switch or getattr(settings, switch, False)):
             said = f"{name} lets other machines in ({', '.join(open_to)}); for this one alone, set it to 127.0.0.1"
             yield Finding("ports", FindingState.UNKNOWN if name != "AMP_INTERFACE" else FindingState.WRONG, said)

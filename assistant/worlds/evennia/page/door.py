@@ -81,7 +81,7 @@ class GameDoor:
         """Tell whether an Origin header is the game's web site."""
         return self.own.is_own_origin(origin, host)
 
-    async def visitor(self, cookies: Mapping[str, str], bearer: str, address: str) -> Visitor | None:
+    async def visitor(self, cookies: Mapping[str, str]) -> Visitor | None:
         """Return who sends a request, None for nobody. Raises NotAllowed for players, and Unavailable."""
         if not self._login_url:
             self._login_url = await self._in_thread(_find_login_url)

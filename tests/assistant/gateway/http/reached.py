@@ -17,7 +17,11 @@ from twisted.internet.task import Clock, deferLater
 from twisted.python.failure import Failure as Reason
 from zope.interface import directlyProvides
 
-from assistant.gateway.http import BodyReader, ClientRequest, ClientResponse, GatewayListener, HeadGuard
+from assistant.gateway.http.bodies import BodyReader
+from assistant.gateway.http.calls import ClientRequest
+from assistant.gateway.http.guards import HeadGuard
+from assistant.gateway.http.listener import GatewayListener
+from assistant.gateway.http.response import ClientResponse
 from llm.dialects.failures import Failure
 from tests.assistant.page.http.visiting import Got, parse
 

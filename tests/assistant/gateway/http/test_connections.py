@@ -10,9 +10,10 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 
-from assistant.gateway.http import ClientGone, ClientRequest, ClientResponse
-from assistant.gateway.http.channel import ReceivedRequest
-from assistant.gateway.http.response import RequestResponse
+from assistant.gateway.http.calls import ClientRequest
+from assistant.gateway.http.response import ClientResponse
+from assistant.http_server.bounds import ClientGone
+from assistant.http_server.channel import ReceivedRequest
 from llm.dialects.failures import invalid
 from tests.assistant.gateway.http.reached import Reached, echo, never, reached, request, turns
 from tests.assistant.page.http.visiting import parse
@@ -438,7 +439,7 @@ async def test_a_request_that_is_over_leaves_nothing_to_collect(reactor: Any, an
                 client.transport.abortConnection()
             await here.until(lambda: here.handler.ended)
             await turns(reactor)
-            assert [one for one in gc.get_objects() if type(one) in {ReceivedRequest, RequestResponse}] == []
+            assert [one for one in gc.get_objects() if type(one) in {ReceivedRequest, ClientResponse}] == []
         finally:
             gc.enable()
 

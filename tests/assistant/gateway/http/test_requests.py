@@ -10,10 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from assistant.gateway.http import ClientRequest, HeadGuard
 from assistant.gateway.http.bodies import MAX_BODY
-from assistant.gateway.http.guards import RequestHead
-from llm.dialects.failures import RequestRefused
+from assistant.gateway.http.calls import ClientRequest
+from assistant.gateway.http.guards import HeadGuard
+from assistant.http_server.bounds import UnreadRequest
+from assistant.http_server.request_head import RequestHead
 from tests.assistant.gateway.http.reached import reached, request, until
 from tests.assistant.page.http.visiting import Got, parse
 
@@ -133,7 +134,7 @@ async def test_names_that_were_made_to_lead_here_are_refused(reactor: Any, host:
 )
 def test_the_address_that_was_connected_to_is_an_own_host(local: str, host: str, *, is_own: bool) -> None:
     head = RequestHead("GET", "/", "", {"host": host}, "")
-    with nullcontext() if is_own else pytest.raises(RequestRefused):
+    with nullcontext() if is_own else pytest.raises(UnreadRequest):
         HeadGuard().check(head, local)
 
 

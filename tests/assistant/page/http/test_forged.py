@@ -133,8 +133,9 @@ async def test_two_hosts_are_refused(reactor: Any) -> None:
 
 
 async def test_own_and_configured_hosts_are_served(reactor: Any) -> None:
-    async with visiting(reactor, names=["ops.example.org"]) as page:
+    async with visiting(reactor, names=["ops.example.org", "tunnel.example:9000"]) as page:
         hosts = [f"LOCALHOST:{page.port}", f"[::1]:{page.port}", "ops.example.org", f"ops.example.org:{page.port}"]
+        hosts += ["tunnel.example:9000", f"127.0.0.2:{page.port}"]
         for host in hosts:
             assert (await page.get("/login", Host=host)).status == 200
         await page.log_in()

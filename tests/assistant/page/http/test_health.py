@@ -1,16 +1,12 @@
-"""What a monitor asks, and what it is not told; and what the listener does with connections."""
+"""What a monitor asks, and what it is not told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, cast
 
-from twisted.internet.task import Clock, deferLater
-
 from assistant.errors import ServiceNotRunning
-from assistant.page.http.call import PageCall, Route, StreamReply
 from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
-from assistant.page.http.listener import PageSite
 from assistant.page.ports import Desk
 from tests.assistant.page.http.visiting import VIEWER_TOKEN, visiting
 
@@ -63,44 +59,3 @@ async def test_metrics_need_a_right(reactor: Any) -> None:
         got = await page.get("/metrics", authorization=BEARER)
         assert got.status == 404
         assert "install" in got.text
-
-
-async def test_connection_is_used_again(reactor: Any) -> None:
-    async with visiting(reactor) as page:
-        first = page.request("GET", "/login", {"Connection": "keep-alive"})
-        received = await page.send(first + page.request("GET", "/none", {}))
-        assert received.count(b"HTTP/1.1 ") == 2
-        assert b" 404 " in received
-
-
-async def test_idle_connections_are_closed_and_busy_ones_are_not(reactor: Any) -> None:
-    clock = Clock()
-    begun: list[Any] = []
-
-    async def stream(_: PageCall) -> StreamReply:
-        return StreamReply(begun.append)
-
-    async with visiting(reactor, Route("GET", "/api/v1/events", stream, is_api=True)) as page:
-        port: Any = reactor.listenTCP(0, PageSite(page.resource, clock), interface="127.0.0.1")
-        page.port = port.getHost().port
-        page.door.port = page.port
-        try:
-            silent, watching = await page.connect(), await page.connect()
-            transport: Any = watching.transport
-            transport.write(page.request("GET", "/api/v1/events", {"Authorization": BEARER}))
-            for _ in range(1_000):
-                if begun:
-                    break
-                await deferLater(reactor, 0, lambda: None)
-            clock.advance(59)
-            assert not silent.closed.called
-            clock.advance(2)
-            await silent.closed
-            clock.advance(3_600)
-            assert not watching.closed.called
-            begun[0].write(b"data: 1\n\n")
-            begun[0].finish()
-            await watching.closed
-            assert b"data: 1" in watching.received
-        finally:
-            await port.stopListening()

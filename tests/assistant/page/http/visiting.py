@@ -13,16 +13,17 @@ from urllib.parse import urlencode
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from twisted.internet.protocol import Protocol, connectionDone
-from twisted.internet.task import Clock
+from twisted.internet.task import Clock, deferLater
 from twisted.python.failure import Failure
 
+from assistant.http_server.http_listener import CLOSING_SECONDS, HttpListener
 from assistant.page.http.call import JSON, PageCall, PublicRoute, Reply, Route
 from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
+from assistant.page.http.guard import hash_token
 from assistant.page.http.incoming import FORM
-from assistant.page.http.listener import listen
+from assistant.page.http.listener import page_listener
 from assistant.page.http.resource import PageResource
 from assistant.page.http.static import StaticTable
-from assistant.page.http.tokens import BearerTokens, hash_token
 from assistant.page.ports import Door
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.door import login_page
@@ -83,6 +84,7 @@ class Visiting:
     clock: Clock
     door: StandaloneDoor
     resource: PageResource
+    listener: HttpListener
     port: int
     calls: list[PageCall]
     cookie: str = ""
@@ -168,37 +170,37 @@ async def visiting(
     reactor: Any,
     *more: Route,
     public: Sequence[PublicRoute] = (),
-    clock: Any = None,
     names: Sequence[str] = (),
     door: Door | None = None,
     **options: Any,
 ) -> AsyncIterator[Visiting]:
-    """Serve the page; nobody is logged in. `clock` may be the reactor, for answers that take turns of it.
-
-    Another `door` decides instead of the standalone one.
-    """
+    """Serve the page; nobody is logged in. Another `door` decides instead of the standalone one."""
     time = Clock()
-    bearers = BearerTokens(
-        [
-            (hash_token(VIEWER_TOKEN), VisitorRole.VIEWER, "grafana"),
-            (hash_token(OPERATOR_TOKEN), VisitorRole.OPERATOR, "script"),
-        ]
-    )
-    own = StandaloneDoor(time, numbered_bytes(), names=names, bearers=bearers)
+    own = StandaloneDoor(time, numbered_bytes(), names=names)
     calls: list[PageCall] = []
     resource = PageResource(
         [*sample_routes(calls, more), logout_route(own)],
         door or own,
-        clock or time,
+        time,
         secret=b"s" * 32,
         static=STATIC,
         public=[*login_routes(own, login_page), *public],
         **options,
     )
-    port: Any = listen(reactor, resource, 0)
-    own.port = port.getHost().port
+    resource.bearers.use(
+        [
+            (hash_token(VIEWER_TOKEN), VisitorRole.VIEWER, "grafana"),
+            (hash_token(OPERATOR_TOKEN), VisitorRole.OPERATOR, "script"),
+        ]
+    )
+    listener = page_listener(reactor, resource, time)
+    own.port = listener.start(0).port
     try:
-        yield Visiting(reactor, time, own, resource, own.port, calls)
+        yield Visiting(reactor, time, own, resource, listener, own.port, calls)
     finally:
-        await port.stopListening()
-        await resource.stop()
+        closing = listener.close()
+        for _ in range(10):  # what was sent arrives
+            await deferLater(reactor, 0.001)
+        time.advance(CLOSING_SECONDS)
+        await closing
+        assert (listener.connections, listener.held_bytes) == (0, 0)

@@ -9,11 +9,10 @@ import pytest
 from assistant.page.http.call import Reply
 from assistant.page.values.common import VisitorRole
 from assistant.page.views import routes
-from assistant.page.views.assets import static_files, static_name
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import ago, duration, money, number, short_number, time_at
 from assistant.page.views.forms import action_form, choice_field, filter_bar, pager, text_field
-from assistant.page.views.layout import flash, page
+from assistant.page.views.layout import flash, page, static_files
 from assistant.page.views.live import live_routes
 from assistant.page.views.parts import TableColumn, path_to, table
 from tests.assistant.page.checks import all_of, check_page, tree_of
@@ -51,18 +50,19 @@ def test_a_long_sentence_is_cut_and_still_shown() -> None:
 
 def test_static_files_are_named_by_their_content() -> None:
     files = static_files()
-    assert {name.partition("-")[0] for name in files} == {"page", "charts", "icon"}
-    kind, body = files[static_name("page.js")]
-    assert kind.startswith("text/javascript")
-    assert b"EventSource" in body
-    assert b"innerHTML" not in body
-    assert b"eval(" not in body
-    assert b"insertAdjacentHTML" not in body
+    assert {path.partition("-")[0] for path in files} == {"/static/page", "/static/charts", "/static/icon"}
+    script = files.find(tuple(files.path("page.js").split("/")[1:]))
+    assert script is not None
+    assert script.content_type.startswith("text/javascript")
+    assert b"EventSource" in script.body
+    assert b"innerHTML" not in script.body
+    assert b"eval(" not in script.body
+    assert b"insertAdjacentHTML" not in script.body
     tree = check_page(page(call(prefix="/assistants"), "A page"), prefix="/assistants")
     for path in [*all_of(tree, "//link/@href"), *all_of(tree, "//script/@src")]:
-        assert path.removeprefix("/assistants/static/") in files
+        assert path.removeprefix("/assistants") in files
     with pytest.raises(LookupError):
-        static_name("other.css")
+        files.path("other.css")
 
 
 def test_paths_hold_ids_safely() -> None:

@@ -17,29 +17,31 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure as Reason
 from twisted.web.http import HTTPChannel, Request
 
-from assistant.gateway.http.bodies import MAX_BODY, HeldBytes, overloaded, too_large
-from assistant.gateway.http.calls import ClientGone
-from assistant.gateway.http.guards import HeadGuard, RequestHead, check_form, check_line, read_head
-from assistant.gateway.http.timing import Expectation, ProgressWatch
-from llm.dialects.failures import Failure, FailureKind, RequestRefused, invalid
-
-#: Seconds for a head, from its first byte or the beginning of the connection; for a body; between two requests.
-HEAD_SECONDS, BODY_SECONDS, IDLE_SECONDS = 10.0, 30.0, 60.0
-#: Seconds in which a refused client may take its answer.
-LINGER_SECONDS = 5.0
-#: The most bytes of a head.
-MAX_HEAD = 16 * 1024
-#: The bytes that the system keeps for a connection. Its own choice, of several MiB, would run far ahead of the client.
-_SYSTEM_BYTES = 128 * 1024
+from assistant.http_server.bounds import (
+    BODY_SECONDS,
+    HEAD_SECONDS,
+    IDLE_SECONDS,
+    LINGER_SECONDS,
+    MAX_HEAD,
+    SYSTEM_BYTES,
+    ClientGone,
+    Expectation,
+    HeldBytes,
+    ProgressWatch,
+    UnreadRequest,
+    no_room,
+    too_large,
+)
+from assistant.http_server.request_head import RequestHead, check_form, check_line, read_head
 
 
 class ReceivedRequest(Request):
     """A request as it comes in. Its body is kept in memory, as it was sent."""
 
-    channel: GatewayChannel | None  # type: ignore[assignment]  # None once the connection is lost
+    channel: ServerChannel | None  # type: ignore[assignment]  # None once the connection is lost
     head: RequestHead
 
-    def __init__(self, channel: GatewayChannel, queued: object = False) -> None:
+    def __init__(self, channel: ServerChannel, queued: object = False) -> None:
         super().__init__(channel, queued)
         self._held = channel.serving.held
         self._pieces: list[bytes] = []
@@ -54,10 +56,10 @@ class ReceivedRequest(Request):
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
         """Take a piece of the body."""
         assert self.channel is not None
-        if self.size + len(data) > MAX_BODY:
-            self.channel.refuse(too_large().failure, self.head)
+        if self.size + len(data) > self.channel.serving.max_body:
+            self.channel.refuse(too_large(self.channel.serving.max_body), self.head)
         elif not self.hold(len(data)):
-            self.channel.refuse(overloaded().failure, self.head)
+            self.channel.refuse(no_room(), self.head)
         else:
             self._pieces.append(data)
 
@@ -73,6 +75,11 @@ class ReceivedRequest(Request):
         on_gone = self.on_gone
         self.release()
         on_gone()
+
+    def finish(self) -> None:
+        """End the answer. Nothing is held any more when the next request begins."""
+        self.release()
+        super().finish()  # type: ignore[no-untyped-call]  # Request has no types
 
     def take_body(self) -> bytes:
         """Return the body, once."""
@@ -97,19 +104,21 @@ class ReceivedRequest(Request):
 class Serving(Struct, frozen=True):
     """What the connections of one listener share.
 
-    `render_refusal` returns the bytes of a whole answer. `on_request` is called with each request that has arrived, and
-    `on_lost` with each connection that has ended.
+    A body has at most `max_body` bytes. `judge` is given each head and the address that was connected to, and raises
+    UnreadRequest for one whose body must not be read. `render_refusal` returns the bytes of a whole answer.
+    `on_request` is called with each request that has arrived, and `on_lost` with each connection that has ended.
     """
 
     clock: IReactorTime
-    guard: HeadGuard
+    max_body: int
     held: HeldBytes
-    render_refusal: Callable[[Failure, RequestHead | None], bytes]
+    judge: Callable[[RequestHead, str], object]
+    render_refusal: Callable[[UnreadRequest, RequestHead | None], bytes]
     on_request: Callable[[ReceivedRequest], object]
-    on_lost: Callable[[GatewayChannel], object]
+    on_lost: Callable[[ServerChannel], object]
 
 
-class GatewayChannel(HTTPChannel):
+class ServerChannel(HTTPChannel):
     """A connection. Requests are answered one after the other; further ones wait unread."""
 
     requestFactory = ReceivedRequest  # type: ignore[assignment]  # noqa: N815  (Twisted's name; it takes a subclass)
@@ -136,7 +145,7 @@ class GatewayChannel(HTTPChannel):
         """Begin: the first head is due."""
         super().connectionMade()  # type: ignore[no-untyped-call]  # HTTPChannel has no types
         self._watch = ProgressWatch(self.serving.clock, self.transport)
-        self.transport.getHandle().setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SYSTEM_BYTES)
+        self.transport.getHandle().setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SYSTEM_BYTES)
         self._due.begin(HEAD_SECONDS, self.loseConnection)
 
     def dataReceived(self, data: bytes) -> None:
@@ -152,7 +161,7 @@ class GatewayChannel(HTTPChannel):
             return
         self._begin_head()
         if line.startswith((b" ", b"\t")):
-            self.refuse(invalid("a header must stand in one line").failure)
+            self.refuse(UnreadRequest(400, "a header must stand in one line"))
         else:
             super().lineReceived(line)  # type: ignore[no-untyped-call]  # HTTPChannel has no types
 
@@ -162,14 +171,14 @@ class GatewayChannel(HTTPChannel):
             return False
         try:
             check_line(line)
-        except RequestRefused as refused:
-            self.refuse(refused.failure)
+        except UnreadRequest as refused:
+            self.refuse(refused)
             return False
         return bool(super().headerReceived(line))  # type: ignore[no-untyped-call]  # HTTPChannel has no types
 
     def lineLengthExceeded(self, line: bytes) -> None:
         """Refuse a head without an end."""
-        self.refuse(invalid(f"the head has more than {MAX_HEAD // 1024} KiB").failure)
+        self.refuse(UnreadRequest(400, f"the head has more than {MAX_HEAD // 1024} KiB"))
 
     def checkPersistence(self, request: Request, version: bytes) -> bool:  # noqa: N802  (Twisted's name)
         """Tell whether another request may follow. Twisted's own way overlooks `close` before a comma."""
@@ -183,10 +192,12 @@ class GatewayChannel(HTTPChannel):
         request = self.requests[-1]
         request.head = read_head(self._command, self._path, request.requestHeaders)
         try:
-            check_form(self._version, self._path, request.requestHeaders)
-            self.serving.guard.check(request.head, self.transport.getHost().host)
-        except RequestRefused as refused:
-            self.refuse(refused.failure, request.head)
+            check_form(self._version, request.requestHeaders)
+            self.serving.judge(request.head, self.transport.getHost().host)
+            if int(request.head.headers.get("content-length") or 0) > self.serving.max_body:
+                raise too_large(self.serving.max_body)
+        except UnreadRequest as refused:
+            self.refuse(refused, request.head)
             return
         self._due.begin(BODY_SECONDS, self._refuse_slow_body)
         super().allHeadersReceived()  # type: ignore[no-untyped-call]  # HTTPChannel has no types
@@ -242,7 +253,7 @@ class GatewayChannel(HTTPChannel):
         self._watch.begin()
         super().loseConnection()  # type: ignore[no-untyped-call]  # HTTPChannel has no types
 
-    # What the rest of the gateway calls.
+    # What a server calls.
 
     def when_drained(self) -> Deferred[None] | None:
         """Return None while more may be written, else what fires when everything was sent."""
@@ -252,7 +263,7 @@ class GatewayChannel(HTTPChannel):
         self._undrained.append(waiter)
         return waiter
 
-    def refuse(self, failure: Failure, head: RequestHead | None = None) -> None:
+    def refuse(self, refused: UnreadRequest, head: RequestHead | None = None) -> None:
         """Answer a request that was not read to its end, and let the connection end."""
         if self._is_refused:
             return
@@ -260,7 +271,7 @@ class GatewayChannel(HTTPChannel):
         for request in self.requests:
             request.release()
         self._due.begin(LINGER_SECONDS, self.abort)
-        self.transport.write(self.serving.render_refusal(failure, head))
+        self.transport.write(self.serving.render_refusal(refused, head))
         self.transport.loseWriteConnection()
 
     def end(self) -> None:
@@ -282,8 +293,8 @@ class GatewayChannel(HTTPChannel):
 
     def _refuse_slow_body(self) -> None:
         said = f"the body did not arrive within {BODY_SECONDS:.0f} seconds"
-        self.refuse(Failure(FailureKind.SLOW_BODY, said), self.requests[-1].head)
+        self.refuse(UnreadRequest(408, said), self.requests[-1].head)
 
     def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802  (Twisted's name)
-        """Refuse what is no HTTP. Twisted's own answer has neither an id nor the shape of a dialect."""
-        self.refuse(invalid("the request is not well-formed HTTP, or its head is too large").failure)
+        """Refuse what is no HTTP. Twisted's own answer has no headers and no words."""
+        self.refuse(UnreadRequest(400, "the request is not well-formed HTTP, or its head is too large"))

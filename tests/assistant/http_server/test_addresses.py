@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.addresses import Proxies, checked_network, is_loopback
+from assistant.http_server.addresses import Proxies, checked_network, is_loopback, split_host
 
 NAMED = Proxies(["127.0.0.1", "10.0.0.0/8", "2001:db8::/64"])
 
@@ -22,6 +22,25 @@ def test_names_of_this_machine(host: str) -> None:
 )
 def test_names_that_lead_elsewhere(host: str) -> None:
     assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "port"),
+    [
+        ("LOCALHOST:1", "localhost", "1"),
+        ("mud.lan.", "mud.lan", ""),
+        ("[::1]:80", "::1", "80"),
+        ("[fd00::5]", "fd00::5", ""),
+        ("fd00::5", "fd00::5", ""),
+        ("127.0.0.1:80.evil.example", "127.0.0.1:80.evil.example", ""),
+        ("127.0.0.1:1:2", "127.0.0.1:1:2", ""),
+        ("127.0.0.1, evil.example", "127.0.0.1, evil.example", ""),
+        ("@localhost", "@localhost", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_host_has_a_name_and_perhaps_a_port(host: str, name: str, port: str) -> None:
+    assert split_host(host) == (name, port)
 
 
 @pytest.mark.parametrize(

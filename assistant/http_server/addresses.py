@@ -11,8 +11,21 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 #: The headers in which proxies say for whom they ask, and how that client came.
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-proto")
+#: The port of a Host header that names none.
+HTTP_PORT = "80"
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?")
 #: An address with a port behind it, and one in brackets with or without.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([\d.]+):\d+")
+
+
+def split_host(host: str) -> tuple[str, str]:
+    """Return the name and the port of a Host header or a setting, in lower case; no brackets, no dot at the end.
+
+    The port is empty where there is none. What is no host is returned whole, as a name that nobody has.
+    """
+    match = _HOST.fullmatch(host.lower())
+    name, port = match.groups() if match else (host.lower(), "")
+    return name.removeprefix("[").removesuffix("]").rstrip("."), port or ""
 
 
 def is_loopback(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""The timers of one connection: for what is due from the client, and for what it should take."""
+"""The bounds of one connection, in seconds and bytes: what is due from the client, and what it must take."""
 
 from __future__ import annotations
 
@@ -7,10 +7,61 @@ from typing import Any
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+#: Seconds for a head, from its first byte or the beginning of the connection; for a body; between two requests.
+HEAD_SECONDS, BODY_SECONDS, IDLE_SECONDS = 10.0, 30.0, 60.0
+#: Seconds in which a refused client may take its answer.
+LINGER_SECONDS = 5.0
+#: The most bytes of a head.
+MAX_HEAD = 16 * 1024
+#: The bytes that the system keeps for a connection. Its own choice, of several MiB, would run far ahead of the client.
+SYSTEM_BYTES = 128 * 1024
 #: A client that takes nothing for this many seconds is cut off.
 STALL_SECONDS = 60.0
 #: How often it is looked, in seconds.
 _LOOKS = 15.0
+
+
+class ClientGone(Exception):
+    """Raised to who waits to send more: the client has left, or did not read for too long."""
+
+
+class UnreadRequest(Exception):
+    """A request is refused before it was read to its end: the HTTP status, a sentence, and a wait in seconds."""
+
+    def __init__(self, status: int, sentence: str, retry_after: float | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.retry_after = retry_after
+
+
+def too_large(limit: int) -> UnreadRequest:
+    """Return the refusal of a body of more than `limit` bytes."""
+    size = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+    return UnreadRequest(413, f"the body has more than {size}")
+
+
+def no_room() -> UnreadRequest:
+    """Return the refusal of a body while those that are held leave no room for it."""
+    return UnreadRequest(503, "too many large requests are being read at once", retry_after=1.0)
+
+
+class HeldBytes:
+    """Counts the bytes of all bodies that are held, so that many large ones at once do not fill the memory."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.held = 0
+
+    def add(self, size: int) -> bool:
+        """Count `size` more bytes and return True, or return False when there is no room for them."""
+        if self.held + size > self._limit:
+            return False
+        self.held += size
+        return True
+
+    def remove(self, size: int) -> None:
+        """Count `size` bytes less."""
+        self.held -= size
 
 
 class ProgressWatch:
