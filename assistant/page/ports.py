@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
-from msgspec import Struct
-
-from assistant.page.errors import (
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    PageError,
-    TooManyRequests,
-    Unauthenticated,
-    Unavailable,
-)
+from assistant.page.errors import TooManyRequests, Unauthenticated
 from assistant.page.host import KnownAssistant, PageHost
 from assistant.page.values.actions import (
     ActionDone,
@@ -36,11 +25,12 @@ from assistant.page.values.actions import (
     SettingChanged,
 )
 from assistant.page.values.assistants import AssistantDetail, Overview, SettingLine
-from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
-from tools import Principal
+from assistant.service.operations.operators import Operator
+from assistant.service.operations.refused import Conflict, InvalidInput, NotAllowed, NotFound, Unavailable
+from assistant.service.operations.refused import OperationRefused as PageError
 
 __all__ = [
     "Conflict",
@@ -59,17 +49,10 @@ __all__ = [
 ]
 
 
-class Visitor(Struct, frozen=True):
-    """Who visits the page. `principal` decides on approvals; `session` is an opaque id of their session."""
+class Visitor(Operator, frozen=True):
+    """Who visits the page. `session` is an opaque id of their session."""
 
-    principal: Principal
-    role: VisitorRole
     session: str
-
-    @property
-    def name(self) -> str:
-        """The visitor's name."""
-        return self.principal.name
 
 
 class Door(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assistant.checks.finding import Finding
 from assistant.journal import Forgotten
-from assistant.page.operations.sources import Sources, log_action
+from assistant.page.operations.sources import Sources
 from assistant.page.ports import InvalidInput, NotFound, Visitor
 from assistant.page.values.actions import ActionDone, FindingView
 from assistant.service.wording.rights import cleared_text
@@ -21,7 +21,7 @@ def stop(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
     ids = [assistant] if assistant else list(sources.service.runners)
     was = sources.service.halt(assistant)
     name = sources.find(assistant).name if assistant else "all assistants"
-    log_action(who, f"stops {name}")
+    who.log(f"stops {name}")
     for id_ in ids:
         sources.launcher.launch(_keep_off(sources, id_), f"keeping {id_} off")
     if not was:
@@ -39,7 +39,7 @@ async def start(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
     if not assistant:
         raise InvalidInput("say which assistant is to start")
     name = sources.find(assistant).name
-    log_action(who, f"starts {name}")
+    who.log(f"starts {name}")
     return ActionDone(sentence=await sources.host.start(assistant))
 
 
@@ -50,7 +50,7 @@ def reset(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
     if not runner.emergency:
         return ActionDone(sentence=f"{name} has no emergency stop.")
     runner.clear()
-    log_action(who, f"lifts the emergency stop of {name}")
+    who.log(f"lifts the emergency stop of {name}")
     return ActionDone(sentence=f"{name} thinks again.")
 
 
@@ -62,7 +62,7 @@ async def retry_parked(sources: Sources, who: Visitor, assistant: str, event: st
     if not done:
         raise NotFound(f"{name} has put aside nothing of this id")
     await runner.alarms.look()
-    log_action(who, f"{'clears' if clear else 'tries again'} what {name} had put aside")
+    who.log(f"{'clears' if clear else 'tries again'} what {name} had put aside")
     if clear:
         return ActionDone(sentence=f"Cleared: {name} does not deal with it.")
     there.tick.wake()
@@ -73,7 +73,7 @@ async def clear_mind(sources: Sources, who: Visitor, assistant: str, *, memories
     """Delete what an assistant has in mind, and its memories. Raises NotFound, Unavailable and JournalError."""
     there, name = sources.awake(assistant), sources.runner(assistant).embodiment.me.name
     cleared = await there.clear_mind(memories=memories)
-    log_action(who, f"clears the mind of {name}{' and its memories' if memories else ''}")
+    who.log(f"clears the mind of {name}{' and its memories' if memories else ''}")
     return ActionDone(sentence=cleared_text(name, cleared, memories=memories))
 
 
@@ -97,7 +97,7 @@ async def forget_player(sources: Sources, who: Visitor, player: str) -> ActionDo
             total.entries + gone.entries,
             total.waiting + gone.waiting,
         )
-    log_action(who, f"lets all assistants forget {player}")
+    who.log(f"lets all assistants forget {player}")
     said = (
         f"Forgotten: {total.memories} memories, {total.entries} entries of what assistants have in mind, the records "
         f"of {total.runs} answers."

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import orjson
 
-from assistant.page.operations.sources import Sources, log_action
-from assistant.page.ports import Conflict, InvalidInput, NotAllowed, NotFound, Visitor
+from assistant.page.operations.sources import Sources
+from assistant.page.ports import InvalidInput, Visitor
 from assistant.page.values.actions import ActionDone, ApprovalDecision, ApprovalView
-from assistant.service.deciding import ONLY_ONCE, decided_text
-from assistant.service.deciding import decide as decide_on
-from assistant.service.wording.rights import covered_text
-from tools import Denied, Pending
+from assistant.service.operations import approving
+from assistant.service.operations.approving import Decision, covered_text
+from tools import Pending
 from tools.policy.approvals import Approvals, digest_of
 from tools.trust import rank
 
 _LASTS = ("once", "hour")
-_GONE = "request {number} of {name} does not wait any more: it was decided, its time was over, or it has changed"
 
 
 def approvals(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
@@ -30,30 +28,14 @@ def approvals(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
 
 
 def decide(sources: Sources, who: Visitor, assistant: str, number: int, decision: ApprovalDecision) -> ActionDone:
-    """Allow or refuse a request, if it is still the call that the visitor saw.
+    """Allow or refuse a request, if it is still the call that the visitor saw. Raises what `approving.decide` raises.
 
-    Raises Conflict when it is not, NotAllowed when the visitor could not do it themselves, Unavailable and NotFound.
+    Raises Unavailable and NotFound besides.
     """
     if decision.lasts not in _LASTS:
         raise InvalidInput(f"lasts must be one of: {', '.join(_LASTS)}")
-    there, name = sources.awake(assistant), sources.find(assistant).name
-    waiting = there.context.approvals
-    asked = next((one for one in waiting.pending() if one.number == number), None)
-    if asked is None or digest_of(asked) != decision.digest:
-        raise Conflict(_GONE.format(number=number, name=name))
-    if decision.allow and who.principal.permission < asked.permission:
-        raise NotAllowed(f"only {rank(asked.permission)} or somebody above may allow this")
-    lasts_an_hour = decision.allow and decision.lasts == "hour"
-    answer = decide_on(there, number, who.principal, allow=decision.allow, for_an_hour=lasts_an_hour)
-    if isinstance(answer, Denied):
-        if answer.reason == ONLY_ONCE:
-            raise InvalidInput(answer.reason)
-        if waiting.waits(number):
-            raise NotAllowed(answer.reason)
-        raise Conflict(answer.reason)
-    word = ("allows for an hour" if lasts_an_hour else "allows once") if decision.allow else "refuses"
-    log_action(who, f"{word} request {number} of {name}, {asked.tool}")
-    return ActionDone(sentence=decided_text(name, answer, for_an_hour=lasts_an_hour))
+    meant = Decision(decision.allow, decision.digest, decision.lasts == "hour")
+    return ActionDone(sentence=approving.decide(sources.awake(assistant), who, number, meant))
 
 
 def standing(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
@@ -81,10 +63,7 @@ def standing(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
 def revoke(sources: Sources, who: Visitor, assistant: str, number: int) -> ActionDone:
     """End what was allowed for an hour. Raises NotFound."""
     name = sources.find(assistant).name
-    if not _of(sources, assistant).revoke(number):
-        raise NotFound(f"nothing of number {number} is allowed to {name} for longer")
-    log_action(who, f"ends what {name} may do as number {number}")
-    return ActionDone(sentence=f"{name} must ask again for what it may do as number {number}.")
+    return ActionDone(sentence=approving.revoke(_of(sources, assistant), name, who, number))
 
 
 def _of(sources: Sources, assistant: str) -> Approvals:

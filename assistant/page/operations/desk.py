@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from assistant.page.operations import acting, deciding, gateway_keys, making, runs, settings, status
-from assistant.page.operations.sources import Sources, as_page_errors, check_role, log_reading, off_reactor
+from assistant.page.operations.sources import Sources, as_page_errors, log_reading, off_reactor
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.actions import (
     ActionDone,
@@ -230,7 +230,7 @@ class Operations:
 
     def _for(self, who: Visitor, needed: VisitorRole) -> AbstractContextManager[None]:
         """Check the role, and turn what is raised into errors of the page."""
-        check_role(who, needed)
+        who.check(needed)
         return as_page_errors(self._sources.service.scrub)
 
 

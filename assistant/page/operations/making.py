@@ -11,7 +11,7 @@ from assistant.characters import CardPreview, import_card, known_characters, pre
 from assistant.characters.character import file_name
 from assistant.characters.reading import CARD_ENDINGS
 from assistant.events.events import Said
-from assistant.page.operations.sources import Sources, log_action
+from assistant.page.operations.sources import Sources
 from assistant.page.ports import InvalidInput, Visitor
 from assistant.page.values.actions import ActionDone, CardList, CardRead, NewAssistant, NewCard
 from assistant.service.wording.characters import preview_text
@@ -29,7 +29,7 @@ async def create(sources: Sources, who: Visitor, new: NewAssistant) -> ActionDon
     if not name:
         raise InvalidInput("Give it a name.")
     sentence = await sources.host.create(name, new.persona.strip())
-    log_action(who, f"makes the assistant {name}")
+    who.log(f"makes the assistant {name}")
     return ActionDone(sentence=sentence)
 
 
@@ -55,7 +55,7 @@ async def read_card(sources: Sources, who: Visitor, wanted: NewCard) -> CardRead
     if not name:
         raise InvalidInput("Its name has no letter for a file: give it one.")
     await with_files(partial(import_card, preview, folder, name))
-    log_action(who, f"imports a card as the character {name}")
+    who.log(f"imports a card as the character {name}")
     return CardRead(kept=True, name=name, sentence=f"Imported as the character {name}.", brings=brings)
 
 
@@ -70,7 +70,7 @@ async def say(sources: Sources, who: Visitor, assistant: str, text: str) -> Acti
         raise InvalidInput("Write what you say.")
     runner.guests.add(who.principal.id)  # who reads the answer on the page, wherever they are
     runner.hear(lambda event_id, at: Said(id=event_id, at=at, who=who.principal, text=line, to_me=True))
-    log_action(who, f"says something to {name}")
+    who.log(f"says something to {name}")
     settled = Deferred.fromCoroutine(runner.settled()).addTimeout(ANSWER_SECONDS, sources.service.clock)
     try:
         await settled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assistant.checks.finding import FindingState
-from assistant.page.operations.sources import Sources, log_action
+from assistant.page.operations.sources import Sources
 from assistant.page.ports import InvalidInput, Visitor
 from assistant.page.values.actions import (
     ActionDone,
@@ -32,7 +32,7 @@ async def change(sources: Sources, who: Visitor, assistant: str, wanted: Setting
     if not wanted.option.strip():
         raise InvalidInput("say which setting")
     changed = await sources.host.change_setting(assistant, wanted.option, wanted.value, force=wanted.force)
-    log_action(who, f"changes the setting {changed.option} of {name}")
+    who.log(f"changes the setting {changed.option} of {name}")
     return changed
 
 
@@ -50,7 +50,7 @@ async def set_model(sources: Sources, who: Visitor, assistant: str, wanted: NewM
     if not (wanted.keep or wanted.force):
         return ModelTried(kept=False, sentence=f"Nothing is wrong. {name} has its old model yet.", findings=views)
     sentence = await sources.host.keep_model(assistant, wanted)
-    log_action(who, f"changes the model of {name}")
+    who.log(f"changes the model of {name}")
     return ModelTried(kept=True, sentence=sentence, findings=views)
 
 
@@ -60,7 +60,7 @@ async def set_persona(sources: Sources, who: Visitor, assistant: str, text: str)
     if not text.strip():
         raise InvalidInput("write who it is, or the name of a character")
     sentence = await sources.host.set_persona(assistant, text)
-    log_action(who, f"changes who {name} is")
+    who.log(f"changes who {name} is")
     return ActionDone(sentence=sentence)
 
 
@@ -72,7 +72,7 @@ async def add_lore(
     if not title.strip() or not text.strip():
         raise InvalidInput("a piece of lore has a title and a text")
     sentence = await sources.host.add_lore(assistant, title, [key for key in keys if key.strip()], text)
-    log_action(who, f"adds lore of {name}")
+    who.log(f"adds lore of {name}")
     return ActionDone(sentence=sentence)
 
 
@@ -80,5 +80,5 @@ async def delete_lore(sources: Sources, who: Visitor, assistant: str, number: in
     """Delete a piece of lore that was added in the game. Raises NotFound and what the world raises."""
     name = sources.find(assistant).name
     sentence = await sources.host.delete_lore(assistant, number)
-    log_action(who, f"deletes piece {number} of the lore of {name}")
+    who.log(f"deletes piece {number} of the lore of {name}")
     return ActionDone(sentence=sentence)

@@ -16,7 +16,6 @@ from assistant.journal import JournalError
 from assistant.page.ports import (
     InvalidInput,
     KnownAssistant,
-    NotAllowed,
     NotFound,
     PageError,
     PageHost,
@@ -25,7 +24,7 @@ from assistant.page.ports import (
 )
 from assistant.page.values.actions import PlayerView
 from assistant.page.values.assistants import LeaseHolder
-from assistant.page.values.common import CircuitSpan, TimingPoint, Value, VisitorRole
+from assistant.page.values.common import CircuitSpan, TimingPoint, Value
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import AskedRequest, RunPage, RunQuery, RunView
 from assistant.runtime.character import Assistant
@@ -159,22 +158,9 @@ async def off_reactor(service: AssistantService, work: Callable[[], T]) -> T:
         raise Unavailable(f"This took longer than {_SECONDS:.0f} s. Ask for less.") from late
 
 
-def check_role(who: Visitor, needed: VisitorRole) -> None:
-    """Raise NotAllowed unless the visitor may do what needs this role."""
-    if not who.role.may(needed):
-        raise NotAllowed(
-            f"only an {needed} may do this" if needed is not VisitorRole.VIEWER else "you may not see this"
-        )
-
-
 def log_reading(who: Visitor, what: str) -> None:
     """Log that a visitor reads words of players: who, and of what, never the words."""
     _log.info("{who} ({id}) reads {what}", log_event="read words", who=who.name, id=who.principal.id, what=what)
-
-
-def log_action(who: Visitor, what: str) -> None:
-    """Log what a visitor does."""
-    _log.info("{who} ({id}): {what}", log_event="operator", who=who.name, id=who.principal.id, what=what)
 
 
 @contextmanager

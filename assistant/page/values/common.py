@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from pydantic import BaseModel, ConfigDict
+
+from assistant.service.operations.operators import VisitorRole as VisitorRole  # noqa: PLC0414  (re-exported)
 
 
 class Value(BaseModel):
     """A frozen value of the API. Unknown fields are refused, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class VisitorRole(StrEnum):
-    """What a visitor of the page may do: each role may do what those before it may.
-
-    A viewer reads no words of players. An operator reads them, stops, starts and decides on approvals. An owner changes
-    settings and deletes.
-    """
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    OWNER = "owner"
-
-    def may(self, needed: VisitorRole) -> bool:
-        """Tell whether this role may do what needs `needed`."""
-        order = list(VisitorRole)
-        return order.index(self) >= order.index(needed)
 
 
 class Used(Value):

@@ -1,22 +1,14 @@
-"""The texts for a player about their rights, and about what the assistant asks permission for. Pure."""
+"""The texts for a player about their rights. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from assistant.journal import Cleared, Forgotten
 from assistant.memory.rights import Remembered
-from tools import Pending
 from tools.memories import MAX_TEXT, Memory, MemoryKind, describe_age
-from tools.policy.binding import name_target
 from tools.text.clean import clean_heard, one_line
-from tools.trust import rank
 
-#: More characters than any call has, so that a call is shown whole before it is approved.
-_WHOLE = 20_000
-#: How many characters of requests are shown at once; a game shows no more than about 12,000.
-_MOST_SHOWN = 9_000
 #: How many memories are listed, the newest.
 _MOST_LISTED = 60
 
@@ -69,35 +61,3 @@ def cleared_text(name: str, cleared: Cleared, *, memories: bool) -> str:
     gone = f", and {cleared.memories} memories" if memories else ""
     erased = "" if cleared.erased else " The bytes are removed from the file later, at the next start at the latest."
     return f"{name} has forgotten what it had in mind: {cleared.entries} entries{gone}.{left}{erased}"
-
-
-def approvals_text(pending: Sequence[Pending]) -> str:
-    """Show what the assistant asks permission for: each call whole, what it acts on, and why it needs permission."""
-    shown: list[str] = []
-    for asked in pending:
-        text = _request_text(asked)
-        if shown and sum(map(len, shown)) + len(text) > _MOST_SHOWN:
-            shown.append(f"({len(pending) - len(shown)} more are shown when these are decided.)")
-            break
-        shown.append(text)
-    return "\n".join(shown) or "(Nothing is asked for.)"
-
-
-def covered_text(pending: Pending) -> str:
-    """Show the whole call with the place and everything it acts on, by name and identity."""
-    covers = _covers_text(pending)
-    return f"{one_line(pending.shown, max_chars=_WHOLE)}{f' [{covers}]' if covers else ''}"
-
-
-def _covers_text(pending: Pending) -> str:
-    if not pending.covers:
-        return ""
-    place, *targets = map(name_target, pending.covers)
-    return f"in {place}, on {', '.join(targets)}" if targets else f"in {place}"
-
-
-def _request_text(pending: Pending) -> str:
-    whose = one_line(pending.requester.name) if pending.requester else "nobody"
-    who = f"(for {whose}; {rank(pending.permission)} may allow it)"
-    first = f"number {pending.number}: {one_line(pending.shown, max_chars=_WHOLE)} {who}"
-    return "\n  ".join(filter(None, (first, _covers_text(pending), pending.because)))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from twisted.internet.defer import Deferred
 
 from assistant.journal import JournalError
 from assistant.runtime.character import Assistant
+from assistant.service.operations.approving import ShownRequests
+from assistant.service.operations.operators import Operator, VisitorRole
+from assistant.service.operations.refused import OperationRefused
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.service.troubles import Trouble, TroubleKind
-from assistant.service.wording.rights import approvals_text, covered_text, forgotten_text, remembered_text
+from assistant.service.wording.rights import forgotten_text, remembered_text
 from assistant.service.wording.showing import scene_text, who_text
 from assistant.service.wording.status import status_text, trouble_text
 from assistant.surfaces.trial.commands import (
@@ -35,7 +38,7 @@ from assistant.surfaces.trial.commands import (
 from assistant.surfaces.trial.piped import Screen
 from assistant.surfaces.trial.watching import TrialObserver
 from assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
-from tools import Denied, Scene, ToolFailed
+from tools import Scene, ToolFailed
 
 #: What a trouble of the journal means for the visitor, and what is shown when it is over.
 MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"
@@ -52,6 +55,7 @@ class Session:
     observer: TrialObserver
     screen: Screen
     service: AssistantService
+    shown: ShownRequests = field(default_factory=ShownRequests)
 
     @property
     def assistant(self) -> Assistant:
@@ -80,6 +84,8 @@ class Session:
             await self._do(command)
         except ToolFailed as failed:
             self.screen.show(str(failed))
+        except OperationRefused as refused:
+            self.screen.remark(f"({refused})")
         except JournalError as error:
             self.screen.remark(f"({error}.)")
         return True
@@ -106,7 +112,8 @@ class Session:
             case Go(direction):
                 self.screen.show(scene_text(await self.body.move(direction)))
             case Decide(number, allow):
-                self.screen.remark(f"({self._decided(number, allow=allow)})")
+                me = Operator(self.body.principal, VisitorRole.OWNER)
+                self.screen.remark(f"({self.shown.decide(self.assistant, me, number, allow=allow)})")
             case ForgetOne(number):
                 self.screen.remark(f"({await self._forget_one(number)})")
             case Simple(name):
@@ -145,7 +152,7 @@ class Session:
             await self.service.reload_keys()
             self.screen.remark("(the keys are read again; whoever refused one, or had not the model, is asked anew)")
         elif name == "approvals":
-            self.screen.remark(approvals_text(self.assistant.context.approvals.pending()))
+            self.screen.remark(self.shown.show(self.assistant))
         elif name in {"memory", "forget", "mute", "unmute"}:
             self.screen.remark(f"({await self._right(name)})")
         elif name == "trace":
@@ -168,15 +175,6 @@ class Session:
             if str(error) not in known:
                 lines.append(str(error))
         self.screen.remark("\n".join(filter(None, lines)))
-
-    def _decided(self, number: int, *, allow: bool) -> str:
-        """Allow or decline request `number` for the visitor; return a sentence about the result."""
-        me = self.body.principal
-        answer = self.assistant.approve(number, me) if allow else self.assistant.decline(number, me)
-        if isinstance(answer, Denied):
-            return answer.reason
-        what = covered_text(answer.pending)
-        return f"{self.assistant_name} may {'do that once' if allow else 'not do that'}: {what}"
 
     async def _forget_one(self, number: int) -> str:
         """Delete one of the things that /memory lists; return a sentence about it."""

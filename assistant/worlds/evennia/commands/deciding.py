@@ -11,10 +11,10 @@ from typing import Any
 
 from assistant.journal import Parked
 from assistant.runtime.character import Assistant
-from assistant.service.deciding import decide, decided_text
-from assistant.service.wording.rights import approvals_text
+from assistant.service.operations import approving
+from assistant.service.operations.approving import ShownRequests
+from assistant.service.operations.refused import OperationRefused
 from assistant.service.wording.status import parked_text
-from assistant.worlds.evennia.body.identity import principal_of
 from assistant.worlds.evennia.console.showing import count_of, paragraph
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
@@ -22,10 +22,10 @@ from assistant.worlds.evennia.console.typed_command import (
     TypedCommand,
     awake_assistant,
     find_assistant,
+    operator_of,
     runner_of,
     split_assistant,
 )
-from tools import Denied
 from tools.text.clean import one_line
 
 _MAX_DIGITS = 9
@@ -49,25 +49,30 @@ def _decide(typed: TypedCommand, *, allow: bool) -> str:
     word = "approve" if allow else "deny"
     usage = f"assistant/{word} NAME [number{' [hour]' * allow}]"
     character, rest = split_assistant(" ".join(filter(None, (typed.left, typed.right))), usage)
-    assistant = awake_assistant(character)
+    assistant, shown = awake_assistant(character), _shown_to(typed.account)
     if not rest:
-        asked = assistant.context.approvals.pending()
+        asks = shown.show(assistant)
         hour = " (for an hour: NUMBER hour)" if allow else ""
-        how = f"\nTo decide: assistant/{word} {character.key} NUMBER{hour}" if asked else ""
-        return (
-            f"{character.key} asks leave for:\n{approvals_text(asked)}{how}{_standing_text(assistant, character.key)}"
-        )
+        is_asked = bool(assistant.context.approvals.pending())
+        how = f"\nTo decide: assistant/{word} {character.key} NUMBER{hour}" if is_asked else ""
+        return f"{character.key} asks leave for:\n{asks}{how}{_standing_text(assistant, character.key)}"
     written, _, lasts = rest.casefold().partition(" ")
     for_an_hour = allow and lasts in _AN_HOUR
     if not written.isdigit() or len(written) > _MAX_DIGITS or (lasts and not for_an_hour):
         raise CommandRefused(f"Give the number of a request: {usage}")
-    number, who = int(written), _decider(typed)
-    if not allow and not assistant.context.approvals.waits(number) and assistant.context.approvals.revoke(number):
-        return f"{character.key} must ask again for what it was allowed as number {number}."
-    answer = decide(assistant, number, who, allow=allow, for_an_hour=for_an_hour)
-    if isinstance(answer, Denied):
-        return f"{answer.reason} What waits: assistant/{word} {character.key}"
-    return decided_text(character.key, answer, for_an_hour=for_an_hour)
+    number, who, approvals = int(written), operator_of(typed), assistant.context.approvals
+    if not allow and not approvals.waits(number) and any(one.number == number for one in approvals.standing()):
+        return approving.revoke(approvals, character.key, who, number)
+    try:
+        return shown.decide(assistant, who, number, allow=allow, for_an_hour=for_an_hour)
+    except OperationRefused as error:
+        return f"{error} What waits: assistant/{word} {character.key}"
+
+
+def _shown_to(account: Any) -> ShownRequests:
+    """Return what an account was shown since it came or the game restarted."""
+    account.ndb.assistant_requests = shown = account.ndb.assistant_requests or ShownRequests()
+    return shown
 
 
 def _standing_text(assistant: Assistant, name: str) -> str:
@@ -79,11 +84,6 @@ def _standing_text(assistant: Assistant, name: str) -> str:
     if not lines:
         return ""
     return "\n".join(["\nAllowed for an hour:", *lines, f"To end it: assistant/deny {name} NUMBER"])
-
-
-def _decider(typed: TypedCommand) -> Any:
-    """Return the player who decides, with the permission they have now."""
-    return principal_of(typed.who, typed.who)
 
 
 def parked(typed: TypedCommand) -> Answer:

@@ -14,9 +14,12 @@ from twisted.logger import Logger
 
 from assistant.errors import AssistantError, ServiceNotRunning, did_you_mean
 from assistant.runtime.character import Assistant
+from assistant.service.operations.operators import Operator, VisitorRole
+from assistant.service.operations.refused import InvalidInput, OperationRefused
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.showing import WIDTH, cut, in_game_words, join_names, safe
+from assistant.worlds.evennia.body.identity import principal_of
+from assistant.worlds.evennia.console.showing import WIDTH, cut, in_game_words, join_names, safe, sentence
 from resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."
@@ -26,7 +29,7 @@ _YES, _FORGET = "yes", "forget"
 _LISTED = 60
 
 
-class CommandRefused(Exception):
+class CommandRefused(InvalidInput):
     """A command that was not carried out. The message, which the player is shown, says why and what to type instead."""
 
 
@@ -110,6 +113,11 @@ class TypedCommand(Struct, frozen=True):
         self.say(answer)
 
 
+def operator_of(typed: TypedCommand) -> Operator:
+    """Return who typed a command, with the permission they have now. The lock of the command lets owners in alone."""
+    return Operator(principal_of(typed.who, typed.who), VisitorRole.OWNER)
+
+
 def scrub(text: str) -> str:
     """Return the text without keys."""
     try:
@@ -122,9 +130,11 @@ def _sentence(error: Exception, what: str) -> str:
     """Return the sentence that a player is shown for an error. An unexpected error is logged."""
     if isinstance(error, CommandRefused):
         return str(error)
+    if isinstance(error, OperationRefused):
+        return sentence(in_game_words(str(error)))
     if isinstance(error, AssistantError):
-        sentence = " ".join(in_game_words(str(error)).split()).rstrip(".")
-        return f"That did not work: {sentence}."
+        why = " ".join(in_game_words(str(error)).split()).rstrip(".")
+        return f"That did not work: {why}."
     _log.failure("{what} failed", what=what)
     return FAULT
 
