@@ -9,7 +9,7 @@ import orjson
 from assistant.page.api.endpoints import ENDPOINTS, Answer, ApiEndpoint
 from assistant.page.api.openapi import describe
 from assistant.page.http.call import JSON, Handler, PageCall, Reply, Route
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 
 #: The path of the description.
 OPENAPI_PATH = "/api/v1/openapi.json"

@@ -20,7 +20,7 @@ def stop(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
     """
     ids = [assistant] if assistant else list(sources.service.runners)
     was = sources.service.halt(assistant)
-    name = sources.find(assistant).name if assistant else "all assistants"
+    name = sources.there.find(assistant).name if assistant else "all assistants"
     who.log(f"stops {name}")
     for id_ in ids:
         sources.launcher.launch(_keep_off(sources, id_), f"keeping {id_} off")
@@ -31,21 +31,25 @@ def stop(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
 
 
 async def _keep_off(sources: Sources, assistant: str) -> None:
-    await sources.host.stay_off(assistant)
+    if sources.host.store is not None:
+        await sources.host.store.stay_off(assistant)
 
 
 async def start(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
     """Let an assistant live again. Raises NotFound and what the world raises."""
     if not assistant:
         raise InvalidInput("say which assistant is to start")
-    name = sources.find(assistant).name
+    name = sources.there.find(assistant).name
     who.log(f"starts {name}")
-    return ActionDone(sentence=await sources.host.start(assistant))
+    if assistant in sources.service.runners:
+        return ActionDone(sentence=f"{name} runs already.")
+    await sources.store.start(assistant)
+    return ActionDone(sentence=f"{name} starts.")
 
 
 def reset(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
     """Lift the emergency stop that crashed runs set. Raises NotFound and Unavailable."""
-    runner = sources.runner(assistant)
+    runner = sources.there.runner(assistant)
     name = runner.embodiment.me.name
     if not runner.emergency:
         return ActionDone(sentence=f"{name} has no emergency stop.")
@@ -56,7 +60,7 @@ def reset(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
 
 async def retry_parked(sources: Sources, who: Visitor, assistant: str, event: str, *, clear: bool) -> ActionDone:
     """Try again what was put aside, or clear it. Raises NotFound, Unavailable and JournalError."""
-    there, runner = sources.awake(assistant), sources.runner(assistant)
+    there, runner = sources.there.awake(assistant), sources.there.runner(assistant)
     journal, name = there.context.journal, runner.embodiment.me.name
     done = await (journal.discard(event) if clear else journal.unpark(event))
     if not done:
@@ -71,7 +75,7 @@ async def retry_parked(sources: Sources, who: Visitor, assistant: str, event: st
 
 async def clear_mind(sources: Sources, who: Visitor, assistant: str, *, memories: bool) -> ActionDone:
     """Delete what an assistant has in mind, and its memories. Raises NotFound, Unavailable and JournalError."""
-    there, name = sources.awake(assistant), sources.runner(assistant).embodiment.me.name
+    there, name = sources.there.awake(assistant), sources.there.runner(assistant).embodiment.me.name
     cleared = await there.clear_mind(memories=memories)
     who.log(f"clears the mind of {name}{' and its memories' if memories else ''}")
     return ActionDone(sentence=cleared_text(name, cleared, memories=memories))
@@ -104,7 +108,7 @@ async def forget_player(sources: Sources, who: Visitor, player: str) -> ActionDo
     )
     if total.waiting:
         said += f" {total.waiting} things they said wait for an answer: do this again after it."
-    off = [known.name for known in sources.known() if known.id not in sources.service.runners] + asleep
+    off = [known.name for known in sources.there.known() if known.id not in sources.service.runners] + asleep
     if off:
         said += f" These do not run, and forget nobody until they do: {', '.join(off)}. Do this again then."
     return ActionDone(sentence=said)
@@ -113,7 +117,7 @@ async def forget_player(sources: Sources, who: Visitor, player: str) -> ActionDo
 async def examine(sources: Sources, assistant: str) -> list[FindingView]:
     """Look for what is wrong with an assistant, or with all that run. May take a minute. Raises NotFound."""
     found = list(await sources.host.findings())
-    runners = [sources.runner(assistant)] if assistant else list(sources.service.runners.values())
+    runners = [sources.there.runner(assistant)] if assistant else list(sources.service.runners.values())
     seen: set[tuple[str, str, str]] = set()
     for runner in runners:
         findings: list[Finding] = []

@@ -35,7 +35,7 @@ def decide(sources: Sources, who: Visitor, assistant: str, number: int, decision
     if decision.lasts not in _LASTS:
         raise InvalidInput(f"lasts must be one of: {', '.join(_LASTS)}")
     meant = Decision(decision.allow, decision.digest, decision.lasts == "hour")
-    return ActionDone(sentence=approving.decide(sources.awake(assistant), who, number, meant))
+    return ActionDone(sentence=approving.decide(sources.there.awake(assistant), who, number, meant))
 
 
 def standing(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
@@ -62,7 +62,7 @@ def standing(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
 
 def revoke(sources: Sources, who: Visitor, assistant: str, number: int) -> ActionDone:
     """End what was allowed for an hour. Raises NotFound."""
-    name = sources.find(assistant).name
+    name = sources.there.find(assistant).name
     return ActionDone(sentence=approving.revoke(_of(sources, assistant), name, who, number))
 
 

@@ -34,12 +34,17 @@ from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
+from assistant.service.operations import lore_pieces
 
 _VIEWER, _OPERATOR, _OWNER = VisitorRole.VIEWER, VisitorRole.OPERATOR, VisitorRole.OWNER
 
 
-class Operations:
-    """The `Desk` over a service, a world and a journal."""
+class Desk:
+    """Everything the pages and the API read and do, over a service, a world and a journal.
+
+    Every method takes who asks, and raises PageError. Ids are those of the journal and of the commands; "" stands for
+    all assistants.
+    """
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -148,8 +153,7 @@ class Operations:
     async def character(self, who: Visitor, assistant: str) -> CharacterView:
         """Return who an assistant is and what it knows."""
         with self._for(who, _VIEWER):
-            self._sources.find(assistant)
-            return self._scrub(await self._sources.host.character(assistant))
+            return self._scrub(await settings.character(self._sources, assistant))
 
     async def set_persona(self, who: Visitor, assistant: str, text: str) -> ActionDone:
         """Let it play a character, or be who the words say."""
@@ -159,20 +163,19 @@ class Operations:
     async def add_lore(self, who: Visitor, assistant: str, title: str, keys: Sequence[str], text: str) -> ActionDone:
         """Add a piece of lore."""
         with self._for(who, _OWNER):
-            return self._scrub(
-                await settings.add_lore(self._sources, who, assistant, title=title, keys=keys, text=text)
-            )
+            add = lore_pieces.add_piece(self._sources.there, who, assistant, title=title, keys=keys, text=text)
+            return self._scrub(ActionDone(sentence=await add))
 
     async def delete_lore(self, who: Visitor, assistant: str, number: int) -> ActionDone:
         """Delete a piece of lore."""
         with self._for(who, _OWNER):
-            return self._scrub(await settings.delete_lore(self._sources, who, assistant, number))
+            deleted = await lore_pieces.delete_piece(self._sources.there, who, assistant, number)
+            return self._scrub(ActionDone(sentence=deleted))
 
     async def preview_lore(self, who: Visitor, assistant: str, line: str) -> LorePreview:
         """Return which pieces a line would bring up."""
         with self._for(who, _VIEWER):
-            self._sources.find(assistant)
-            return self._scrub(await self._sources.host.preview_lore(assistant, line))
+            return self._scrub(await settings.preview_lore(self._sources, assistant, line))
 
     async def create(self, who: Visitor, new: NewAssistant) -> ActionDone:
         """Make an assistant."""

@@ -28,7 +28,7 @@ async def create(sources: Sources, who: Visitor, new: NewAssistant) -> ActionDon
     name = " ".join(new.name.split())
     if not name:
         raise InvalidInput("Give it a name.")
-    sentence = await sources.host.create(name, new.persona.strip())
+    sentence = await sources.store.create(name, new.persona.strip())
     who.log(f"makes the assistant {name}")
     return ActionDone(sentence=sentence)
 
@@ -64,7 +64,7 @@ async def say(sources: Sources, who: Visitor, assistant: str, text: str) -> Acti
 
     Raises NotFound, InvalidInput, and Unavailable when it does not run.
     """
-    runner = sources.runner(assistant)
+    runner = sources.there.runner(assistant)
     name, line = runner.embodiment.me.name, clean_heard(text, _LINE)
     if not line:
         raise InvalidInput("Write what you say.")

@@ -21,7 +21,7 @@ from assistant.service.service import AssistantService
 from assistant.surfaces.journal.places import PlaceFinder
 from assistant.surfaces.serve.file import SettingsFile
 from assistant.surfaces.serve.journal_host import JournalHost
-from assistant.surfaces.serve.local_host import LocalHost
+from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from assistant.surfaces.serve.standing import StandingPage
 from assistant.surfaces.trial.converse import Trial, TrialOptions
 from assistant.surfaces.trial.run import CANNOT_START, Progress, has_journal, service_of
@@ -111,7 +111,7 @@ def open_page(
     reactor: Any, service: AssistantService, trial: Trial, file: SettingsFile, progress: Progress
 ) -> StandingPage:
     """Open the page beside an assistant, and say where it is. Raises PageNotOpened."""
-    host = LocalHost(service, trial.me, file, trial.begin, where=trial.where, names=trial.names)
+    host = LocalHost(service, [LocalAssistant(trial.me, file, trial.begin, where=trial.where)], trial.names)
     page = StandingPage(reactor, service, host, service.config.settings.page)
     _tell(page, progress)
     return page

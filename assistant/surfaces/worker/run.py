@@ -17,14 +17,13 @@ from assistant.journal import HeldElsewhere, JournalUnreadable
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.local_host import LocalHost
+from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from assistant.surfaces.serve.run import OPEN_IT, open_gateway
 from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
 from assistant.surfaces.trial.converse import TrialOptions
 from assistant.surfaces.trial.run import CANNOT_START, WAITS, Progress, has_journal, service_of
 from assistant.surfaces.worker.colony import Colony
 from assistant.surfaces.worker.members import Member, members_of
-from assistant.surfaces.worker.page_host import WorkerHost
 
 if TYPE_CHECKING:
     from assistant.runtime.sharing.journal import SharedJournal
@@ -183,19 +182,17 @@ class RunningWorker:
         settings = service.config.settings.page
         if not settings.enabled:
             return None
-        names = {member.me.id: member.me.name for member in self._members}
-        hosts = {
-            member.me.id: LocalHost(
-                service,
+        assistants = [
+            LocalAssistant(
                 member.me,
                 member.file,
                 partial(colony.begin, member.me.id),
                 where=partial(colony.where, member.me.id),
-                names=names,
+                is_listed=True,
             )
             for member in self._members
-        }
-        page = StandingPage(self._reactor, service, WorkerHost(hosts, str(self._options.file.path)), settings)
+        ]
+        page = StandingPage(self._reactor, service, LocalHost(service, assistants), settings)
         try:
             address = page.open()
         except PageNotOpened as error:

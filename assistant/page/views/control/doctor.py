@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply, redirect
-from assistant.page.ports import Conflict, Desk, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import Conflict, PageError
 from assistant.page.values.actions import FindingView
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h

@@ -17,13 +17,11 @@ from assistant.characters import (
 )
 from assistant.characters.character import file_name
 from assistant.characters.game_files import EXPORTED
+from assistant.service.operations.lore_pieces import restarted_text
+from assistant.service.operations.matching import match_name
 from assistant.service.wording.characters import preview_text
 from assistant.worlds.evennia import creation
-from assistant.worlds.evennia.commands.persona import (
-    folder_of_characters,
-    in_thread,
-    restarted_text,
-)
+from assistant.worlds.evennia.console.settings_store import operated
 from assistant.worlds.evennia.console.showing import cut
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
@@ -31,7 +29,6 @@ from assistant.worlds.evennia.console.typed_command import (
     TypedCommand,
     confirmed,
     find_assistant,
-    match_name,
 )
 
 IMPORT_USAGE = "assistant/import FILE [= yes, NAME]"
@@ -53,7 +50,7 @@ def import_(typed: TypedCommand) -> Answer:
 
 
 async def _preview(file: str) -> str:
-    preview = await in_thread(partial(_read, folder_of_characters(), file, ""))
+    preview = await operated().in_thread(partial(_read, operated().folder, file, ""))
     shown = cut(file, 200)
     if preview.kind == "lorebook":
         how = f"To add it to a character: assistant/import {shown} = yes, CHARACTER"
@@ -64,16 +61,16 @@ async def _preview(file: str) -> str:
 
 
 async def _import(file: str, typed_name: str) -> str:
-    folder = folder_of_characters()
-    preview = await in_thread(partial(_read, folder, file, file_name(typed_name)))
+    folder = operated().folder
+    preview = await operated().in_thread(partial(_read, folder, file, file_name(typed_name)))
     if preview.kind == "lorebook":
-        there = await in_thread(partial(known_characters, folder))
+        there = await operated().in_thread(partial(known_characters, folder))
         name = match_name(typed_name, there, "character to add it to")
     else:
         name = file_name(typed_name or preview.character.name)
     if not name:
         raise CommandRefused(f"Its name has no letter for a file: give one. Type: {IMPORT_USAGE}")
-    place = await in_thread(partial(import_card, preview, folder, name))
+    place = await operated().in_thread(partial(import_card, preview, folder, name))
     where = place.relative_to(folder)
     if preview.kind == "lorebook":
         return f"Imported into characters/{where}. {restarted_text(creation.restart_all(playing=name))}"
@@ -89,8 +86,8 @@ async def export(typed: TypedCommand) -> str:
     """Write the character that an assistant plays, or one by its own name, as a card."""
     if not typed.right:
         raise CommandRefused(f"Give the name of a file: {EXPORT_USAGE}")
-    folder, file = folder_of_characters(), check_export_name(typed.right)
-    there = await in_thread(partial(known_characters, folder))
+    folder, file = operated().folder, check_export_name(typed.right)
+    there = await operated().in_thread(partial(known_characters, folder))
     if typed.left.casefold() in {one.casefold() for one in there}:
         name = match_name(typed.left, there, "character")
     else:
@@ -103,5 +100,5 @@ async def export(typed: TypedCommand) -> str:
         card = export_card(folder, name, picture=Path(file).suffix.casefold() == ".png")
         write_typed_card(folder, file, card)
 
-    await in_thread(write)
+    await operated().in_thread(write)
     return f"{name} is written to characters/{EXPORTED}/{file}, as a card of version 3."

@@ -14,14 +14,16 @@ from evennia.scripts.models import ScriptDB
 
 from assistant.config.options import with_option
 from assistant.config.settings import SettingsError
+from assistant.service.operations.personas import find_meant, may_be_a_name
 from assistant.service.wording.characters import played_text
 from assistant.service.wording.rights import cleared_text
 from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.body.identity import is_played
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.commands.persona import find_meant, may_be_a_name
+from assistant.worlds.evennia.commands.persona import played_hints
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
+from assistant.worlds.evennia.console.settings_store import operated
 from assistant.worlds.evennia.console.showing import count_of, cut, join_names, table
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
@@ -67,10 +69,10 @@ async def make(name: str, text: str, where: Any = None) -> str:
     if not (text and may_be_a_name(text)):
         return _make(name, text, where)
     _check_name(name)
-    found = await find_meant(text)
+    found = await find_meant(operated(), text)
     assert found is not None  # the text can only be a name
     told = _create(name, where, {"assistant": {"character": found.name}})
-    return f"{told} {played_text(found, name, ())}"
+    return f"{told} {played_text(found, name, ())}{played_hints(found, name)}"
 
 
 def _make(name: str, persona: str, where: Any) -> str:

@@ -14,6 +14,7 @@ from assistant.config.settings import SettingsError
 from assistant.errors import KeyReferenceError, NoModelError
 from assistant.models.bound_keys import binding_of
 from assistant.service.host import IN_THE_GAME
+from assistant.service.operations.matching import match_name
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.typed_keys import KEY_USAGE, check_reference_typed, is_reference, refuse_keys
 from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence
@@ -23,7 +24,6 @@ from assistant.worlds.evennia.console.typed_command import (
     CommandRefused,
     TypedCommand,
     find_assistant,
-    match_name,
 )
 from llm import BadCredential
 

@@ -11,11 +11,12 @@ from twisted.internet.defer import Deferred
 from assistant.config.options import Option, merged, web_options, with_web_option, without_web_option
 from assistant.config.settings import SettingsError
 from assistant.models.bound_keys import usual_url
+from assistant.service.operations.matching import match_name
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.setting import option_text
 from assistant.worlds.evennia.commands.typed_keys import check_reference_typed, refuse_keys
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand, match_name
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.stored import (
     game_overrides,
     keep_game_overrides,

@@ -11,7 +11,7 @@ from assistant.errors import ServiceNotRunning
 from assistant.page.http.call import PageCall, Route, StreamReply
 from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
 from assistant.page.http.listener import PageSite
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from tests.assistant.page.http.visiting import VIEWER_TOKEN, visiting
 
 BEARER = f"Bearer {VIEWER_TOKEN}"
