@@ -10,9 +10,8 @@ from assistant.config.schema import ModelConfig
 from assistant.page.values.actions import FindingView, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.service.operations.operated import KnownAssistant, SettingsStore
-from assistant.service.operations.operators import Operator
-from assistant.service.operations.refused import Conflict, InvalidInput, NotAllowed, NotFound, Unavailable
-from assistant.service.operations.refused import OperationRefused as PageError
+from assistant.service.operations.operators import Conflict, InvalidInput, NotAllowed, NotFound, Operator, Unavailable
+from assistant.service.operations.operators import OperationRefused as PageError
 
 __all__ = [
     "Conflict",

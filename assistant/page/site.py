@@ -26,11 +26,10 @@ from assistant.page.http.static import StaticTable
 from assistant.page.http.stream import MAX_SECONDS, live_route
 from assistant.page.http.tokens import BearerTokens, TokenDoor, hash_token
 from assistant.page.live import AskedRequests, LiveHub
-from assistant.page.operations.circuits import CircuitLog
 from assistant.page.operations.desk import Desk
 from assistant.page.operations.lag import ReactorLag
 from assistant.page.operations.records import JournalRecords
-from assistant.page.operations.servers import servers_in_use
+from assistant.page.operations.servers import CircuitLog, servers_in_use
 from assistant.page.operations.sources import Sources
 from assistant.page.ports import Door, PageHost
 from assistant.page.reading.reader import JournalReader

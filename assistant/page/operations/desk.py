@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from assistant.page.operations import acting, deciding, gateway_keys, making, runs, settings, status
+from assistant.page.operations import acting, gateway_keys, making, runs, settings, status
 from assistant.page.operations.sources import Sources, as_page_errors, log_reading, off_reactor
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.actions import (
@@ -34,7 +34,7 @@ from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
-from assistant.service.operations import lore_pieces
+from assistant.service.operations import life, lore_pieces
 
 _VIEWER, _OPERATOR, _OWNER = VisitorRole.VIEWER, VisitorRole.OPERATOR, VisitorRole.OWNER
 
@@ -84,7 +84,7 @@ class Desk:
     async def approvals(self, who: Visitor) -> Sequence[ApprovalView]:
         """Return what waits for a decision, the oldest first."""
         with self._for(who, _VIEWER):
-            found = deciding.approvals(self._sources, is_hidden=_is_hidden(who))
+            found = acting.approvals(self._sources, is_hidden=_is_hidden(who))
             if found and not _is_hidden(who):
                 log_reading(who, f"{len(found)} requests for leave")
             return [self._scrub(one) for one in found]
@@ -92,17 +92,17 @@ class Desk:
     async def decide(self, who: Visitor, assistant: str, number: int, decision: ApprovalDecision) -> ActionDone:
         """Allow or refuse what waits. Raises Conflict when it is not there any more, or is another call by now."""
         with self._for(who, _OPERATOR):
-            return self._scrub(deciding.decide(self._sources, who, assistant, number, decision))
+            return self._scrub(acting.decide(self._sources, who, assistant, number, decision))
 
     async def standing(self, who: Visitor) -> Sequence[ApprovalView]:
         """Return what was allowed for an hour."""
         with self._for(who, _VIEWER):
-            return [self._scrub(one) for one in deciding.standing(self._sources, is_hidden=_is_hidden(who))]
+            return [self._scrub(one) for one in acting.standing(self._sources, is_hidden=_is_hidden(who))]
 
     async def revoke(self, who: Visitor, assistant: str, number: int) -> ActionDone:
         """End what was allowed for an hour."""
         with self._for(who, _OPERATOR):
-            return self._scrub(deciding.revoke(self._sources, who, assistant, number))
+            return self._scrub(acting.revoke(self._sources, who, assistant, number))
 
     async def usage(self, who: Visitor, by: str, since: str, until: str) -> UsageAnswer:
         """Return what was spent, by day, assistant, player, model or key; empty dates mean the present month."""
@@ -138,17 +138,18 @@ class Desk:
     async def start(self, who: Visitor, assistant: str) -> ActionDone:
         """Let an assistant live again."""
         with self._for(who, _OPERATOR):
-            return self._scrub(await acting.start(self._sources, who, assistant))
+            return self._scrub(ActionDone(sentence=await life.start(self._sources.there, who, assistant)))
 
     async def reset(self, who: Visitor, assistant: str) -> ActionDone:
         """Lift the emergency stop that crashed runs set."""
         with self._for(who, _OPERATOR):
-            return self._scrub(acting.reset(self._sources, who, assistant))
+            return self._scrub(ActionDone(sentence=life.reset(self._sources.there, who, assistant)))
 
     async def retry_parked(self, who: Visitor, assistant: str, event: str, *, clear: bool) -> ActionDone:
         """Try again what was put aside, or clear it."""
         with self._for(who, _OPERATOR):
-            return self._scrub(await acting.retry_parked(self._sources, who, assistant, event, clear=clear))
+            done = await life.retry(self._sources.there, who, assistant, [event], clear=clear)
+            return self._scrub(ActionDone(sentence=done))
 
     async def character(self, who: Visitor, assistant: str) -> CharacterView:
         """Return who an assistant is and what it knows."""
@@ -205,7 +206,8 @@ class Desk:
     async def clear_mind(self, who: Visitor, assistant: str, *, memories: bool) -> ActionDone:
         """Delete what an assistant has in mind, and all its memories if told to."""
         with self._for(who, _OWNER):
-            return self._scrub(await acting.clear_mind(self._sources, who, assistant, memories=memories))
+            cleared = await life.clear_mind(self._sources.there, who, assistant, memories=memories)
+            return self._scrub(ActionDone(sentence=cleared))
 
     async def forget_player(self, who: Visitor, player: str) -> ActionDone:
         """Delete what every assistant that runs keeps of a player."""

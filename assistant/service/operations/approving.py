@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assistant.runtime.character import Assistant
-from assistant.service.operations.operators import Operator, VisitorRole
-from assistant.service.operations.refused import Conflict, InvalidInput, NotAllowed, NotFound
+from assistant.service.operations.operators import Conflict, InvalidInput, NotAllowed, NotFound, Operator, VisitorRole
 from tools import Declined, Denied, Pending
 from tools.policy.approvals import ENDS, NO_REQUEST, STANDING_SECONDS, Approvals, digest_of
 from tools.policy.binding import name_target

@@ -20,9 +20,8 @@ from assistant.characters import (
 from assistant.characters.added_lore import ADDED
 from assistant.characters.character import MAX_GREETINGS, USER, file_name
 from assistant.service.operations.operated import Operated
-from assistant.service.operations.operators import Operator, VisitorRole
+from assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
 from assistant.service.operations.personas import found_of
-from assistant.service.operations.refused import InvalidInput
 from assistant.service.wording.characters import piece_text
 from tools.text.clean import one_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assistant.errors import did_you_mean
-from assistant.service.operations.refused import InvalidInput
+from assistant.service.operations.operators import InvalidInput
 from tools.text.clean import one_line
 
 #: The most names that are listed, and the most characters of what was typed that are repeated.

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assistant.config.schema import Config
 from assistant.runtime.character import Assistant
-from assistant.service.operations.refused import NotAllowed, NotFound, Unavailable
+from assistant.service.operations.operators import NotAllowed, NotFound, Unavailable
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 

@@ -11,8 +11,7 @@ from assistant.characters import FoundCharacter, known_characters, read_with_sou
 from assistant.errors import AssistantError
 from assistant.service.operations.matching import match_name
 from assistant.service.operations.operated import Operated
-from assistant.service.operations.operators import Operator, VisitorRole
-from assistant.service.operations.refused import InvalidInput
+from assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
 from assistant.service.wording.characters import played_text
 
 #: A name of a character: one word of a script that has spaces between its words.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,13 +15,15 @@ from twisted.internet.defer import Deferred
 from assistant.config.schema import JournalConfig
 from assistant.errors import AssistantError, complaint
 from assistant.gateway.running import RunningGateway, ready
-from assistant.page.ports import Unavailable
+from assistant.journal.database import Database
+from assistant.journal.tables.lease import NAME_OF
+from assistant.page.ports import KnownAssistant, Unavailable
 from assistant.page.reading.reader import JournalReader
+from assistant.page.values.actions import FindingView
 from assistant.service.host import ServiceConfig
 from assistant.service.service import AssistantService
 from assistant.surfaces.journal.places import PlaceFinder
 from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.journal_host import JournalHost
 from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from assistant.surfaces.serve.standing import StandingPage
 from assistant.surfaces.trial.converse import Trial, TrialOptions
@@ -37,6 +40,35 @@ class ServeOptions(Struct, frozen=True):
     trial: TrialOptions
     file: SettingsFile
     is_read_only: bool = False
+
+
+class JournalHost:
+    """The assistants of a journal. Call `load` first; it may be called again."""
+
+    #: Nothing can be changed.
+    store = None
+
+    def __init__(self, reader: JournalReader) -> None:
+        self._reader = reader
+        self._names: dict[str, str] = {}
+
+    async def load(self) -> None:
+        """Read which assistants the journal knows. Raises Unavailable."""
+        self._names = await self._reader.read(_assistants)
+
+    def assistants(self) -> Sequence[KnownAssistant]:
+        """Return the assistants of the journal. None of them runs here."""
+        return [KnownAssistant(id_, name, is_off=True) for id_, name in sorted(self._names.items())]
+
+    async def names(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the names of assistants; those of players stand in the runs."""
+        with suppress(Unavailable):  # those that were known before do
+            await self.load()
+        return {id_: self._names[id_] for id_ in ids if id_ in self._names}
+
+    async def findings(self) -> Sequence[FindingView]:
+        """Say that the journal is only looked at."""
+        return [FindingView(check="journal", state="ok", sentence="the journal is only looked at; nobody runs here")]
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
@@ -146,3 +178,9 @@ def _tell(page: StandingPage, progress: Progress) -> None:
 def _for_ever() -> Deferred[None]:
     """Return what fires only when it is cancelled, as Ctrl-C does."""
     return Deferred()
+
+
+def _assistants(db: Database) -> dict[str, str]:
+    ids = [row[0] for row in db.execute("SELECT assistant FROM leases UNION SELECT DISTINCT assistant FROM runs")]
+    named = dict(db.execute("SELECT key, value FROM meta WHERE key LIKE ?", (f"{NAME_OF}%",)))
+    return {id_: str(named.get(NAME_OF + id_, id_)) for id_ in ids}

@@ -9,13 +9,12 @@ from twisted.internet.defer import Deferred
 
 from assistant.journal import JournalError
 from assistant.runtime.character import Assistant
+from assistant.service.operations import players
 from assistant.service.operations.approving import ShownRequests
-from assistant.service.operations.operators import Operator, VisitorRole
-from assistant.service.operations.refused import OperationRefused
+from assistant.service.operations.operators import OperationRefused, Operator, VisitorRole
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.service.troubles import Trouble, TroubleKind
-from assistant.service.wording.rights import forgotten_text, remembered_text
 from assistant.service.wording.showing import scene_text, who_text
 from assistant.service.wording.status import status_text, trouble_text
 from assistant.surfaces.trial.commands import (
@@ -115,7 +114,8 @@ class Session:
                 me = Operator(self.body.principal, VisitorRole.OWNER)
                 self.screen.remark(f"({self.shown.decide(self.assistant, me, number, allow=allow)})")
             case ForgetOne(number):
-                self.screen.remark(f"({await self._forget_one(number)})")
+                told = await players.forget_one(self.assistant, [self.body.principal], number, "/memory")
+                self.screen.remark(f"({told})")
             case Simple(name):
                 await self._simple(name)
             case Note(text):
@@ -176,25 +176,11 @@ class Session:
                 lines.append(str(error))
         self.screen.remark("\n".join(filter(None, lines)))
 
-    async def _forget_one(self, number: int) -> str:
-        """Delete one of the things that /memory lists; return a sentence about it."""
-        me = self.body.principal
-        memories = (await self.assistant.rights.see(me)).memories
-        if not 1 <= number <= len(memories):
-            return f"there is no number {number}: /memory lists what {self.assistant_name} remembers"
-        await self.assistant.drop(me, memories[number - 1].id)
-        return f"{self.assistant_name} has forgotten number {number}; the numbers after it are one less now"
-
     async def _right(self, name: str) -> str:
         """Use one of the visitor's rights; return a sentence about the result."""
-        me, rights = self.body.principal, self.assistant.rights
+        me = [self.body.principal]
         if name == "memory":
-            now = self.assistant.context.clock.seconds()
-            return remembered_text(self.assistant_name, await rights.see(me), now, "/forget")
+            return await players.remembered(self.assistant, me, "/forget")
         if name == "forget":
-            return forgotten_text(self.assistant_name, await self.assistant.forget(me))
-        if name == "mute":
-            await rights.mute(me)
-            return f"{self.assistant_name} neither hears nor remembers you from now on"
-        await rights.unmute(me)
-        return f"{self.assistant_name} hears you again"
+            return await players.forget(self.assistant, me)
+        return await (players.mute if name == "mute" else players.unmute)(self.assistant, me)

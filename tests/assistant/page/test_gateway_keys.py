@@ -17,7 +17,7 @@ from assistant.page.operations.sources import Sources
 from assistant.page.ports import NotAllowed
 from assistant.page.reading.reader import JournalReader
 from assistant.page.values.keys import NewGatewayKey
-from assistant.surfaces.serve.journal_host import JournalHost
+from assistant.surfaces.serve.run import JournalHost
 from resilience import Account, Allowance, Amount
 from tests.assistant.living import reactor
 from tests.assistant.page.desk import visitor

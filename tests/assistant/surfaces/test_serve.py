@@ -25,8 +25,7 @@ from assistant.service.host import ServiceConfig
 from assistant.service.operations.operated import Operated
 from assistant.service.service import AssistantService
 from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.journal_host import JournalHost
-from assistant.surfaces.serve.run import open_gateway
+from assistant.surfaces.serve.run import JournalHost, open_gateway
 from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
 from assistant.surfaces.trial.run import Progress
 from llm.testing import FakeOllama, Reply, serve

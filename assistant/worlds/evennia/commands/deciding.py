@@ -11,11 +11,13 @@ from typing import Any
 
 from assistant.journal import Parked
 from assistant.runtime.character import Assistant
-from assistant.service.operations import approving
+from assistant.service.operations import approving, life
 from assistant.service.operations.approving import ShownRequests
-from assistant.service.operations.refused import OperationRefused
+from assistant.service.operations.operators import OperationRefused, Operator
 from assistant.service.wording.status import parked_text
-from assistant.worlds.evennia.console.showing import count_of, paragraph
+from assistant.worlds.evennia import server
+from assistant.worlds.evennia.console.settings_store import operated
+from assistant.worlds.evennia.console.showing import paragraph
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
@@ -23,7 +25,6 @@ from assistant.worlds.evennia.console.typed_command import (
     awake_assistant,
     find_assistant,
     operator_of,
-    runner_of,
     split_assistant,
 )
 from tools.text.clean import one_line
@@ -94,12 +95,13 @@ def parked(typed: TypedCommand) -> Answer:
         return _list_parked(typed, character)
     if len(words) != 2 or words[0] not in {_RETRY, _CLEAR}:  # noqa: PLR2004  (what to do, and with which)
         raise CommandRefused(f"Type: {PARKED_USAGE.replace('NAME', character.key)}")
-    return _retry_or_clear(character, words[0], words[1])
+    return _retry_or_clear(operator_of(typed), character, words[0], words[1])
 
 
 async def _list_parked(typed: TypedCommand, character: Any) -> str:
     """List what was put aside, with numbers. Raises JournalError."""
-    there = await awake_assistant(character).context.journal.parked()
+    awake_assistant(character)
+    there = await life.parked(operated(), server.id_of(character))
     if not there:
         return f"Nothing that {character.key} heard is put aside."
     lines = [paragraph(f"{at}. {parked_text(one)}", typed.width, "   ") for at, one in enumerate(there, 1)]
@@ -110,19 +112,12 @@ async def _list_parked(typed: TypedCommand, character: Any) -> str:
     return "\n".join([*lines, paragraph(how, typed.width)])
 
 
-async def _retry_or_clear(character: Any, what: str, which: str) -> str:
+async def _retry_or_clear(who: Operator, character: Any, what: str, which: str) -> str:
     """Try again or clear the chosen events. Raises JournalError."""
-    assistant = awake_assistant(character)
-    chosen = _chosen(await assistant.context.journal.parked(), which, character.key)
-    change = assistant.context.journal.unpark if what == _RETRY else assistant.context.journal.discard
-    done = sum([await change(one.event_id) for one in chosen])
-    await runner_of(character).alarms.look()
-    if what == _CLEAR:
-        return f"{count_of(done, 'thing')} cleared: {character.key} does not deal with {'it' if done == 1 else 'them'}."
-    assistant.tick.wake()
-    return (
-        f"{character.key} tries {count_of(done, 'thing')} again, and is stopped no sooner than by three more crashes."
-    )
+    awake_assistant(character)
+    there, id_ = operated(), server.id_of(character)
+    chosen = [one.event_id for one in _chosen(await life.parked(there, id_), which, character.key)]
+    return await life.retry(there, who, id_, chosen, clear=what == _CLEAR)
 
 
 def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:

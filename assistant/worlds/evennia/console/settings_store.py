@@ -9,7 +9,7 @@ from evennia.objects.models import ObjectDB
 
 from assistant.config.schema import Config
 from assistant.service.operations.operated import KnownAssistant, Operated
-from assistant.service.operations.refused import NotFound
+from assistant.service.operations.operators import NotFound
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.stored import script_settings_of
 

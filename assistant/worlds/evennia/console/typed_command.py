@@ -15,8 +15,7 @@ from twisted.logger import Logger
 from assistant.errors import AssistantError, ServiceNotRunning
 from assistant.runtime.character import Assistant
 from assistant.service.operations.matching import match_name
-from assistant.service.operations.operators import Operator, VisitorRole
-from assistant.service.operations.refused import InvalidInput, OperationRefused
+from assistant.service.operations.operators import InvalidInput, OperationRefused, Operator, VisitorRole
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.body.identity import principal_of
