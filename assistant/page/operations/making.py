@@ -7,13 +7,14 @@ from pathlib import Path
 
 from twisted.internet.defer import Deferred, TimeoutError  # noqa: A004  (Twisted's own, which its Deferreds raise)
 
-from assistant.characters import CardPreview, import_card, known_characters, preview_card, read_typed_card
+from assistant.characters import CardPreview, known_characters, preview_card, read_typed_card
 from assistant.characters.character import file_name
 from assistant.characters.reading import CARD_ENDINGS
 from assistant.events.events import Said
 from assistant.page.operations.sources import Sources
 from assistant.page.ports import InvalidInput, Visitor
 from assistant.page.values.actions import ActionDone, CardList, CardRead, NewAssistant, NewCard
+from assistant.service.operations import personas
 from assistant.service.wording.characters import preview_text
 from tools.text.clean import clean_heard
 
@@ -35,28 +36,22 @@ async def create(sources: Sources, who: Visitor, new: NewAssistant) -> ActionDon
 
 async def cards(sources: Sources) -> CardList:
     """Return the files that may be cards, and the characters there are. Raises CharacterError."""
-    folder = sources.service.config.character_folder
-    return await sources.service.parts.with_files(partial(_listed, folder))
+    return await sources.there.in_thread(partial(_listed, sources.there.folder))
 
 
 async def read_card(sources: Sources, who: Visitor, wanted: NewCard) -> CardRead:
     """Show what a card brings, and import it when that is wanted. Raises InvalidInput and CharacterError."""
     if bool(wanted.file.strip()) == bool(wanted.text.strip()):
         raise InvalidInput("Choose a file, or paste a card: one of the two.")
-    folder, name = sources.service.config.character_folder, file_name(wanted.name)
-    with_files = sources.service.parts.with_files
-    preview = await with_files(partial(_preview, folder, wanted, name))
-    name = name or file_name(preview.character.name)
+    there, name = sources.there, file_name(wanted.name)
+    read = partial(_preview, there.folder, wanted)
+    preview = await there.in_thread(partial(read, name))
     brings = preview_text(preview)
     if not wanted.keep:
+        name = name or file_name(preview.character.name)
         return CardRead(kept=False, name=name, sentence="Nothing is imported yet.", brings=brings)
-    if preview.kind == "lorebook" and not wanted.name.strip():
-        raise InvalidInput("This is a lorebook: name the character that it is for.")
-    if not name:
-        raise InvalidInput("Its name has no letter for a file: give it one.")
-    await with_files(partial(import_card, preview, folder, name))
-    who.log(f"imports a card as the character {name}")
-    return CardRead(kept=True, name=name, sentence=f"Imported as the character {name}.", brings=brings)
+    name, told = await personas.import_character(there, who, read, wanted.name)
+    return CardRead(kept=True, name=name, sentence=told, brings=brings)
 
 
 async def say(sources: Sources, who: Visitor, assistant: str, text: str) -> ActionDone:

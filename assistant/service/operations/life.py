@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.journal import Cleared, Parked
+from assistant.journal import Cleared
 from assistant.service.operations.operated import Operated
 from assistant.service.operations.operators import InvalidInput, NotFound, Operator, VisitorRole
+from assistant.service.wording.status import parked_text
 
 
 class Halted(Struct, frozen=True):
@@ -65,9 +66,12 @@ def reset(there: Operated, who: Operator, assistant: str) -> str:
     return f"The emergency stop of {name} is lifted: it thinks again."
 
 
-async def parked(there: Operated, assistant: str) -> Sequence[Parked]:
-    """Return what was put aside because runs over it crashed. Raises NotFound, Unavailable and JournalError."""
-    return await there.awake(assistant).context.journal.parked()
+async def parked(there: Operated, assistant: str) -> list[tuple[str, str]]:
+    """Return the ids of what was put aside because runs over it crashed, each with what was heard and why.
+
+    Raises NotFound, Unavailable and JournalError.
+    """
+    return [(one.event_id, parked_text(one)) for one in await there.awake(assistant).context.journal.parked()]
 
 
 async def retry(there: Operated, who: Operator, assistant: str, events: Sequence[str], *, clear: bool = False) -> str:

@@ -21,7 +21,7 @@ from assistant.characters.added_lore import ADDED
 from assistant.characters.character import MAX_GREETINGS, USER, file_name
 from assistant.service.operations.operated import Operated
 from assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
-from assistant.service.operations.personas import found_of
+from assistant.service.operations.personas import found_of, restarted_text
 from assistant.service.wording.characters import piece_text
 from tools.text.clean import one_line
 
@@ -88,13 +88,6 @@ async def activate(there: Operated, assistant: str, found: FoundCharacter, line:
     index = await there.in_thread(partial(LoreIndex, found.character.lore))
     scanner = LoreScanner(index, window=models[0].config.context_tokens) if models else LoreScanner(index)
     return scanner.activate([line]), scanner.budget
-
-
-def restarted_text(count: int) -> str:
-    """Say how many assistants have taken a change up."""
-    if not count:
-        return "No living assistant plays it now."
-    return f"{count} assistant{'' if count == 1 else 's'} took it up."
 
 
 async def _become_character(there: Operated, assistant: str, called: str) -> str:

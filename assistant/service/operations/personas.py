@@ -1,13 +1,15 @@
-"""Says who an assistant is: a character of the folder or one that ships, or words."""
+"""Says who an assistant is: a character of the folder or one that ships, or words. Imports characters from cards."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct
 
-from assistant.characters import FoundCharacter, known_characters, read_with_sources
+from assistant.characters import CardPreview, FoundCharacter, import_card, known_characters, read_with_sources
+from assistant.characters.character import file_name
 from assistant.errors import AssistantError
 from assistant.service.operations.matching import match_name
 from assistant.service.operations.operated import Operated
@@ -74,6 +76,37 @@ async def set_persona(there: Operated, who: Operator, assistant: str, text: str)
     over = f"{chr(10) if text else ' '}{before} is played no more." if is_over else ""
     said = f"plays {now.character}" if now.character else now.persona
     return PersonaSet(f"{known.name}: {said}{over}", before=before if is_over else "")
+
+
+async def import_character(
+    there: Operated, who: Operator, read: Callable[[str], CardPreview], called: str
+) -> tuple[str, str]:
+    """Import a card as a character, or a lorebook for one; return the character's name and a sentence.
+
+    `read` gives the preview of the file for a name, and blocks; `called` is the name, empty for the card's own. Raises
+    InvalidInput, CharacterError and what the store raises.
+    """
+    who.check(VisitorRole.OWNER)
+    preview = await there.in_thread(partial(read, file_name(called)))
+    is_lorebook = preview.kind == "lorebook"
+    if is_lorebook:
+        known = await there.in_thread(partial(known_characters, there.folder))
+        name = match_name(called, known, "character to add it to")
+    else:
+        name = file_name(called or preview.character.name)
+    if not name:
+        raise InvalidInput("Its name has no letter for a file: give it one.")
+    place = await there.in_thread(partial(import_card, preview, there.folder, name))
+    who.log(f"imports a card as the character {name}")
+    told = restarted_text(await there.store.restart(name)) if is_lorebook else "Nobody plays it yet."
+    return name, f"Imported into characters/{place.relative_to(there.folder)}. {told}"
+
+
+def restarted_text(count: int) -> str:
+    """Say how many assistants have taken a change up."""
+    if not count:
+        return "No living assistant plays it now."
+    return f"{count} assistant{'' if count == 1 else 's'} took it up."
 
 
 async def _played_before(there: Operated, assistant: str) -> str:

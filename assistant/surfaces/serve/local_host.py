@@ -25,7 +25,6 @@ from assistant.config.schema import Config, ModelConfig
 from assistant.page.ports import InvalidInput, KnownAssistant, NotFound, setting_line
 from assistant.page.values.actions import FindingView, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
-from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.surfaces.serve.file import Changes, SettingsFile
 from tools import Principal
@@ -52,7 +51,7 @@ class LocalAssistant(Struct, frozen=True):
 
     me: Principal
     file: SettingsFile
-    begin: Callable[[Config, str], AssistantRunner]
+    begin: Callable[[Config, str], object]
     where: Callable[[], str] = str
     is_listed: bool = False
 

@@ -7,12 +7,11 @@ from typing import assert_never
 
 from twisted.internet.defer import Deferred
 
-from assistant.journal import JournalError
+from assistant.errors import AssistantError
 from assistant.runtime.character import Assistant
 from assistant.service.operations import players
 from assistant.service.operations.approving import ShownRequests
-from assistant.service.operations.operators import OperationRefused, Operator, VisitorRole
-from assistant.service.runner import AssistantRunner
+from assistant.service.operations.operators import OperationRefused, Operator, Unavailable, VisitorRole
 from assistant.service.service import AssistantService
 from assistant.service.troubles import Trouble, TroubleKind
 from assistant.service.wording.showing import scene_text, who_text
@@ -37,7 +36,7 @@ from assistant.surfaces.trial.commands import (
 from assistant.surfaces.trial.piped import Screen
 from assistant.surfaces.trial.watching import TrialObserver
 from assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
-from tools import Scene, ToolFailed
+from tools import Principal, Scene, ToolFailed
 
 #: What a trouble of the journal means for the visitor, and what is shown when it is over.
 MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"
@@ -46,11 +45,10 @@ OVER = "the journal can be written again: what is said is taken in as before"
 
 @dataclass(slots=True)
 class Session:
-    """The visitor's side of the conversation."""
+    """The visitor's side of the conversation. `me` is the assistant."""
 
     body: EmbeddedBody
-    runner: AssistantRunner
-    assistant_name: str
+    me: Principal
     observer: TrialObserver
     screen: Screen
     service: AssistantService
@@ -58,9 +56,16 @@ class Session:
 
     @property
     def assistant(self) -> Assistant:
-        """The assistant, which is awake."""
-        assert self.runner.assistant is not None
-        return self.runner.assistant
+        """The assistant. Raises Unavailable while it is stopped, as by the page beside the trial."""
+        runner = self.service.runners.get(self.me.id)
+        if runner is None or runner.assistant is None:
+            raise Unavailable(f"{self.me.name} does not run now")
+        return runner.assistant
+
+    @property
+    def assistant_name(self) -> str:
+        """The assistant's name."""
+        return self.me.name
 
     def troubled(self, trouble: Trouble, over: bool) -> None:
         """Show that a trouble of the journal has begun or is `over`, and what it means for what the visitor says.
@@ -85,7 +90,7 @@ class Session:
             self.screen.show(str(failed))
         except OperationRefused as refused:
             self.screen.remark(f"({refused})")
-        except JournalError as error:
+        except AssistantError as error:
             self.screen.remark(f"({error}.)")
         return True
 
@@ -171,7 +176,7 @@ class Session:
         lines += [f"trouble with the {trouble.kind}: {trouble.sentence}" for trouble in troubles]
         try:
             lines.append(trouble_text(await journal.parked(), await journal.unknown_effects()))
-        except JournalError as error:
+        except AssistantError as error:
             if str(error) not in known:
                 lines.append(str(error))
         self.screen.remark("\n".join(filter(None, lines)))

@@ -9,7 +9,6 @@ from assistant.characters import (
     CardPreview,
     check_export_name,
     export_card,
-    import_card,
     known_characters,
     preview_card,
     read_typed_card,
@@ -17,8 +16,9 @@ from assistant.characters import (
 )
 from assistant.characters.character import file_name
 from assistant.characters.game_files import EXPORTED
-from assistant.service.operations.lore_pieces import restarted_text
 from assistant.service.operations.matching import match_name
+from assistant.service.operations.operators import Operator
+from assistant.service.operations.personas import import_character
 from assistant.service.wording.characters import preview_text
 from assistant.worlds.evennia import creation
 from assistant.worlds.evennia.console.settings_store import operated
@@ -29,6 +29,7 @@ from assistant.worlds.evennia.console.typed_command import (
     TypedCommand,
     confirmed,
     find_assistant,
+    operator_of,
 )
 
 IMPORT_USAGE = "assistant/import FILE [= yes, NAME]"
@@ -46,7 +47,7 @@ def import_(typed: TypedCommand) -> Answer:
     if words[0] and not confirmed(words[0])[0]:
         raise CommandRefused(f"Type yes behind the =, and then a name if you like: {IMPORT_USAGE}")
     name = words[1] if len(words) > 1 else ""
-    return _import(typed.left, name) if words[0] else _preview(typed.left)
+    return _import(operator_of(typed), typed.left, name) if words[0] else _preview(typed.left)
 
 
 async def _preview(file: str) -> str:
@@ -60,21 +61,11 @@ async def _preview(file: str) -> str:
     return f"{preview_text(preview)}\nNothing is imported yet. {how}"
 
 
-async def _import(file: str, typed_name: str) -> str:
-    folder = operated().folder
-    preview = await operated().in_thread(partial(_read, folder, file, file_name(typed_name)))
-    if preview.kind == "lorebook":
-        there = await operated().in_thread(partial(known_characters, folder))
-        name = match_name(typed_name, there, "character to add it to")
-    else:
-        name = file_name(typed_name or preview.character.name)
-    if not name:
-        raise CommandRefused(f"Its name has no letter for a file: give one. Type: {IMPORT_USAGE}")
-    place = await operated().in_thread(partial(import_card, preview, folder, name))
-    where = place.relative_to(folder)
-    if preview.kind == "lorebook":
-        return f"Imported into characters/{where}. {restarted_text(creation.restart_all(playing=name))}"
-    return f"Imported into characters/{where}. Nobody plays it yet. To play it: assistant/persona NAME = {name}"
+async def _import(who: Operator, file: str, typed_name: str) -> str:
+    there = operated()
+    name, told = await import_character(there, who, partial(_read, there.folder, file), typed_name)
+    how = f" To play it: assistant/persona NAME = {name}" if "Nobody plays it" in told else ""
+    return f"{told}{how}"
 
 
 def _read(folder: Path, file: str, assistant: str) -> CardPreview:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assistant.journal import Parked
 from assistant.runtime.character import Assistant
 from assistant.service.operations import approving, life
 from assistant.service.operations.approving import ShownRequests
 from assistant.service.operations.operators import OperationRefused, Operator
-from assistant.service.wording.status import parked_text
 from assistant.worlds.evennia import server
 from assistant.worlds.evennia.console.settings_store import operated
 from assistant.worlds.evennia.console.showing import paragraph
@@ -104,7 +102,7 @@ async def _list_parked(typed: TypedCommand, character: Any) -> str:
     there = await life.parked(operated(), server.id_of(character))
     if not there:
         return f"Nothing that {character.key} heard is put aside."
-    lines = [paragraph(f"{at}. {parked_text(one)}", typed.width, "   ") for at, one in enumerate(there, 1)]
+    lines = [paragraph(f"{at}. {heard}", typed.width, "   ") for at, (_, heard) in enumerate(there, 1)]
     how = (
         f"To let {character.key} deal with one after all: assistant/parked {character.key} = retry NUMBER. To forget "
         f"about it: assistant/parked {character.key} = clear NUMBER. Instead of a number: all"
@@ -116,11 +114,11 @@ async def _retry_or_clear(who: Operator, character: Any, what: str, which: str) 
     """Try again or clear the chosen events. Raises JournalError."""
     awake_assistant(character)
     there, id_ = operated(), server.id_of(character)
-    chosen = [one.event_id for one in _chosen(await life.parked(there, id_), which, character.key)]
-    return await life.retry(there, who, id_, chosen, clear=what == _CLEAR)
+    events = [event for event, _ in await life.parked(there, id_)]
+    return await life.retry(there, who, id_, _chosen(events, which, character.key), clear=what == _CLEAR)
 
 
-def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:
+def _chosen(there: Sequence[str], which: str, name: str) -> Sequence[str]:
     """Return the events that a number or "all" means. Raises CommandRefused."""
     if not there:
         raise CommandRefused(f"Nothing that {name} heard is put aside.")

@@ -11,7 +11,6 @@ from twisted.internet.defer import Deferred
 
 from assistant.runtime.character import Assistant
 from assistant.service.operations import players
-from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.body.identity import principal_of
 from assistant.worlds.evennia.console.alerts import may_mend, troubles_of
@@ -90,7 +89,7 @@ def _why_none(typed: TypedCommand) -> str:
 def _how(character: Any) -> str:
     """Say that an assistant cannot answer now, empty when it can; the reason is shown only to admins."""
     runner = server.runner_of(character)
-    is_well = runner is not None and runner.state is RunnerState.AWAKE and not runner.emergency
+    is_well = runner is not None and str(runner.state) == "awake" and not runner.emergency
     return "" if is_well else "cannot think just now"
 
 
