@@ -27,9 +27,13 @@ from assistant.page.values.assistants import SettingLine
 from assistant.service.model_check import check_model
 from assistant.service.operations import lore_pieces, personas
 from assistant.service.operations.personas import found_of
+from assistant.service.operations.typed_keys import refuse_keys
 
 #: The setting that names whom an assistant plays.
 _CHARACTER = "character"
+#: The settings in which somebody may write a key where its reference belongs, and what they are told to write.
+_MAY_TAKE_KEYS = ("model.", "web.")
+_KEY_USAGE = "env:VARIABLE (or file:PATH) as the key"
 
 
 async def settings(sources: Sources, assistant: str) -> Sequence[SettingLine]:
@@ -44,6 +48,8 @@ async def change(sources: Sources, who: Visitor, assistant: str, wanted: Setting
     name = sources.there.find(assistant).name if assistant else "the whole game"
     if not wanted.option.strip():
         raise InvalidInput("say which setting")
+    if wanted.option.strip().casefold().startswith(_MAY_TAKE_KEYS):
+        refuse_keys(wanted.value.replace(",", " ").split(), _KEY_USAGE, sources.service.config.secrets)
     if assistant and wanted.option.strip().casefold() == _CHARACTER and wanted.value.strip():
         done = await personas.set_persona(sources.there, who, assistant, wanted.value)
         plays = (await sources.store.config(assistant)).assistant.character
@@ -59,6 +65,7 @@ async def set_model(sources: Sources, who: Visitor, assistant: str, wanted: NewM
     Raises NotFound, and what the world raises for settings that do not fit.
     """
     name = sources.there.find(assistant).name
+    refuse_keys([wanted.provider, wanted.model, wanted.url], _KEY_USAGE, sources.service.config.secrets)
     config = await sources.store.model_with(assistant, wanted)
     found = [] if wanted.force else await check_model(sources.service, config, wanted.key)
     views = tuple(FindingView(check=one.check, state=str(one.state), sentence=one.sentence) for one in found)

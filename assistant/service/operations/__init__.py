@@ -7,6 +7,7 @@ life.py          stop, start, lift the emergency stop, try again what was put as
 players.py       a player's rights: not be heard, see what is remembered of them, be forgotten
 personas.py      who an assistant is
 lore_pieces.py   what its character knows
+typed_keys.py    refuses a key where only its reference belongs
 matching.py      the one name that a text means
 
 The game's commands, the page with its API, and the trial call these and show the sentence. What differs between a game

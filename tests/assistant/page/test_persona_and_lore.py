@@ -41,6 +41,19 @@ async def test_it_plays_a_character_or_is_who_the_words_say(tmp_path: Path) -> N
         assert (shown["character"], shown["persona"]) == ("", "You bake bread.")
 
 
+async def test_a_key_is_taken_in_no_setting_and_never_repeated(tmp_path: Path) -> None:
+    planted = "sk-another-0123456789abcdef0123456789"
+    async with served(tmp_path) as page:
+        for path, body in (
+            (f"{_OF}/settings", {"option": "model.model", "value": planted, "force": True}),
+            (f"{_OF}/settings", {"option": "model.key", "value": planted, "force": True}),
+            (f"{_OF}/model", {"provider": "local", "model": planted, "force": True}),
+        ):
+            status, said = await send(page, "PATCH", path, body)
+            assert (status, planted in said, "A key is never typed out here" in said) == (422, False, True)
+        assert not page.file.path.exists()
+
+
 async def test_lore_is_added_shown_tried_and_deleted(tmp_path: Path) -> None:
     async with served(tmp_path) as page:
         status, said = await send(page, "POST", LORE, MILL)

@@ -18,7 +18,6 @@ from assistant.page.values.actions import FindingView, NewModel, SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.service.operations.personas import found_of
 from assistant.worlds.evennia.commands import making, thinking
-from assistant.worlds.evennia.commands.typed_keys import refuse_keys
 from assistant.worlds.evennia.console import doctor
 from assistant.worlds.evennia.console.settings_store import GameSettings, find_character, operated
 from assistant.worlds.evennia.console.typed_command import scrub
@@ -113,8 +112,7 @@ class GameHost(GameSettings):
 
 
 def _model_change(wanted: NewModel) -> thinking.ModelChange:
-    """Return the change as the command reads it. Raises CommandRefused for a key where a name belongs."""
-    refuse_keys([wanted.provider, wanted.model, wanted.url])
+    """Return the change as the command reads it."""
     return thinking.ModelChange(wanted.provider, wanted.model, wanted.url, wanted.key)
 
 
