@@ -24,13 +24,12 @@ from assistant.page.http.health import health_routes, metrics_route, open_metric
 from assistant.page.http.resource import PageResource
 from assistant.page.http.stream import MAX_SECONDS, live_route
 from assistant.page.live import AskedRequests, LiveHub
-from assistant.page.operations.circuits import CircuitLog
-from assistant.page.operations.desk import Operations
+from assistant.page.operations.desk import Desk
 from assistant.page.operations.lag import ReactorLag
 from assistant.page.operations.records import JournalRecords
-from assistant.page.operations.servers import servers_in_use
+from assistant.page.operations.servers import CircuitLog, servers_in_use
 from assistant.page.operations.sources import Sources
-from assistant.page.ports import Desk, Door, PageHost
+from assistant.page.ports import Door, PageHost
 from assistant.page.reading.reader import JournalReader
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.door import error_page_for
@@ -89,7 +88,7 @@ def make_site(
         asked=asked.find, watchers=lambda: hub.streams, lag=lag.worst, circuits=circuits.spans,
         keys=key_store(service.config.settings.gateway, service.config.folder) if is_live else None,
     )  # fmt: skip
-    desk = Operations(sources)
+    desk = Desk(sources)
     routes, public = _routes(desk, hub, service, wanted)
     page = OperatorPage(
         routes,

@@ -11,6 +11,7 @@ sharing.py       tells other processes when a server is to be left alone, and he
 embedded.py      the embedded models, one server for each model file
 usage_store.py   the day's spending, kept over restarts
 troubles.py      the troubles that only a person can mend
+operations/      what an owner does with assistants, one verb for each deed
 wording/         the words for what a service knows
 
 Each name is imported from its own module.

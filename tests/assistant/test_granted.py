@@ -13,7 +13,7 @@ from msgspec import structs
 
 from assistant.events.events import Noticed, Said
 from assistant.loop.react import react
-from assistant.service.wording.rights import approvals_text
+from assistant.service.operations.approving import approvals_text
 from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, Witness, living
 from tests.crash.lives import Lives, lives

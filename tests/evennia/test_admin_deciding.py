@@ -56,10 +56,23 @@ async def test_what_is_asked_is_shown_literally_and_done_once_it_is_allowed(tmp_
         assert "(Nothing is asked for.)" in await here.orders("assistant/approve Sage")
 
 
+async def test_what_was_not_shown_is_shown_before_it_is_decided(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
+        runner = await asked(here, url)
+        shown = await here.orders("assistant/approve Sage 1")
+        assert "Nothing is decided yet" in shown
+        assert "number 1: @create old ||rlamp (for Anna; a builder may allow it)" in shown
+        assert lamps() == 0
+        assert "Sage may do this once" in await here.orders("assistant/approve Sage 1")
+        await runner.settled()
+        assert lamps() == 1
+
+
 async def test_what_is_denied_is_not_done(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
         runner = await asked(here, url)
         assert "There is no request 7 that waits." in await here.orders("assistant/deny Sage 7")
+        await here.orders("assistant/deny Sage")
         assert "Sage may not do this: @create" in await here.orders("assistant/deny Sage 1")
         await runner.settled()
         assert (lamps(), "There is no request 1" in await here.orders("assistant/approve Sage 1")) == (0, True)
@@ -68,6 +81,7 @@ async def test_what_is_denied_is_not_done(tmp_path: Path) -> None:
 async def test_an_admin_who_quells_his_permission_may_allow_no_more_than_that(tmp_path: Path) -> None:
     async with office(tmp_path) as here, serve(ollama(builder()), reactor) as url:
         await asked(here, url)
+        await here.orders("assistant/approve Sage")
         await here.orders("quell")
         await here.orders("assistant/approve Sage 1")
         assert lamps() == 0
@@ -81,6 +95,7 @@ async def test_what_is_allowed_for_an_hour_is_done_again_without_asking_until_th
     async with office(tmp_path) as here, serve(ollama(lamp), reactor) as url:
         runner, anna = await here.sage(url, assistant={"permission": 3}), here.player("Anna")
         await here.says(anna, runner, "Sage, make a lamp")
+        await here.orders("assistant/approve Sage")
         told = await here.orders("assistant/approve Sage 1 hour")
         assert "Sage may do this, and again for the next 60 minutes: @create old ||rlamp" in told
         await runner.settled()
@@ -143,6 +158,7 @@ async def test_what_stands_elsewhere_by_then_is_not_done_and_both_are_told(tmp_p
         runner = await asked(here, url)
         anna = next(one for one in here.village.hall.contents if one.key == "Anna")
         runner.embodiment.world.character.move_to(here.village.garden, quiet=True)  # type: ignore[attr-defined]
+        await here.orders("assistant/approve Sage")
         told = await here.orders("assistant/approve Sage 1")
         why = f"it was for Hall (#{here.village.hall.pk}), and the place is Garden (#{here.village.garden.pk}) now"
         assert f"Request 1 is void: {why}. Nothing was done." in told

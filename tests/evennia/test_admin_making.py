@@ -70,7 +70,9 @@ async def test_a_stopped_assistant_stays_off_until_it_is_started(tmp_path: Path)
     async with office(tmp_path) as here, serve(fake, reactor) as url:
         runner = await here.sage(url)
         (sage,) = creation.assistants()
-        assert "is stopped, and stays so through restarts" in await here.orders("assistant/stop sag")
+        assert "is stopped, and stays so until started again. This holds through restarts." in await here.orders(
+            "assistant/stop sag"
+        )
         assert (runner.state, server.runner_of(sage), creation.is_off(sage)) == (RunnerState.STOPPED, None, True)
         assert "Start it with: assistant/start Sage" in await here.orders("assistant/status Sage")
         assert "Sage starts." in await here.orders("assistant/start Sage")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.config.schema import ModelConfig
+from assistant.service.operations.operators import InvalidInput
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.commands.thinking import ModelChange, apply_change, parse_change
-from assistant.worlds.evennia.console.typed_command import CommandRefused
 from llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 
@@ -52,7 +52,7 @@ def test_provider_model_address_and_key_are_told_apart_in_any_order(text: str, w
     ],
 )
 def test_what_cannot_be_meant_is_told_with_the_choices(text: str, told: str) -> None:
-    with pytest.raises(CommandRefused, match=told) as refused:
+    with pytest.raises(InvalidInput, match=told) as refused:
         parse_change(text)
     assert KEY not in str(refused.value)
 

@@ -133,7 +133,7 @@ def commanding(request: RecordedRequest) -> Step:
     return Reply(calls=(Call("execute_command", {"command": "destroy old map"}),))
 
 
-@pytest.mark.parametrize(("rank", "comes_to"), [("player", "Only a builder"), ("builder", "may do that once")])
+@pytest.mark.parametrize(("rank", "comes_to"), [("player", "Only a builder"), ("builder", "may do this once")])
 async def test_what_the_assistant_may_not_do_waits_for_who_may(rank: str, comes_to: str, tmp_path: Path) -> None:
     lines = b"Sage, destroy the old map\n/approvals\n/approve 1\n/look\n"
     async with serve(FakeOllama(reactor, commanding), reactor) as url:

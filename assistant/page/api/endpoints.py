@@ -9,7 +9,8 @@ from msgspec import Struct, field
 from assistant.checks.finding import Finding
 from assistant.page.http.call import PageCall
 from assistant.page.http.errors import parse_body
-from assistant.page.ports import Desk, InvalidInput
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput
 from assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,

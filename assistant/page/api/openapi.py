@@ -13,7 +13,7 @@ from msgspec.json import schema_components
 
 from assistant.page.api.endpoints import ENDPOINTS, ApiEndpoint
 from assistant.page.http.call import JSON, Handler, PageCall, Reply, Route
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from assistant.page.values.common import ProblemDocument
 from assistant.page.values.live import LiveEvent
 

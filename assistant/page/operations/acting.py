@@ -1,120 +1,117 @@
-"""Does what an operator asks for: stop, start, lift the emergency stop, try again, forget; characters and lore."""
+"""Does what an operator asks for by the page: the verbs of operations, with the values that the page shows."""
 
 from __future__ import annotations
 
-from assistant.checks.finding import Finding
-from assistant.journal import Forgotten
-from assistant.page.operations.sources import Sources, log_action
-from assistant.page.ports import InvalidInput, NotFound, Visitor
-from assistant.page.values.actions import ActionDone
-from assistant.service.wording.rights import cleared_text
-from tools import Principal
+import orjson
 
-_NOBODY = "nobody runs, so there was nothing to stop"
+from assistant.checks.finding import Finding
+from assistant.page.operations.sources import Sources
+from assistant.page.ports import InvalidInput, NotFound, Visitor
+from assistant.page.values.actions import ActionDone, ApprovalDecision, ApprovalView
+from assistant.service.operations import approving, life, players
+from assistant.service.operations.approving import Decision, covered_text
+from tools import Pending, Principal
+from tools.policy.approvals import Approvals, digest_of
+from tools.trust import rank
+
+_LASTS = ("once", "hour")
 
 
 def stop(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
-    """Stop an assistant, or all for "": in memory at once; then the world is told to keep them off.
-
-    The game's database may be slow or gone: they are stopped all the same. Raises NotFound.
-    """
+    """Stop an assistant, or all for "": in memory at once; then the world is told to keep them off. Raises NotFound."""
     ids = [assistant] if assistant else list(sources.service.runners)
-    was = sources.service.halt(assistant)
-    name = sources.find(assistant).name if assistant else "all assistants"
-    log_action(who, f"stops {name}")
+    halted = life.halt(sources.there, who, ids)
     for id_ in ids:
-        sources.launcher.launch(_keep_off(sources, id_), f"keeping {id_} off")
-    if not was:
-        return ActionDone(sentence=f"{name} does not run." if assistant else f"Stop: {_NOBODY}.")
-    how = "it stays" if assistant else "they stay"
-    return ActionDone(sentence=f"Stopped: {name}; {how} off until started again.", was=tuple(was))
-
-
-async def _keep_off(sources: Sources, assistant: str) -> None:
-    await sources.host.stay_off(assistant)
-
-
-async def start(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
-    """Let an assistant live again. Raises NotFound and what the world raises."""
-    if not assistant:
-        raise InvalidInput("say which assistant is to start")
-    name = sources.find(assistant).name
-    log_action(who, f"starts {name}")
-    return ActionDone(sentence=await sources.host.start(assistant))
-
-
-def reset(sources: Sources, who: Visitor, assistant: str) -> ActionDone:
-    """Lift the emergency stop that crashed runs set. Raises NotFound and Unavailable."""
-    runner = sources.runner(assistant)
-    name = runner.embodiment.me.name
-    if not runner.emergency:
-        return ActionDone(sentence=f"{name} has no emergency stop.")
-    runner.clear()
-    log_action(who, f"lifts the emergency stop of {name}")
-    return ActionDone(sentence=f"{name} thinks again.")
-
-
-async def retry_parked(sources: Sources, who: Visitor, assistant: str, event: str, *, clear: bool) -> ActionDone:
-    """Try again what was put aside, or clear it. Raises NotFound, Unavailable and JournalError."""
-    there, runner = sources.awake(assistant), sources.runner(assistant)
-    journal, name = there.context.journal, runner.embodiment.me.name
-    done = await (journal.discard(event) if clear else journal.unpark(event))
-    if not done:
-        raise NotFound(f"{name} has put aside nothing of this id")
-    await runner.alarms.look()
-    log_action(who, f"{'clears' if clear else 'tries again'} what {name} had put aside")
-    if clear:
-        return ActionDone(sentence=f"Cleared: {name} does not deal with it.")
-    there.tick.wake()
-    return ActionDone(sentence=f"{name} tries it again.")
-
-
-async def clear_mind(sources: Sources, who: Visitor, assistant: str, *, memories: bool) -> ActionDone:
-    """Delete what an assistant has in mind, and its memories. Raises NotFound, Unavailable and JournalError."""
-    there, name = sources.awake(assistant), sources.runner(assistant).embodiment.me.name
-    cleared = await there.clear_mind(memories=memories)
-    log_action(who, f"clears the mind of {name}{' and its memories' if memories else ''}")
-    return ActionDone(sentence=cleared_text(name, cleared, memories=memories))
+        sources.launcher.launch(life.keep_off(sources.there, id_), f"keeping {id_} off")
+    return ActionDone(sentence=halted.sentence, was=halted.was)
 
 
 async def forget_player(sources: Sources, who: Visitor, player: str) -> ActionDone:
     """Delete what every running assistant keeps of a player. Raises NotFound and JournalError."""
     if not player:
         raise NotFound("say which player")
-    names = await sources.host.names([player])
-    whom = Principal(player, names.get(player, player))
-    total = Forgotten(0, 0, 0, 0)
-    asleep: list[str] = []
-    for runner in list(sources.service.runners.values()):
-        if runner.assistant is None:
-            asleep.append(runner.embodiment.me.name)
-            continue
-        gone = await runner.assistant.forget(whom)
-        total = Forgotten(
-            total.events + gone.events,
-            total.runs + gone.runs,
-            total.memories + gone.memories,
-            total.entries + gone.entries,
-            total.waiting + gone.waiting,
-        )
-    log_action(who, f"lets all assistants forget {player}")
-    said = (
-        f"Forgotten: {total.memories} memories, {total.entries} entries of what assistants have in mind, the records "
-        f"of {total.runs} answers."
-    )
-    if total.waiting:
-        said += f" {total.waiting} things they said wait for an answer: do this again after it."
-    off = [known.name for known in sources.known() if known.id not in sources.service.runners] + asleep
-    if off:
-        said += f" These do not run, and forget nobody until they do: {', '.join(off)}. Do this again then."
-    return ActionDone(sentence=said)
+    whom = Principal(player, (await sources.host.names([player])).get(player, player))
+    return ActionDone(sentence=await players.forget_everywhere(sources.there, who, whom))
 
 
 async def examine(sources: Sources, assistant: str) -> list[Finding]:
     """Look for what is wrong with an assistant, or with all that run. May take a minute. Raises NotFound."""
     found = list(await sources.host.findings())
-    runners = [sources.runner(assistant)] if assistant else list(sources.service.runners.values())
+    runners = [sources.there.runner(assistant)] if assistant else list(sources.service.runners.values())
     of_runners: list[Finding] = []
     for runner in runners:
         await sources.service.doctor(runner, of_runners.append)
     return found + list(dict.fromkeys(of_runners))
+
+
+def approvals(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
+    """Return what waits for a decision, what expires first at the head."""
+    now = sources.service.clock.seconds()
+    found = [
+        _view(id_, runner.embodiment.me.name, pending, now, is_hidden=is_hidden)
+        for id_, runner in sources.service.runners.items()
+        for pending in _of(sources, id_).pending()
+    ]
+    return sorted(found, key=lambda one: one.expires_in)
+
+
+def decide(sources: Sources, who: Visitor, assistant: str, number: int, decision: ApprovalDecision) -> ActionDone:
+    """Allow or refuse a request, if it is still the call that the visitor saw. Raises what `approving.decide` raises.
+
+    Raises Unavailable and NotFound besides.
+    """
+    if decision.lasts not in _LASTS:
+        raise InvalidInput(f"lasts must be one of: {', '.join(_LASTS)}")
+    meant = Decision(decision.allow, decision.digest, decision.lasts == "hour")
+    return ActionDone(sentence=approving.decide(sources.there.awake(assistant), who, number, meant))
+
+
+def standing(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
+    """Return what was allowed for an hour, as approvals whose `lasts` is hour."""
+    now = sources.service.clock.seconds()
+    return [
+        ApprovalView(
+            assistant=id_,
+            name=runner.embodiment.me.name,
+            number=one.number,
+            tool=one.tool,
+            shown="" if is_hidden else one.shown,
+            arguments="",
+            digest="",
+            requester=one.requester.name,
+            requester_id=one.requester.id,
+            approved_by=one.approved_by.name,
+            expires_in=max(0.0, one.expires_at - now),
+        )
+        for id_, runner in sources.service.runners.items()
+        for one in _of(sources, id_).standing()
+    ]
+
+
+def revoke(sources: Sources, who: Visitor, assistant: str, number: int) -> ActionDone:
+    """End what was allowed for an hour. Raises NotFound."""
+    name = sources.there.find(assistant).name
+    return ActionDone(sentence=approving.revoke(_of(sources, assistant), name, who, number))
+
+
+def _of(sources: Sources, assistant: str) -> Approvals:
+    """Return what this assistant asks for; empty when it never ran."""
+    return sources.service.parts.approvals.get(assistant) or Approvals(sources.service.clock.seconds)
+
+
+def _view(assistant: str, name: str, pending: Pending, now: float, *, is_hidden: bool) -> ApprovalView:
+    asker = pending.requester
+    return ApprovalView(
+        assistant=assistant,
+        name=name,
+        number=pending.number,
+        tool=pending.tool,
+        shown="" if is_hidden else covered_text(pending),
+        arguments="" if is_hidden else orjson.dumps(pending.arguments, option=orjson.OPT_SORT_KEYS).decode(),
+        digest=digest_of(pending),
+        requester=asker.name if asker else "",
+        requester_id=asker.id if asker else "",
+        because="" if is_hidden else pending.because.removeprefix("Why: "),
+        needs=rank(pending.permission),
+        expires_in=max(0.0, pending.expires_at - now),
+    )

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from assistant.checks.finding import Finding
-from assistant.page.operations import acting, deciding, gateway_keys, making, runs, settings, status
-from assistant.page.operations.sources import Sources, as_page_errors, check_role, log_reading, off_reactor
+from assistant.page.operations import acting, gateway_keys, making, runs, settings, status
+from assistant.page.operations.sources import Sources, as_page_errors, log_reading, off_reactor
 from assistant.page.ports import NotAllowed, Visitor
 from assistant.page.values.actions import (
     ActionDone,
@@ -34,12 +34,17 @@ from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
+from assistant.service.operations import life, lore_pieces
 
 _VIEWER, _OPERATOR, _OWNER = VisitorRole.VIEWER, VisitorRole.OPERATOR, VisitorRole.OWNER
 
 
-class Operations:
-    """The `Desk` over a service, a world and a journal."""
+class Desk:
+    """Everything the pages and the API read and do, over a service, a world and a journal.
+
+    Every method takes who asks, and raises PageError. Ids are those of the journal and of the commands; "" stands for
+    all assistants.
+    """
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -79,7 +84,7 @@ class Operations:
     async def approvals(self, who: Visitor) -> Sequence[ApprovalView]:
         """Return what waits for a decision, the oldest first."""
         with self._for(who, _VIEWER):
-            found = deciding.approvals(self._sources, is_hidden=_is_hidden(who))
+            found = acting.approvals(self._sources, is_hidden=_is_hidden(who))
             if found and not _is_hidden(who):
                 log_reading(who, f"{len(found)} requests for leave")
             return [self._scrub(one) for one in found]
@@ -87,17 +92,17 @@ class Operations:
     async def decide(self, who: Visitor, assistant: str, number: int, decision: ApprovalDecision) -> ActionDone:
         """Allow or refuse what waits. Raises Conflict when it is not there any more, or is another call by now."""
         with self._for(who, _OPERATOR):
-            return self._scrub(deciding.decide(self._sources, who, assistant, number, decision))
+            return self._scrub(acting.decide(self._sources, who, assistant, number, decision))
 
     async def standing(self, who: Visitor) -> Sequence[ApprovalView]:
         """Return what was allowed for an hour."""
         with self._for(who, _VIEWER):
-            return [self._scrub(one) for one in deciding.standing(self._sources, is_hidden=_is_hidden(who))]
+            return [self._scrub(one) for one in acting.standing(self._sources, is_hidden=_is_hidden(who))]
 
     async def revoke(self, who: Visitor, assistant: str, number: int) -> ActionDone:
         """End what was allowed for an hour."""
         with self._for(who, _OPERATOR):
-            return self._scrub(deciding.revoke(self._sources, who, assistant, number))
+            return self._scrub(acting.revoke(self._sources, who, assistant, number))
 
     async def usage(self, who: Visitor, by: str, since: str, until: str) -> UsageAnswer:
         """Return what was spent, by day, assistant, player, model or key; empty dates mean the present month."""
@@ -133,23 +138,23 @@ class Operations:
     async def start(self, who: Visitor, assistant: str) -> ActionDone:
         """Let an assistant live again."""
         with self._for(who, _OPERATOR):
-            return self._scrub(await acting.start(self._sources, who, assistant))
+            return self._scrub(ActionDone(sentence=await life.start(self._sources.there, who, assistant)))
 
     async def reset(self, who: Visitor, assistant: str) -> ActionDone:
         """Lift the emergency stop that crashed runs set."""
         with self._for(who, _OPERATOR):
-            return self._scrub(acting.reset(self._sources, who, assistant))
+            return self._scrub(ActionDone(sentence=life.reset(self._sources.there, who, assistant)))
 
     async def retry_parked(self, who: Visitor, assistant: str, event: str, *, clear: bool) -> ActionDone:
         """Try again what was put aside, or clear it."""
         with self._for(who, _OPERATOR):
-            return self._scrub(await acting.retry_parked(self._sources, who, assistant, event, clear=clear))
+            done = await life.retry(self._sources.there, who, assistant, [event], clear=clear)
+            return self._scrub(ActionDone(sentence=done))
 
     async def character(self, who: Visitor, assistant: str) -> CharacterView:
         """Return who an assistant is and what it knows."""
         with self._for(who, _VIEWER):
-            self._sources.find(assistant)
-            return self._scrub(await self._sources.host.character(assistant))
+            return self._scrub(await settings.character(self._sources, assistant))
 
     async def set_persona(self, who: Visitor, assistant: str, text: str) -> ActionDone:
         """Let it play a character, or be who the words say."""
@@ -159,20 +164,19 @@ class Operations:
     async def add_lore(self, who: Visitor, assistant: str, title: str, keys: Sequence[str], text: str) -> ActionDone:
         """Add a piece of lore."""
         with self._for(who, _OWNER):
-            return self._scrub(
-                await settings.add_lore(self._sources, who, assistant, title=title, keys=keys, text=text)
-            )
+            add = lore_pieces.add_piece(self._sources.there, who, assistant, title=title, keys=keys, text=text)
+            return self._scrub(ActionDone(sentence=await add))
 
     async def delete_lore(self, who: Visitor, assistant: str, number: int) -> ActionDone:
         """Delete a piece of lore."""
         with self._for(who, _OWNER):
-            return self._scrub(await settings.delete_lore(self._sources, who, assistant, number))
+            deleted = await lore_pieces.delete_piece(self._sources.there, who, assistant, number)
+            return self._scrub(ActionDone(sentence=deleted))
 
     async def preview_lore(self, who: Visitor, assistant: str, line: str) -> LorePreview:
         """Return which pieces a line would bring up."""
         with self._for(who, _VIEWER):
-            self._sources.find(assistant)
-            return self._scrub(await self._sources.host.preview_lore(assistant, line))
+            return self._scrub(await settings.preview_lore(self._sources, assistant, line))
 
     async def create(self, who: Visitor, new: NewAssistant) -> ActionDone:
         """Make an assistant."""
@@ -202,7 +206,8 @@ class Operations:
     async def clear_mind(self, who: Visitor, assistant: str, *, memories: bool) -> ActionDone:
         """Delete what an assistant has in mind, and all its memories if told to."""
         with self._for(who, _OWNER):
-            return self._scrub(await acting.clear_mind(self._sources, who, assistant, memories=memories))
+            cleared = await life.clear_mind(self._sources.there, who, assistant, memories=memories)
+            return self._scrub(ActionDone(sentence=cleared))
 
     async def forget_player(self, who: Visitor, player: str) -> ActionDone:
         """Delete what every assistant that runs keeps of a player."""
@@ -230,7 +235,7 @@ class Operations:
 
     def _for(self, who: Visitor, needed: VisitorRole) -> AbstractContextManager[None]:
         """Check the role, and turn what is raised into errors of the page."""
-        check_role(who, needed)
+        who.check(needed)
         return as_page_errors(self._sources.service.scrub)
 
 

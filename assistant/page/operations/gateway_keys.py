@@ -8,7 +8,7 @@ from math import isfinite
 
 from assistant.gateway.keys import GatewayKeyError, KeyLimits, KeyStore, VirtualKey
 from assistant.gateway.keys.wording import limits_text, state_text
-from assistant.page.operations.sources import Sources, log_action, off_reactor
+from assistant.page.operations.sources import Sources, off_reactor
 from assistant.page.ports import InvalidInput, NotAllowed, NotFound, PageError, Unavailable, Visitor
 from assistant.page.reading.money import add_up
 from assistant.page.values.actions import ActionDone
@@ -32,7 +32,7 @@ async def add(sources: Sources, who: Visitor, new: NewGatewayKey) -> GatewayKeyM
     """Make a key. Its secret is in what is returned and nowhere else. Raises InvalidInput and GatewayKeyError."""
     limits, store, wall = _limits(new), _store(sources), sources.wall()
     secret = await off_reactor(sources.service, lambda: store.add(new.name, limits, wall, secrets.token_bytes))
-    log_action(who, f"makes the key {new.name} of the gateway")
+    who.log(f"makes the key {new.name} of the gateway")
     said = f"The key {new.name} was made ({limits_text(limits)}). Its secret is shown only now."
     return GatewayKeyMade(name=new.name, secret=secret, sentence=said)
 
@@ -45,7 +45,7 @@ async def revoke(sources: Sources, who: Visitor, name: str) -> ActionDone:
     was_open = await off_reactor(sources.service, lambda: store.revoke(name, wall))
     if not was_open:
         return ActionDone(sentence=f"The key {name} was revoked before.")
-    log_action(who, f"revokes the key {name} of the gateway")
+    who.log(f"revokes the key {name} of the gateway")
     return ActionDone(sentence=f"The key {name} was revoked: within a second the gateway does not take it any more.")
 
 

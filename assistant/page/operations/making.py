@@ -7,13 +7,14 @@ from pathlib import Path
 
 from twisted.internet.defer import Deferred, TimeoutError  # noqa: A004  (Twisted's own, which its Deferreds raise)
 
-from assistant.characters import CardPreview, import_card, known_characters, preview_card, read_typed_card
+from assistant.characters import CardPreview, known_characters, preview_card, read_typed_card
 from assistant.characters.character import file_name
 from assistant.characters.reading import CARD_ENDINGS
 from assistant.events.events import Said
-from assistant.page.operations.sources import Sources, log_action
+from assistant.page.operations.sources import Sources
 from assistant.page.ports import InvalidInput, Visitor
 from assistant.page.values.actions import ActionDone, CardList, CardRead, NewAssistant, NewCard
+from assistant.service.operations import personas
 from assistant.service.wording.characters import preview_text
 from tools.text.clean import clean_heard
 
@@ -28,35 +29,29 @@ async def create(sources: Sources, who: Visitor, new: NewAssistant) -> ActionDon
     name = " ".join(new.name.split())
     if not name:
         raise InvalidInput("Give it a name.")
-    sentence = await sources.host.create(name, new.persona.strip())
-    log_action(who, f"makes the assistant {name}")
+    sentence = await sources.store.create(name, new.persona.strip())
+    who.log(f"makes the assistant {name}")
     return ActionDone(sentence=sentence)
 
 
 async def cards(sources: Sources) -> CardList:
     """Return the files that may be cards, and the characters there are. Raises CharacterError."""
-    folder = sources.service.config.character_folder
-    return await sources.service.parts.with_files(partial(_listed, folder))
+    return await sources.there.in_thread(partial(_listed, sources.there.folder))
 
 
 async def read_card(sources: Sources, who: Visitor, wanted: NewCard) -> CardRead:
     """Show what a card brings, and import it when that is wanted. Raises InvalidInput and CharacterError."""
     if bool(wanted.file.strip()) == bool(wanted.text.strip()):
         raise InvalidInput("Choose a file, or paste a card: one of the two.")
-    folder, name = sources.service.config.character_folder, file_name(wanted.name)
-    with_files = sources.service.parts.with_files
-    preview = await with_files(partial(_preview, folder, wanted, name))
-    name = name or file_name(preview.character.name)
+    there, name = sources.there, file_name(wanted.name)
+    read = partial(_preview, there.folder, wanted)
+    preview = await there.in_thread(partial(read, name))
     brings = preview_text(preview)
     if not wanted.keep:
+        name = name or file_name(preview.character.name)
         return CardRead(kept=False, name=name, sentence="Nothing is imported yet.", brings=brings)
-    if preview.kind == "lorebook" and not wanted.name.strip():
-        raise InvalidInput("This is a lorebook: name the character that it is for.")
-    if not name:
-        raise InvalidInput("Its name has no letter for a file: give it one.")
-    await with_files(partial(import_card, preview, folder, name))
-    log_action(who, f"imports a card as the character {name}")
-    return CardRead(kept=True, name=name, sentence=f"Imported as the character {name}.", brings=brings)
+    name, told = await personas.import_character(there, who, read, wanted.name)
+    return CardRead(kept=True, name=name, sentence=told, brings=brings)
 
 
 async def say(sources: Sources, who: Visitor, assistant: str, text: str) -> ActionDone:
@@ -64,13 +59,13 @@ async def say(sources: Sources, who: Visitor, assistant: str, text: str) -> Acti
 
     Raises NotFound, InvalidInput, and Unavailable when it does not run.
     """
-    runner = sources.runner(assistant)
+    runner = sources.there.runner(assistant)
     name, line = runner.embodiment.me.name, clean_heard(text, _LINE)
     if not line:
         raise InvalidInput("Write what you say.")
     runner.guests.add(who.principal.id)  # who reads the answer on the page, wherever they are
     runner.hear(lambda event_id, at: Said(id=event_id, at=at, who=who.principal, text=line, to_me=True))
-    log_action(who, f"says something to {name}")
+    who.log(f"says something to {name}")
     settled = Deferred.fromCoroutine(runner.settled()).addTimeout(ANSWER_SECONDS, sources.service.clock)
     try:
         await settled

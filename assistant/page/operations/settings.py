@@ -3,29 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from assistant.characters import FoundCharacter, known_characters
+from assistant.characters.added_lore import ADDED
+from assistant.characters.macros import insert_names
 from assistant.checks.finding import FindingState
-from assistant.page.operations.sources import Sources, log_action
+from assistant.config.playing import with_character
+from assistant.page.operations.sources import Sources
 from assistant.page.ports import InvalidInput, Visitor
-from assistant.page.values.actions import ActionDone, ModelTried, NewModel, SettingChange, SettingChanged
+from assistant.page.values.actions import (
+    ActionDone,
+    CharacterView,
+    LoreLine,
+    LorePreview,
+    ModelTried,
+    NewModel,
+    SettingChange,
+    SettingChanged,
+)
 from assistant.page.values.assistants import SettingLine
 from assistant.service.model_check import check_model
+from assistant.service.operations import lore_pieces, personas
+from assistant.service.operations.personas import found_of
+from assistant.service.operations.typed_keys import refuse_keys
+
+#: The setting that names whom an assistant plays.
+_CHARACTER = "character"
+#: The settings in which somebody may write a key where its reference belongs, and what they are told to write.
+_MAY_TAKE_KEYS = ("model.", "web.")
+_KEY_USAGE = "env:VARIABLE (or file:PATH) as the key"
 
 
 async def settings(sources: Sources, assistant: str) -> Sequence[SettingLine]:
     """Return the settings of an assistant, or of the whole game for "". Raises NotFound and what the world raises."""
     if assistant:
-        sources.find(assistant)
-    return await sources.host.settings(assistant)
+        sources.there.find(assistant)
+    return () if sources.host.store is None else await sources.store.settings(assistant)
 
 
 async def change(sources: Sources, who: Visitor, assistant: str, wanted: SettingChange) -> SettingChanged:
     """Change one setting. Raises NotFound, InvalidInput and what the world raises."""
-    name = sources.find(assistant).name if assistant else "the whole game"
+    name = sources.there.find(assistant).name if assistant else "the whole game"
     if not wanted.option.strip():
         raise InvalidInput("say which setting")
-    changed = await sources.host.change_setting(assistant, wanted.option, wanted.value, force=wanted.force)
-    log_action(who, f"changes the setting {changed.option} of {name}")
+    if wanted.option.strip().casefold().startswith(_MAY_TAKE_KEYS):
+        refuse_keys(wanted.value.replace(",", " ").split(), _KEY_USAGE, sources.service.config.secrets)
+    if assistant and wanted.option.strip().casefold() == _CHARACTER and wanted.value.strip():
+        done = await personas.set_persona(sources.there, who, assistant, wanted.value)
+        plays = (await sources.store.config(assistant)).assistant.character
+        return SettingChanged(option=_CHARACTER, value=plays, sentence=done.sentence)
+    changed = await sources.store.change_setting(assistant, wanted.option, wanted.value, force=wanted.force)
+    who.log(f"changes the setting {changed.option} of {name}")
     return changed
 
 
@@ -34,43 +63,67 @@ async def set_model(sources: Sources, who: Visitor, assistant: str, wanted: NewM
 
     Raises NotFound, and what the world raises for settings that do not fit.
     """
-    name = sources.find(assistant).name
-    config = await sources.host.model_with(assistant, wanted)
+    name = sources.there.find(assistant).name
+    refuse_keys([wanted.provider, wanted.model, wanted.url], _KEY_USAGE, sources.service.config.secrets)
+    config = await sources.store.model_with(assistant, wanted)
     found = () if wanted.force else tuple(await check_model(sources.service, config, wanted.key))
     if any(one.state is FindingState.WRONG for one in found):
         return ModelTried(kept=False, sentence=f"Something is wrong, so {name} keeps its model.", findings=found)
     if not (wanted.keep or wanted.force):
         return ModelTried(kept=False, sentence=f"Nothing is wrong. {name} has its old model yet.", findings=found)
-    sentence = await sources.host.keep_model(assistant, wanted)
-    log_action(who, f"changes the model of {name}")
+    sentence = await sources.store.keep_model(assistant, wanted)
+    who.log(f"changes the model of {name}")
     return ModelTried(kept=True, sentence=sentence, findings=found)
 
 
+async def character(sources: Sources, assistant: str) -> CharacterView:
+    """Return who an assistant is, whom it could play, and the lore it knows. Raises NotFound and what is read raises.
+
+    Of a journal that is only looked at, the name is all that is known.
+    """
+    there, name = sources.there, sources.there.find(assistant).name
+    if sources.host.store is None:
+        return CharacterView(assistant=assistant, name=name, persona="")
+    settings, found = (await there.store.config(assistant)).assistant, await found_of(there, assistant)
+    if found is not None:
+        settings = with_character(settings, found.character)
+    return CharacterView(
+        assistant=assistant,
+        name=name,
+        persona=settings.persona,
+        character=settings.character or "",
+        known_characters=tuple(await there.in_thread(partial(known_characters, there.folder))),
+        lore=_lore_lines(found),
+    )
+
+
+async def preview_lore(sources: Sources, assistant: str, line: str) -> LorePreview:
+    """Return what a line would bring up, with the texts as the model reads them."""
+    there, name = sources.there, sources.there.find(assistant).name
+    found = None if sources.host.store is None else await found_of(there, assistant)
+    if found is None:
+        return LorePreview(line=line, pieces=())
+    shown = {piece.entry.id: line for piece, line in zip(found.pieces, _lore_lines(found), strict=True)}
+    brought = (await lore_pieces.activate(there, assistant, found, line))[0].entries
+    text = "\n\n".join(insert_names(entry.text, char=name) for entry in brought)
+    return LorePreview(line=line, pieces=tuple(shown[entry.id] for entry in brought), text=text)
+
+
+def _lore_lines(found: FoundCharacter | None) -> tuple[LoreLine, ...]:
+    return tuple(
+        LoreLine(
+            number=number,
+            title=piece.entry.title,
+            keys=("always",) if piece.entry.constant else tuple(piece.entry.keys),
+            text=piece.entry.text,
+            own=piece.file == ADDED,
+        )
+        for number, piece in enumerate(found.pieces if found is not None else (), 1)
+    )
+
+
 async def set_persona(sources: Sources, who: Visitor, assistant: str, text: str) -> ActionDone:
-    """Let it play a character, or be who the words say. Raises NotFound and what the world raises."""
-    name = sources.find(assistant).name
+    """Let it play a character, or be who the words say. Raises what `personas.set_persona` raises."""
     if not text.strip():
         raise InvalidInput("write who it is, or the name of a character")
-    sentence = await sources.host.set_persona(assistant, text)
-    log_action(who, f"changes who {name} is")
-    return ActionDone(sentence=sentence)
-
-
-async def add_lore(
-    sources: Sources, who: Visitor, assistant: str, *, title: str, keys: Sequence[str], text: str
-) -> ActionDone:
-    """Add a piece of lore. Raises NotFound and what the world raises."""
-    name = sources.find(assistant).name
-    if not title.strip() or not text.strip():
-        raise InvalidInput("a piece of lore has a title and a text")
-    sentence = await sources.host.add_lore(assistant, title, [key for key in keys if key.strip()], text)
-    log_action(who, f"adds lore of {name}")
-    return ActionDone(sentence=sentence)
-
-
-async def delete_lore(sources: Sources, who: Visitor, assistant: str, number: int) -> ActionDone:
-    """Delete a piece of lore that was added in the game. Raises NotFound and what the world raises."""
-    name = sources.find(assistant).name
-    sentence = await sources.host.delete_lore(assistant, number)
-    log_action(who, f"deletes piece {number} of the lore of {name}")
-    return ActionDone(sentence=sentence)
+    return ActionDone(sentence=(await personas.set_persona(sources.there, who, assistant, text)).sentence)

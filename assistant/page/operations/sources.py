@@ -9,27 +9,16 @@ from typing import Protocol, TypeVar
 from msgspec import Struct, convert, field, to_builtins
 from twisted.logger import Logger
 
-from assistant.config.settings import SettingsError
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, ServiceNotRunning
 from assistant.gateway.keys import KeyStore
 from assistant.journal import JournalError
-from assistant.page.ports import (
-    InvalidInput,
-    KnownAssistant,
-    NotAllowed,
-    NotFound,
-    PageError,
-    PageHost,
-    Unavailable,
-    Visitor,
-)
+from assistant.page.ports import EditedStore, InvalidInput, NotAllowed, PageError, PageHost, Unavailable, Visitor
 from assistant.page.values.actions import PlayerView
 from assistant.page.values.assistants import LeaseHolder
-from assistant.page.values.common import CircuitSpan, TimingPoint, VisitorRole
+from assistant.page.values.common import CircuitSpan, TimingPoint
 from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import AskedRequest, RunPage, RunQuery, RunView
-from assistant.runtime.character import Assistant
-from assistant.service.runner import AssistantRunner
+from assistant.service.operations.operated import ONLY_LOOKED_AT, Operated
 from assistant.service.service import AssistantService
 from resilience import DeadlineExceeded, Launcher
 from resilience.background import in_daemon_thread
@@ -104,33 +93,17 @@ class Sources(Struct, frozen=True):
     keys: KeyStore | None = None
     launcher: Launcher = field(default_factory=Launcher)
 
-    def known(self) -> list[KnownAssistant]:
-        """Return every assistant, those that run and those that are off."""
-        found = {one.id: one for one in self.host.assistants()}
-        for id_, runner in self.service.runners.items():
-            found.setdefault(id_, KnownAssistant(id_, runner.embodiment.me.name))
-        return list(found.values())
+    @property
+    def there(self) -> Operated:
+        """What operations work on."""
+        return Operated(self.service, self.host)
 
-    def find(self, assistant: str) -> KnownAssistant:
-        """Return the assistant with this id. Raises NotFound."""
-        for one in self.known():
-            if one.id == assistant:
-                return one
-        raise NotFound("there is no assistant of this id")
-
-    def runner(self, assistant: str) -> AssistantRunner:
-        """Return the assistant with this id, which runs. Raises NotFound, and Unavailable when it does not run."""
-        runner = self.service.runners.get(assistant)
-        if runner is None:
-            raise Unavailable(f"{self.find(assistant).name} does not run now")
-        return runner
-
-    def awake(self, assistant: str) -> Assistant:
-        """Return the assistant with this id, which has a model. Raises NotFound and Unavailable."""
-        runner = self.runner(assistant)
-        if runner.assistant is None:
-            raise Unavailable(f"{runner.embodiment.me.name} is not awake yet: {runner.trouble or 'it is starting'}")
-        return runner.assistant
+    @property
+    def store(self) -> EditedStore:
+        """Where settings are kept. Raises NotAllowed where a journal is only looked at."""
+        if self.host.store is None:
+            raise NotAllowed(ONLY_LOOKED_AT)
+        return self.host.store
 
     def scrubbed(self, value: V) -> V:
         """Return the value without keys in any of its texts."""
@@ -159,22 +132,9 @@ async def off_reactor(service: AssistantService, work: Callable[[], T]) -> T:
         raise Unavailable(f"This took longer than {_SECONDS:.0f} s. Ask for less.") from late
 
 
-def check_role(who: Visitor, needed: VisitorRole) -> None:
-    """Raise NotAllowed unless the visitor may do what needs this role."""
-    if not who.role.may(needed):
-        raise NotAllowed(
-            f"only an {needed} may do this" if needed is not VisitorRole.VIEWER else "you may not see this"
-        )
-
-
 def log_reading(who: Visitor, what: str) -> None:
     """Log that a visitor reads words of players: who, and of what, never the words."""
     _log.info("{who} ({id}) reads {what}", log_event="read words", who=who.name, id=who.principal.id, what=what)
-
-
-def log_action(who: Visitor, what: str) -> None:
-    """Log what a visitor does."""
-    _log.info("{who} ({id}): {what}", log_event="operator", who=who.name, id=who.principal.id, what=what)
 
 
 @contextmanager
@@ -182,11 +142,10 @@ def as_page_errors(scrub: Callable[[str], str]) -> Iterator[None]:
     """Turn the errors of the service and of the world into those of the page, without keys."""
     try:
         yield
-    except PageError:
+    except PageError as error:
+        error.args = (scrub(str(error)),)
         raise
-    except JournalError as error:
-        raise Unavailable(scrub(str(error))) from error
-    except SettingsError as error:
-        raise InvalidInput(scrub(str(error))) from error
+    except (JournalError, ServiceNotRunning) as error:
+        raise Unavailable(scrub(error.sentence)) from error
     except AssistantError as error:
-        raise InvalidInput(scrub(str(error))) from error
+        raise InvalidInput(scrub(error.sentence)) from error

@@ -11,6 +11,7 @@ from assistant.config.schema import AllowanceConfig
 from assistant.errors import AssistantError
 from assistant.journal import Muted, Parked, UnknownEffect
 from assistant.loop.spending import TOTAL
+from assistant.page.operations import settings as settings_of
 from assistant.page.operations.servers import servers_of
 from assistant.page.operations.sources import RecentActivity, Sources
 from assistant.page.ports import InvalidInput, KnownAssistant
@@ -48,7 +49,7 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
     """Return how all assistants are. `is_hidden` leaves out the words of players and what was said to them."""
     service, snapshot = sources.service, sources.service.pipeline.snapshot()
     accounts = {account.name: account for account in snapshot.accounts}
-    all_known = sources.known()
+    all_known = sources.there.known()
     recent = await sources.records.recent([known.id for known in all_known])
     holders = dict(await sources.records.holders())
     statuses = [
@@ -77,7 +78,7 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
 
 async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> AssistantDetail:
     """Return one assistant with all that is known of it. Raises NotFound and what the world raises."""
-    known, service = sources.find(assistant), sources.service
+    known, service = sources.there.find(assistant), sources.service
     snapshot = service.pipeline.snapshot()
     accounts = {account.name: account for account in snapshot.accounts}
     runner = service.runners.get(assistant)
@@ -117,12 +118,12 @@ async def _as_set(
 
     character = CharacterView(assistant=known.id, name=known.name, persona="")
     try:
-        character = await sources.host.character(known.id)
+        character = await settings_of.character(sources, known.id)
     except (AssistantError, InvalidInput) as error:
         note("character", error)
     settings: tuple[SettingLine, ...] = ()
     try:
-        settings = tuple(await sources.host.settings(known.id))
+        settings = tuple(await settings_of.settings(sources, known.id))
     except (AssistantError, InvalidInput) as error:
         note("settings", error)
     return character, settings, tuple(unread.values())

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from msgspec import Struct
+
+from assistant.service.operations.operators import VisitorRole as VisitorRole  # noqa: PLC0414  (re-exported)
 
 
 class Value(Struct, frozen=True, forbid_unknown_fields=True):
     """A frozen value of the API. Unknown fields are refused, so that a misspelt one is noticed."""
-
-
-class VisitorRole(StrEnum):
-    """What a visitor of the page may do: each role may do what those before it may.
-
-    A viewer reads no words of players. An operator reads them, stops, starts and decides on approvals. An owner changes
-    settings and deletes.
-    """
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    OWNER = "owner"
-
-    def may(self, needed: VisitorRole) -> bool:
-        """Tell whether this role may do what needs `needed`."""
-        order = list(VisitorRole)
-        return order.index(self) >= order.index(needed)
 
 
 class ServerStatus(Value, frozen=True):

@@ -1,7 +1,7 @@
 """The pages as trees of elements, made by pure functions of the values they show."""
 
 from assistant.page.http.call import Route
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from assistant.page.views import control, runs
 from assistant.page.views.assistant import assistant_routes
 from assistant.page.views.live import live_routes

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assistant.page.http.call import PageCall, Reply, Route
-from assistant.page.ports import Desk, InvalidInput
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput
 from assistant.page.values.assistants import AssistantDetail, AssistantStatus, SettingLine
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h

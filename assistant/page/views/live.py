@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.page.http.call import PageCall, Reply, Route
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from assistant.page.values.assistants import Overview
 from assistant.page.values.live import LiveKind
 from assistant.page.views.element import Element, h

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assistant.page.http.call import PageCall, Reply, Route
-from assistant.page.ports import Desk, InvalidInput
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput
 from assistant.page.values.actions import ActionDone
 from assistant.page.values.assistants import AssistantStatus, LeaseHolder, Overview
 from assistant.page.values.common import VisitorRole

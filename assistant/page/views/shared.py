@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assistant.page.http.call import PageCall, Reply
-from assistant.page.ports import Desk, PageError, Visitor
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import PageError, Visitor
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h
 from assistant.page.views.parts import notice, words

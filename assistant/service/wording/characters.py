@@ -92,8 +92,6 @@ def played_text(found: FoundCharacter, name: str, gave_way: Iterable[str]) -> st
     kinds = {"persona": "persona", "voice": "examples", "greeting": "greeting"}
     what = [word for field, word in kinds.items() if field in set(gave_way)]
     aside = f" Its own {_joined(what)} {'is' if len(what) == 1 else 'are'} laid aside." if what else ""
-    its = found.character.name
-    rename = "" if its == name else f" To name it as the character: assistant/set {name}/name = {its}."
     held = _joined(
         [
             _count(found.character.greetings, "greeting", "greetings"),
@@ -102,10 +100,7 @@ def played_text(found: FoundCharacter, name: str, gave_way: Iterable[str]) -> st
             _lore_count(found.pieces),
         ]
     )
-    return (
-        f"{name} plays {found.name} from now on, {_origin(found)}: {held}.{aside}{rename} "
-        f"To go back: assistant/persona {name} ="
-    )
+    return f"{name} plays {found.name} from now on, {_origin(found)}: {held}.{aside}"
 
 
 def piece_text(piece: LorePiece, name: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -11,16 +11,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from assistant.checks.finding import Finding, FindingState
 from assistant.config.schema import JournalConfig
 from assistant.errors import AssistantError, complaint
-from assistant.page.ports import Unavailable
+from assistant.journal.database import Database
+from assistant.journal.tables.lease import NAME_OF
+from assistant.page.ports import KnownAssistant, Unavailable
 from assistant.page.reading.reader import JournalReader
 from assistant.service.host import ServiceConfig
 from assistant.service.service import AssistantService
 from assistant.surfaces.gateway.run import open_gateway
 from assistant.surfaces.journal.places import PlaceFinder
-from assistant.surfaces.serve.journal_host import JournalHost
-from assistant.surfaces.serve.local_host import LocalHost
+from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from assistant.surfaces.serve.standing import open_page
 from assistant.surfaces.standalone import CANNOT_START, Standalone, run_standalone, until_cancelled
 from assistant.surfaces.start_progress import Progress
@@ -34,6 +36,35 @@ class ServeOptions(TrialOptions, frozen=True):
     """The options of serve. One that is read-only shows the journal, and runs no assistant."""
 
     is_read_only: bool = False
+
+
+class JournalHost:
+    """The assistants of a journal. Call `load` first; it may be called again."""
+
+    #: Nothing can be changed.
+    store = None
+
+    def __init__(self, reader: JournalReader) -> None:
+        self._reader = reader
+        self._names: dict[str, str] = {}
+
+    async def load(self) -> None:
+        """Read which assistants the journal knows. Raises Unavailable."""
+        self._names = await self._reader.read(_assistants)
+
+    def assistants(self) -> Sequence[KnownAssistant]:
+        """Return the assistants of the journal. None of them runs here."""
+        return [KnownAssistant(id_, name, is_off=True) for id_, name in sorted(self._names.items())]
+
+    async def names(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the names of assistants; those of players stand in the runs."""
+        with suppress(Unavailable):  # those that were known before do
+            await self.load()
+        return {id_: self._names[id_] for id_ in ids if id_ in self._names}
+
+    async def findings(self) -> Sequence[Finding]:
+        """Say that the journal is only looked at."""
+        return [Finding("journal", FindingState.OK, "the journal is only looked at; nobody runs here")]
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
@@ -76,8 +107,8 @@ async def run_trial_with_page(reactor: Any, options: TrialOptions, environment: 
 
 def _open_page_of(program: Standalone, trial: Trial) -> None:
     """Open the page beside an assistant in its place. Raises PageNotOpened."""
-    service, file = program.service, program.options.file
-    open_page(program, LocalHost(service, trial.me, file, trial.begin, where=trial.where, names=trial.names))
+    there = LocalAssistant(trial.me, program.options.file, trial.begin, where=trial.where)
+    open_page(program, LocalHost(program.service, [there], trial.names))
 
 
 # Any: as above.
@@ -103,3 +134,9 @@ async def _look_at(reactor: Any, options: ServeOptions, environment: Mapping[str
         name = place.name if isinstance(place, Path) else place
         progress.note(f"{name} is only looked at: nothing in it is changed. Ctrl-C ends this.")
         return await until_cancelled()
+
+
+def _assistants(db: Database) -> dict[str, str]:
+    ids = [row[0] for row in db.execute("SELECT assistant FROM leases UNION SELECT DISTINCT assistant FROM runs")]
+    named = dict(db.execute("SELECT key, value FROM meta WHERE key LIKE ?", (f"{NAME_OF}%",)))
+    return {id_: str(named.get(NAME_OF + id_, id_)) for id_ in ids}

@@ -78,7 +78,6 @@ class Trial:
         #: Where remarks and failures are shown; None before the conversation.
         self._screen: Screen | None = None
         self._observer: TrialObserver | None = None
-        self._session: Session | None = None
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -102,15 +101,14 @@ class Trial:
         """Start the assistant, or restart it, with these settings and a key that was given just now."""
         place = Embodiment(self.me, self._body, ACCOUNT_TOOLS, notify=self._notify, failed=self._failed)
         runner = self._service.start(place, config, entered)
-        if self._session is not None and self._observer is not None:
-            self._session.runner = runner
+        if self._observer is not None:
             runner.observers.add(self._observer)
         return runner
 
     async def converse(self) -> int:
         """Read and obey lines until the visitor leaves; return the exit status."""
         screen, lines, terminal = self._front()
-        self._is_at_terminal = terminal is not None
+        self._lines, self._is_at_terminal = lines, terminal is not None
         session = self._session = self._new_session(DiscreetScreen(screen, self._options.secrets))
         if terminal is not None:
             terminal.complete_from(session.in_sight)
@@ -121,8 +119,8 @@ class Trial:
                     screen.show(f"> {clean_heard(line, SHOWN_CHARS)}")
                 if not await session.obey(line):
                     break
-                if terminal is None:
-                    await session.runner.settled()
+                if terminal is None and (runner := self._service.runners.get(self.me.id)) is not None:
+                    await runner.settled()
         finally:  # also when a signal ends it
             self._is_at_terminal = False
             if terminal is not None:
@@ -175,7 +173,7 @@ class Trial:
         body = self._world.add(
             visitor, listener=VisitorListener(screen, visitor), description="A visitor from far away."
         )
-        session = Session(body, runner, self.assistant_name, observer, screen, service)
+        session = Session(body, self.me, observer, screen, service)
         service.troubles.watch(session.troubled)
         return session
 

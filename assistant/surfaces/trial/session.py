@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from twisted.internet.defer import Deferred
 
-from assistant.journal import JournalError
+from assistant.errors import AssistantError
 from assistant.runtime.character import Assistant
-from assistant.service.runner import AssistantRunner
+from assistant.service.operations import players
+from assistant.service.operations.approving import ShownRequests
+from assistant.service.operations.operators import OperationRefused, Operator, Unavailable, VisitorRole
 from assistant.service.service import AssistantService
 from assistant.service.troubles import Trouble, TroubleKind
-from assistant.service.wording.rights import approvals_text, covered_text, forgotten_text, remembered_text
 from assistant.service.wording.showing import scene_text, who_text
 from assistant.service.wording.status import status_text, trouble_text
 from assistant.surfaces.trial.commands import (
@@ -35,7 +36,7 @@ from assistant.surfaces.trial.commands import (
 from assistant.surfaces.trial.piped import Screen
 from assistant.surfaces.trial.watching import TrialObserver
 from assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
-from tools import Denied, Scene, ToolFailed
+from tools import Principal, Scene, ToolFailed
 
 #: What a trouble of the journal means for the visitor, and what is shown when it is over.
 MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"
@@ -44,20 +45,27 @@ OVER = "the journal can be written again: what is said is taken in as before"
 
 @dataclass(slots=True)
 class Session:
-    """The visitor's side of the conversation."""
+    """The visitor's side of the conversation. `me` is the assistant."""
 
     body: EmbeddedBody
-    runner: AssistantRunner
-    assistant_name: str
+    me: Principal
     observer: TrialObserver
     screen: Screen
     service: AssistantService
+    shown: ShownRequests = field(default_factory=ShownRequests)
 
     @property
     def assistant(self) -> Assistant:
-        """The assistant, which is awake."""
-        assert self.runner.assistant is not None
-        return self.runner.assistant
+        """The assistant. Raises Unavailable while it is stopped, as by the page beside the trial."""
+        runner = self.service.runners.get(self.me.id)
+        if runner is None or runner.assistant is None:
+            raise Unavailable(f"{self.me.name} does not run now")
+        return runner.assistant
+
+    @property
+    def assistant_name(self) -> str:
+        """The assistant's name."""
+        return self.me.name
 
     def troubled(self, trouble: Trouble, over: bool) -> None:
         """Show that a trouble of the journal has begun or is `over`, and what it means for what the visitor says.
@@ -80,7 +88,9 @@ class Session:
             await self._do(command)
         except ToolFailed as failed:
             self.screen.show(str(failed))
-        except JournalError as error:
+        except OperationRefused as refused:
+            self.screen.remark(f"({refused})")
+        except AssistantError as error:
             self.screen.remark(f"({error}.)")
         return True
 
@@ -106,9 +116,11 @@ class Session:
             case Go(direction):
                 self.screen.show(scene_text(await self.body.move(direction)))
             case Decide(number, allow):
-                self.screen.remark(f"({self._decided(number, allow=allow)})")
+                me = Operator(self.body.principal, VisitorRole.OWNER)
+                self.screen.remark(f"({self.shown.decide(self.assistant, me, number, allow=allow)})")
             case ForgetOne(number):
-                self.screen.remark(f"({await self._forget_one(number)})")
+                told = await players.forget_one(self.assistant, [self.body.principal], number, "/memory")
+                self.screen.remark(f"({told})")
             case Simple(name):
                 await self._simple(name)
             case Note(text):
@@ -145,7 +157,7 @@ class Session:
             await self.service.reload_keys()
             self.screen.remark("(the keys are read again; whoever refused one, or had not the model, is asked anew)")
         elif name == "approvals":
-            self.screen.remark(approvals_text(self.assistant.context.approvals.pending()))
+            self.screen.remark(self.shown.show(self.assistant))
         elif name in {"memory", "forget", "mute", "unmute"}:
             self.screen.remark(f"({await self._right(name)})")
         elif name == "trace":
@@ -164,39 +176,16 @@ class Session:
         lines += [f"trouble with the {trouble.kind}: {trouble.sentence}" for trouble in troubles]
         try:
             lines.append(trouble_text(await journal.parked(), await journal.unknown_effects()))
-        except JournalError as error:
+        except AssistantError as error:
             if str(error) not in known:
                 lines.append(str(error))
         self.screen.remark("\n".join(filter(None, lines)))
 
-    def _decided(self, number: int, *, allow: bool) -> str:
-        """Allow or decline request `number` for the visitor; return a sentence about the result."""
-        me = self.body.principal
-        answer = self.assistant.approve(number, me) if allow else self.assistant.decline(number, me)
-        if isinstance(answer, Denied):
-            return answer.reason
-        what = covered_text(answer.pending)
-        return f"{self.assistant_name} may {'do that once' if allow else 'not do that'}: {what}"
-
-    async def _forget_one(self, number: int) -> str:
-        """Delete one of the things that /memory lists; return a sentence about it."""
-        me = self.body.principal
-        memories = (await self.assistant.rights.see(me)).memories
-        if not 1 <= number <= len(memories):
-            return f"there is no number {number}: /memory lists what {self.assistant_name} remembers"
-        await self.assistant.drop(me, memories[number - 1].id)
-        return f"{self.assistant_name} has forgotten number {number}; the numbers after it are one less now"
-
     async def _right(self, name: str) -> str:
         """Use one of the visitor's rights; return a sentence about the result."""
-        me, rights = self.body.principal, self.assistant.rights
+        me = [self.body.principal]
         if name == "memory":
-            now = self.assistant.context.clock.seconds()
-            return remembered_text(self.assistant_name, await rights.see(me), now, "/forget")
+            return await players.remembered(self.assistant, me, "/forget")
         if name == "forget":
-            return forgotten_text(self.assistant_name, await self.assistant.forget(me))
-        if name == "mute":
-            await rights.mute(me)
-            return f"{self.assistant_name} neither hears nor remembers you from now on"
-        await rights.unmute(me)
-        return f"{self.assistant_name} hears you again"
+            return await players.forget(self.assistant, me)
+        return await (players.mute if name == "mute" else players.unmute)(self.assistant, me)

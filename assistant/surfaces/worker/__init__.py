@@ -4,6 +4,5 @@ arguments.py     what both commands understand
 run.py           runs `mud-assistant worker`
 members.py       whom a worker runs, with the settings of each
 colony.py        the world that they share in this process: who is there, who has left for another process
-page_host.py     the world as the operator's page sees it
 tell.py          runs `mud-assistant tell`: says something to one of them, wherever it lives, and shows the answer
 """

@@ -15,7 +15,7 @@ from assistant.journal import HeldElsewhere, JournalUnreadable
 from assistant.service.runner import AssistantRunner
 from assistant.service.service import AssistantService
 from assistant.surfaces.gateway.run import open_gateway
-from assistant.surfaces.serve.local_host import LocalHost
+from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from assistant.surfaces.serve.standing import PageNotOpened, open_page
 from assistant.surfaces.standalone import (
     CANNOT_START,
@@ -28,7 +28,6 @@ from assistant.surfaces.standalone import (
 from assistant.surfaces.start_progress import Progress
 from assistant.surfaces.worker.colony import Colony
 from assistant.surfaces.worker.members import Member, members_of
-from assistant.surfaces.worker.page_host import WorkerHost
 
 if TYPE_CHECKING:
     from assistant.runtime.sharing.journal import SharedJournal
@@ -181,20 +180,18 @@ class RunningWorker:
 
     def _open_page(self, service: AssistantService, colony: Colony) -> None:
         """Open the page and say where it is, or that its port is taken. Raises PageNotOpened if it must be there."""
-        names = {member.me.id: member.me.name for member in self._members}
-        hosts = {
-            member.me.id: LocalHost(
-                service,
+        assistants = [
+            LocalAssistant(
                 member.me,
                 member.file,
                 partial(colony.begin, member.me.id),
                 where=partial(colony.where, member.me.id),
-                names=names,
+                is_listed=True,
             )
             for member in self._members
-        }
+        ]
         try:
-            open_page(self._program, WorkerHost(hosts, str(self._options.file.path)))
+            open_page(self._program, LocalHost(service, assistants))
         except PageNotOpened as error:
             if self._options.must_have_page:
                 raise

@@ -8,7 +8,7 @@ import pytest
 from twisted.logger import capturedLogs, formatEvent
 
 from assistant.config.schema import AssistantConfig
-from assistant.service.wording.rights import approvals_text
+from assistant.service.operations.approving import approvals_text
 from llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, Life, Witness, living
 from tools import Kind, Principal, Thing

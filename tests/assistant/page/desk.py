@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from assistant.checks.finding import Finding
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from assistant.page.operations.desk import Desk
 from assistant.page.ports import Conflict, NotAllowed, NotFound, Visitor
 from assistant.page.values.actions import (
     ActionDone,
@@ -75,7 +76,7 @@ def ask(routes: Sequence[Route], asked: PageCall, pattern: str) -> Reply:
 
 
 @dataclass
-class MemoryDesk:
+class MemoryDesk(Desk):
     """A Desk over values in memory. `done` lists what was asked of it, with its arguments, in order."""
 
     overview_value: Overview = field(default_factory=lambda: Overview(at=NOW, version="0.1.0", assistants=()))

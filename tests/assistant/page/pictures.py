@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,15 +16,10 @@ from urllib.parse import quote
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater, react
 
-from assistant.checks.finding import Finding
-from assistant.config.schema import ModelConfig
 from assistant.config.sections import PageConfig
 from assistant.keys.redaction import Secrets
-from assistant.page.ports import KnownAssistant
-from assistant.page.values.actions import CharacterView, LorePreview, NewModel, SettingChanged
-from assistant.page.values.assistants import SettingLine
 from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.local_host import LocalHost
+from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from assistant.surfaces.serve.standing import StandingPage
 from tests.assistant.page.day import Day, a_day
 from tests.browser import PROGRAM, Page, browsing
@@ -50,85 +45,19 @@ VIEWS = {
 SIZES = {"wide": (1280, 860), "phone": (375, 812)}
 
 
-class DayHost:
+def day_host(day: Day, path_of: Callable[[str], Path]) -> LocalHost:
     """The world of a day: the assistants and their players. `path_of` gives each its file of settings, by its id."""
+    there: list[LocalAssistant] = []
+    names: dict[str, str] = {}
+    for runner, players in zip(day.runners, day.players, strict=True):
+        me, home = runner.embodiment.me, runner.embodiment.where
 
-    def __init__(self, day: Day, path_of: Callable[[str], Path]) -> None:
-        self._hosts: dict[str, LocalHost] = {}
-        self._known: dict[str, Any] = {}
-        self._names: dict[str, str] = {}
-        for runner, players in zip(day.runners, day.players, strict=True):
-            me, home = runner.embodiment.me, runner.embodiment.where
+        def begin(config: Any, entered: str, old: Any = runner) -> Any:
+            return day.service.start(old.embodiment, config, entered)
 
-            def begin(config: Any, entered: str, old: Any = runner) -> Any:
-                return day.service.start(old.embodiment, config, entered)
-
-            file = SettingsFile(path_of(me.id), {})
-            self._hosts[me.id] = LocalHost(day.service, me, file, begin, where=home)
-            self._known[me.id] = (me.name, home)
-            self._names |= {me.id: me.name, **{one.principal.id: one.principal.name for one in players}}
-        self._first = next(iter(self._hosts.values()))
-
-    def assistants(self) -> Sequence[KnownAssistant]:
-        """All of the day."""
-        return [KnownAssistant(id_, name, place=home()) for id_, (name, home) in self._known.items()]
-
-    async def names(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Those of assistants and players."""
-        return {id_: self._names[id_] for id_ in ids if id_ in self._names}
-
-    async def start(self, assistant: str) -> str:
-        """As outside games."""
-        return await self._hosts[assistant].start(assistant)
-
-    async def stay_off(self, assistant: str) -> None:
-        """As outside games."""
-        await self._hosts[assistant].stay_off(assistant)
-
-    async def settings(self, assistant: str) -> Sequence[SettingLine]:
-        """As outside games."""
-        return await self._hosts.get(assistant, self._first).settings(assistant)
-
-    async def change_setting(self, assistant: str, option: str, value: str, *, force: bool) -> SettingChanged:
-        """As outside games."""
-        host = self._hosts.get(assistant, self._first)
-        return await host.change_setting(assistant, option, value, force=force)
-
-    async def create(self, name: str, persona: str) -> str:
-        """As outside games."""
-        return await self._first.create(name, persona)
-
-    async def model_with(self, assistant: str, wanted: NewModel) -> ModelConfig:
-        """As outside games."""
-        return await self._hosts[assistant].model_with(assistant, wanted)
-
-    async def keep_model(self, assistant: str, wanted: NewModel) -> str:
-        """As outside games."""
-        return await self._hosts[assistant].keep_model(assistant, wanted)
-
-    async def character(self, assistant: str) -> CharacterView:
-        """As outside games."""
-        return await self._hosts[assistant].character(assistant)
-
-    async def set_persona(self, assistant: str, text: str) -> str:
-        """As outside games."""
-        return await self._hosts[assistant].set_persona(assistant, text)
-
-    async def add_lore(self, assistant: str, title: str, keys: Sequence[str], text: str) -> str:
-        """As outside games."""
-        return await self._hosts[assistant].add_lore(assistant, title, keys, text)
-
-    async def delete_lore(self, assistant: str, number: int) -> str:
-        """As outside games."""
-        return await self._hosts[assistant].delete_lore(assistant, number)
-
-    async def preview_lore(self, assistant: str, line: str) -> LorePreview:
-        """As outside games."""
-        return await self._hosts[assistant].preview_lore(assistant, line)
-
-    async def findings(self) -> Sequence[Finding]:
-        """As outside games."""
-        return await self._first.findings()
+        there.append(LocalAssistant(me, SettingsFile(path_of(me.id), {}), begin, where=home))
+        names |= {one.principal.id: one.principal.name for one in players}
+    return LocalHost(day.service, there, names)
 
 
 async def _take(reactor: Any, options: argparse.Namespace) -> None:
@@ -139,7 +68,7 @@ async def _take(reactor: Any, options: argparse.Namespace) -> None:
         (folder / "browser").mkdir()
         async with a_day(folder, assistants=options.assistants, secrets=Secrets()) as day:
             page = StandingPage(
-                reactor, day.service, DayHost(day, lambda _: folder / "assistant.toml"), PageConfig(port=options.port)
+                reactor, day.service, day_host(day, lambda _: folder / "assistant.toml"), PageConfig(port=options.port)
             )
             address = page.open()
             try:

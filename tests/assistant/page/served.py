@@ -20,7 +20,7 @@ from assistant.page.views.door import login_page
 from assistant.service.host import Embodiment
 from assistant.service.runner import AssistantRunner
 from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.local_host import LocalHost
+from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from assistant.telemetry import watch_service
 from llm.testing import Call, FakeChat, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import ANN, SAGE, reactor
@@ -119,7 +119,8 @@ async def served(
                 return here.service.start(place, config, entered)
 
             door = StandaloneDoor(Clock(), numbered_bytes())
-            host = LocalHost(here.service, SAGE, file, begin, where=lambda: "library", names={ANN.id: ANN.name})
+            one = LocalAssistant(SAGE, file, begin, where=lambda: "library")
+            host = LocalHost(here.service, [one], {ANN.id: ANN.name})
             site = make_site(here.service, host, door, "", SiteOptions(public=login_routes(door, login_page)))
             listener = page_listener(reactor, site, reactor)
             door.port = listener.start(0).port

@@ -21,6 +21,7 @@ from assistant.runtime.listener import BodyListener, MakeEvent
 from assistant.service.host import Embodiment, ServiceConfig
 from assistant.service.service import AssistantService
 from assistant.surfaces.serve.file import SettingsFile
+from assistant.surfaces.serve.local_host import LocalHost
 from assistant.surfaces.serve.standing import StandingPage
 from assistant.worlds.embedded.hamlet import Place, Room
 from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
@@ -28,7 +29,7 @@ from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import reactor
 from tests.assistant.page.day import Day, DayWall
 from tests.assistant.page.http.visiting import Got, RawClient, parse
-from tests.assistant.page.pictures import DayHost
+from tests.assistant.page.pictures import day_host
 from tools import Kind, Principal
 from tools.game import Thing
 
@@ -58,7 +59,7 @@ class Stage:
 
     day: Day
     page: StandingPage
-    host: DayHost
+    host: LocalHost
     address: str
     fake: FakeOllama
     brain: Callable[[RecordedRequest], Step] = simple_brain
@@ -235,7 +236,7 @@ async def a_stage(
         day = Day(service, world, wall)
         for name in names:
             settle(day, name, players, folder, shared)
-        host = DayHost(day, lambda id_: settings_path(folder, id_))
+        host = day_host(day, lambda id_: settings_path(folder, id_))
         page = StandingPage(reactor, service, host, PageConfig(port=0))
         try:
             stages.append(Stage(day, page, host, page.open(), fake))

@@ -11,13 +11,13 @@ import orjson
 import pytest
 
 from assistant.gateway.keys import KeyStore
-from assistant.page.operations.desk import Operations
+from assistant.page.operations.desk import Desk
 from assistant.page.operations.records import JournalRecords
 from assistant.page.operations.sources import Sources
 from assistant.page.ports import NotAllowed
 from assistant.page.reading.reader import JournalReader
 from assistant.page.values.keys import NewGatewayKey
-from assistant.surfaces.serve.journal_host import JournalHost
+from assistant.surfaces.serve.run import JournalHost
 from resilience import Account, Allowance, Amount
 from tests.assistant.living import reactor
 from tests.assistant.page.desk import visitor
@@ -171,7 +171,7 @@ async def test_where_a_journal_is_only_looked_at_no_key_is_shown_or_made(tmp_pat
         service = page.here.service
         reader = JournalReader(service.config.journal, reactor)
         host = JournalHost(reader)
-        desk = Operations(Sources(service, host, JournalRecords(reader, service, host.names), "1", lambda: 0.0))
+        desk = Desk(Sources(service, host, JournalRecords(reader, service, host.names), "1", lambda: 0.0))
         with pytest.raises(NotAllowed, match="only looked at"):
             await desk.gateway_keys(visitor())
         with pytest.raises(NotAllowed, match="only looked at"):

@@ -14,7 +14,12 @@ from urllib.parse import quote
 import pytest
 import pytest_twisted
 
+from assistant.service.operations.lore_pieces import add_piece
+from assistant.service.operations.operated import Operated
+from assistant.service.operations.operators import Operator, VisitorRole
+from assistant.service.operations.personas import set_persona
 from llm.testing import Call, RecordedRequest, Reply, Step
+from tests.assistant.living import ANN
 from tests.assistant.page.live.browsers import until
 from tests.assistant.page.staged import STORY, Stage, a_stage, simple_brain
 from tests.assistant.page.views.hostile import ATTACKS
@@ -114,9 +119,11 @@ async def shown(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shown
         browsing(folder / "profile", {}) as page,
     ):
         stage.brain = hostile_brain
-        await stage.host.set_persona("assistant:3", " ".join(EVIL))
-        await stage.host.set_persona("assistant:3", "librarian")
-        await stage.host.add_lore("assistant:3", EVIL[3], [EVIL[4], "Venn"], " ".join(EVIL[:9]))
+        there, owner = Operated(stage.day.service, stage.host), Operator(ANN, VisitorRole.OWNER)
+        await set_persona(there, owner, "assistant:3", " ".join(EVIL))
+        await set_persona(there, owner, "assistant:3", "librarian")
+        keys, text = [EVIL[4].replace(",", ""), "Venn"], " ".join(EVIL[:9])
+        await add_piece(there, owner, "assistant:3", title=EVIL[3], keys=keys, text=text)
         shown = Shown(stage, page)
         await shown.log_in(stage.address)  # the tests of this file may run in any order, and not all of them here
         yield shown

@@ -10,7 +10,7 @@ from assistant.journal.place import PostgresPlace
 from assistant.journal.postgres.sharing.process import JournalProcess
 from assistant.journal.postgres.store import PostgresStore
 from assistant.page.reading.reader import JournalReader
-from assistant.surfaces.serve.journal_host import JournalHost
+from assistant.surfaces.serve.run import JournalHost
 from tests.assistant.living import reactor
 from tests.assistant.page.served import served
 

@@ -99,11 +99,11 @@ async def test_a_viewer_reads_no_words_and_changes_nothing(tmp_path: Path) -> No
 async def test_it_is_stopped_and_started_by_program_and_by_form(tmp_path: Path) -> None:
     async with served(tmp_path) as page:
         done = orjson.loads((await page.api("operator", "POST", f"/assistants/{ID}/stop")).body)
-        assert done["sentence"] == "Stopped: Sage; it stays off until started again."
+        assert done["sentence"] == "Sage is stopped, and stays so until started again."
         assert done["was"] == ["Sage was waiting for something to do"]
         assert (await page.values("viewer", "/assistants"))[0]["state"] == "off"
         again = orjson.loads((await page.api("operator", "POST", f"/assistants/{ID}/stop")).body)
-        assert again == {"sentence": "Sage does not run.", "was": []}
+        assert again == {"sentence": "Sage does not run, and stays so until started again.", "was": []}
         assert (await page.api("operator", "POST", "/assistants/nobody/stop")).status == 404
         await page.api("operator", "POST", f"/assistants/{ID}/start")
         await page.here.service.runners[SAGE.id].settled()

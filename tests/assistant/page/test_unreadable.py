@@ -40,6 +40,6 @@ async def test_waiting_and_last_active_are_known_also_of_one_that_was_stopped(tm
         client = await stage.client()
         await client.submit(f"/a/{SAGE}", do="stop")
         sage, oda = json.loads((await client.get("/api/v1/assistants")).body)
-        assert (sage["state"], sage["events_waiting"], oda["events_waiting"]) == ("stopped", 0, 0)
+        assert (sage["state"], sage["events_waiting"], oda["events_waiting"]) == ("off", 0, 0)
         assert began <= sage["last_at"] <= stage.day.wall()
         assert oda["last_at"] is None or oda["last_at"] <= sage["last_at"]

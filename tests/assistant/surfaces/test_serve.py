@@ -23,10 +23,11 @@ from assistant.keys.redaction import Secrets
 from assistant.page.ports import NotAllowed
 from assistant.page.reading.reader import JournalReader
 from assistant.service.host import ServiceConfig
+from assistant.service.operations.operated import Operated
 from assistant.service.service import AssistantService
 from assistant.surfaces.gateway.run import open_gateway
 from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.journal_host import JournalHost
+from assistant.surfaces.serve.run import JournalHost
 from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
 from assistant.surfaces.standalone import Standalone, StandaloneOptions
 from assistant.surfaces.start_progress import Progress
@@ -61,7 +62,7 @@ async def test_a_journal_is_shown_while_a_game_writes_it_and_nothing_is_changed(
         await host.load()
         assert [(one.id, one.name) for one in host.assistants()] == [("assistant:1", "Sage")]
         with pytest.raises(NotAllowed, match="only looked at"):
-            await host.start("assistant:1")
+            _ = Operated(service, host).store
         standing = StandingPage(reactor, service, host, PageConfig(port=0), journal=tmp_path / "journal")
         address = standing.open()
         assert address.startswith("http://127.0.0.1:")

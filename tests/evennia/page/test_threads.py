@@ -11,10 +11,10 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import CancelledError, Deferred
 
 from assistant.errors import KeyReferenceError, ServiceNotRunning
+from assistant.page.operations.sources import as_page_errors
 from assistant.page.ports import InvalidInput, PageError, Unavailable
-from assistant.worlds.evennia.commands.thinking import ModelRefused
 from assistant.worlds.evennia.console.typed_command import CommandRefused
-from assistant.worlds.evennia.page.threads import DatabaseThreads, page_errors
+from assistant.worlds.evennia.page.threads import DatabaseThreads
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 
@@ -57,7 +57,6 @@ async def test_more_work_than_can_wait_is_refused_and_waiting_work_ends_with_the
     ("raised", "shown", "told"),
     [
         (lambda: CommandRefused("No."), InvalidInput, "No."),
-        (lambda: ModelRefused("No. To force it ...", "No."), InvalidInput, "No."),
         (lambda: KeyReferenceError("there is no key"), InvalidInput, "there is no key"),
         (lambda: ServiceNotRunning("it is not running"), Unavailable, "it is not running"),
     ],
@@ -65,6 +64,6 @@ async def test_more_work_than_can_wait_is_refused_and_waiting_work_ends_with_the
 def test_what_commands_refuse_is_refused_with_the_same_words(
     raised: Callable[[], Exception], shown: type[PageError], told: str
 ) -> None:
-    with pytest.raises(shown) as found, page_errors():
+    with pytest.raises(shown) as found, as_page_errors(str):
         raise raised()
     assert str(found.value) == told

@@ -11,13 +11,19 @@ import pytest
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
+from assistant.characters import CharacterError
 from assistant.config.settings import SettingsError
+from assistant.errors import ServiceNotRunning
 from assistant.page.operations.making import say
+from assistant.page.operations.settings import character, preview_lore
 from assistant.page.operations.sources import Sources
-from assistant.page.ports import InvalidInput, NotFound, PageHost, Unavailable, Visitor
+from assistant.page.ports import InvalidInput, NotFound, PageHost, Visitor
 from assistant.page.values.actions import NewModel
 from assistant.page.values.assistants import SettingLine
 from assistant.page.values.common import VisitorRole
+from assistant.service.operations.lore_pieces import add_piece, delete_piece
+from assistant.service.operations.operated import Operated
+from assistant.service.operations.personas import set_persona
 from assistant.service.runner import RunnerState
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.page.world import GameHost
@@ -28,6 +34,7 @@ from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 T = TypeVar("T")
+BOSS = Visitor(Principal("account:1", "Boss", Kind.OPERATOR, 5), VisitorRole.OWNER, "session")
 
 
 def at_once(work: Callable[[], T], /) -> Awaitable[T]:
@@ -36,7 +43,7 @@ def at_once(work: Callable[[], T], /) -> Awaitable[T]:
 
 
 @asynccontextmanager
-async def with_sage(folder: Path) -> AsyncIterator[tuple[Office, PageHost, str]]:
+async def with_sage(folder: Path) -> AsyncIterator[tuple[Office, GameHost, str]]:
     """An office with Sage, the game as the page sees it, and Sage's id."""
     async with office(folder) as here:
         await here.orders("assistant/create Sage")
@@ -44,7 +51,13 @@ async def with_sage(folder: Path) -> AsyncIterator[tuple[Office, PageHost, str]]
         yield here, GameHost(Clock(), at_once), server.id_of(sage)
 
 
-async def line(host: PageHost, name: str, assistant: str = "") -> SettingLine:
+def sources(here: Office, host: PageHost) -> Sources:
+    """What the page reads and changes, without a journal to read."""
+    records: Any = None
+    return Sources(here.service, host, records, "1", lambda: 0.0)
+
+
+async def line(host: GameHost, name: str, assistant: str = "") -> SettingLine:
     (found,) = [one for one in await host.settings(assistant) if one.name == name]
     return found
 
@@ -69,9 +82,8 @@ async def test_an_assistant_is_stopped_and_started_as_by_the_commands(tmp_path: 
         await host.stay_off(sage)
         await host.stay_off(sage)
         assert "off" in await here.orders("assistant/list")
-        assert await host.start(sage) == "Sage starts. See: assistant/status Sage"
+        await host.start(sage)
         assert sage in here.service.runners
-        assert await host.start(sage) == "Sage runs already. See: assistant/status Sage"
 
 
 async def test_nobody_is_found_under_an_id_of_something_else(tmp_path: Path) -> None:
@@ -101,9 +113,9 @@ async def test_a_setting_says_what_set_it(tmp_path: Path) -> None:
         assert "max_steps = 7, set here" in await here.orders("assistant/show Sage max_steps")
         await host.change_setting(sage, "max_steps", "", force=False)
         assert (await line(host, "max_steps", sage)).set_by == "default"
-        await host.set_persona(sage, "librarian")
+        await set_persona(Operated(here.service, host), BOSS, sage, "librarian")
         played = await line(host, "persona", sage)
-        assert (played.set_by, played.value) == ("character", (await host.character(sage)).persona)
+        assert (played.set_by, played.value) == ("character", (await character(sources(here, host), sage)).persona)
 
 
 @pytest.mark.parametrize(
@@ -183,41 +195,42 @@ async def test_settings_of_the_whole_game_are_its_limits_and_its_web(tmp_path: P
 
 async def test_persona_and_lore_are_shown_and_changed(tmp_path: Path) -> None:
     async with with_sage(tmp_path) as (here, host, sage):
-        await host.set_persona(sage, "You are a grumpy cook.")
-        shown = await host.character(sage)
+        await set_persona(Operated(here.service, host), BOSS, sage, "You are a grumpy cook.")
+        shown = await character(sources(here, host), sage)
         assert (shown.persona, shown.character, shown.lore) == ("You are a grumpy cook.", "", ())
         assert "librarian" in shown.known_characters
         with pytest.raises(InvalidInput, match="There is no character 'wizzard'"):
-            await host.set_persona(sage, "wizzard")
-        told = await host.add_lore(sage, "The well", ["well", "bucket"], "It is dry\nsince spring.")
+            await set_persona(Operated(here.service, host), BOSS, sage, "wizzard")
+        there, keys = Operated(here.service, host), ["well", "bucket"]
+        told = await add_piece(there, BOSS, sage, title="The well", keys=keys, text="It is dry\nsince spring.")
         assert "The well stands in" in told
-        (piece,) = (await host.character(sage)).lore
+        (piece,) = (await character(sources(here, host), sage)).lore
         assert (piece.number, piece.title, piece.keys, piece.text, piece.own) == (
             1, "The well", ("well", "bucket"), "It is dry since spring.", True,
         )  # fmt: skip
         assert "The well" in await here.orders("assistant/lore Sage")
-        brought = await host.preview_lore(sage, "Where is a bucket?")
+        brought = await preview_lore(sources(here, host), sage, "Where is a bucket?")
         assert (brought.pieces, brought.text) == ((piece,), "It is dry since spring.")
-        assert (await host.preview_lore(sage, "Hello.")).pieces == ()
+        assert (await preview_lore(sources(here, host), sage, "Hello.")).pieces == ()
         for title, keys, text in (("", ["well"], "text"), ("title", [], "  "), ("title", ["a,b"], "text"),
                                   ("The well", [], "again")):  # fmt: skip
-            with pytest.raises(InvalidInput):
-                await host.add_lore(sage, title, keys, text)
+            with pytest.raises((InvalidInput, CharacterError)):
+                await add_piece(there, BOSS, sage, title=title, keys=keys, text=text)
         with pytest.raises(InvalidInput):
-            await host.delete_lore(sage, 2)
-        assert "Deleted" in await host.delete_lore(sage, 1)
-        assert (await host.character(sage)).lore == ()
+            await delete_piece(Operated(here.service, host), BOSS, sage, 2)
+        assert "Deleted" in await delete_piece(Operated(here.service, host), BOSS, sage, 1)
+        assert (await character(sources(here, host), sage)).lore == ()
 
 
 async def test_what_ships_is_not_deleted(tmp_path: Path) -> None:
-    async with with_sage(tmp_path) as (_, host, sage):
-        await host.set_persona(sage, "librarian")
-        shown = await host.character(sage)
+    async with with_sage(tmp_path) as (here, host, sage):
+        await set_persona(Operated(here.service, host), BOSS, sage, "librarian")
+        shown = await character(sources(here, host), sage)
         assert shown.character == "librarian"
         assert [piece for piece in shown.lore if piece.own] == []
         for piece in shown.lore[:1]:
-            with pytest.raises(InvalidInput, match="only what was added in the game"):
-                await host.delete_lore(sage, piece.number)
+            with pytest.raises(InvalidInput, match="only what was added later"):
+                await delete_piece(Operated(here.service, host), BOSS, sage, piece.number)
 
 
 async def test_the_doctor_of_the_game_is_that_of_the_command(tmp_path: Path) -> None:
@@ -233,7 +246,7 @@ async def test_while_no_service_runs_the_page_says_so(tmp_path: Path) -> None:
         await host.stay_off(sage)
         server._Running.service = None
         try:
-            with pytest.raises(Unavailable, match="not running"):
+            with pytest.raises(ServiceNotRunning, match="not running"):
                 await host.start(sage)
         finally:
             server._Running.service = here.service
@@ -287,9 +300,7 @@ async def test_who_says_something_by_the_page_reads_the_answer_in_an_empty_room(
         assert runner is not None
         await runner.settled()
         here.admin.raw()
-        owner = Visitor(Principal("account:1", "Boss", Kind.OPERATOR, 5), VisitorRole.OWNER, "session")
-        records: Any = None
-        done = await say(Sources(here.service, host, records, "1", lambda: 0.0), owner, sage, "Hello Sage")
+        done = await say(sources(here, host), BOSS, sage, "Hello Sage")
         assert done.sentence == "Sage has dealt with it."
         assert here.admin.heard() == []
         entries = str(runner.assistant and runner.assistant.context.history.entries())

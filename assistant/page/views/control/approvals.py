@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk, InvalidInput, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput, PageError
 from assistant.page.values.actions import ApprovalDecision, ApprovalView
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h

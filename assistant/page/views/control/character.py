@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Conflict, Desk, InvalidInput, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import Conflict, InvalidInput, PageError
 from assistant.page.values.actions import ActionDone, CharacterView, LoreLine, LorePreview
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.control.character_forms import (

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from assistant.checks.finding import Finding
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply, redirect
-from assistant.page.ports import Conflict, Desk, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import Conflict, PageError
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import time_at

@@ -8,7 +8,8 @@ from math import inf
 from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk, InvalidInput, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput, PageError
 from assistant.page.values.common import VisitorRole
 from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from assistant.page.views.element import Element, h

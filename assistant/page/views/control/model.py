@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from assistant.config.known_providers import about, known_names, usual_key
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk, InvalidInput, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput, PageError
 from assistant.page.values.actions import ModelTried, NewModel
 from assistant.page.values.assistants import SettingLine
 from assistant.page.values.common import VisitorRole

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import PageError
 from assistant.page.values.common import VisitorRole
 from assistant.page.values.money import UsageAnswer
 from assistant.page.views.control.period import PERIODS, Period, period_from

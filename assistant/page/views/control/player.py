@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk, InvalidInput, NotFound, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput, NotFound, PageError
 from assistant.page.values.actions import PlayerView
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.element import Element, h

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk, InvalidInput, PageError, Unavailable
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import InvalidInput, PageError, Unavailable
 from assistant.page.values.actions import SettingChange
 from assistant.page.values.assistants import SettingLine
 from assistant.page.values.common import VisitorRole

@@ -5,7 +5,8 @@ from __future__ import annotations
 import orjson
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk, PageError
+from assistant.page.operations.desk import Desk
+from assistant.page.ports import PageError
 from assistant.page.values.common import VisitorRole
 from assistant.page.values.runs import RunQuery, RunView
 from assistant.page.views.element import Element, h

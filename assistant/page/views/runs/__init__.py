@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.page.http.call import Route
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from assistant.page.views.runs import listing, tree
 
 

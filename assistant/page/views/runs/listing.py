@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from assistant.page.values.runs import RunPage, RunQuery, RunSummary
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import duration, money, number, short_number, time_at

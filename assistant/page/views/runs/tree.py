@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from assistant.page.values.runs import HeardLine, RunQuery, RunSummary, RunView
 from assistant.page.views.element import Element, h
 from assistant.page.views.formats import money, number, time_at

@@ -9,7 +9,6 @@ from assistant.characters import (
     CardPreview,
     check_export_name,
     export_card,
-    import_card,
     known_characters,
     preview_card,
     read_typed_card,
@@ -17,13 +16,12 @@ from assistant.characters import (
 )
 from assistant.characters.character import file_name
 from assistant.characters.game_files import EXPORTED
+from assistant.service.operations.matching import match_name
+from assistant.service.operations.operators import Operator
+from assistant.service.operations.personas import import_character
 from assistant.service.wording.characters import preview_text
 from assistant.worlds.evennia import creation
-from assistant.worlds.evennia.commands.persona import (
-    folder_of_characters,
-    in_thread,
-    restarted_text,
-)
+from assistant.worlds.evennia.console.settings_store import operated
 from assistant.worlds.evennia.console.showing import cut
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
@@ -31,7 +29,7 @@ from assistant.worlds.evennia.console.typed_command import (
     TypedCommand,
     confirmed,
     find_assistant,
-    match_name,
+    operator_of,
 )
 
 IMPORT_USAGE = "assistant/import FILE [= yes, NAME]"
@@ -49,11 +47,11 @@ def import_(typed: TypedCommand) -> Answer:
     if words[0] and not confirmed(words[0])[0]:
         raise CommandRefused(f"Type yes behind the =, and then a name if you like: {IMPORT_USAGE}")
     name = words[1] if len(words) > 1 else ""
-    return _import(typed.left, name) if words[0] else _preview(typed.left)
+    return _import(operator_of(typed), typed.left, name) if words[0] else _preview(typed.left)
 
 
 async def _preview(file: str) -> str:
-    preview = await in_thread(partial(_read, folder_of_characters(), file, ""))
+    preview = await operated().in_thread(partial(_read, operated().folder, file, ""))
     shown = cut(file, 200)
     if preview.kind == "lorebook":
         how = f"To add it to a character: assistant/import {shown} = yes, CHARACTER"
@@ -63,21 +61,11 @@ async def _preview(file: str) -> str:
     return f"{preview_text(preview)}\nNothing is imported yet. {how}"
 
 
-async def _import(file: str, typed_name: str) -> str:
-    folder = folder_of_characters()
-    preview = await in_thread(partial(_read, folder, file, file_name(typed_name)))
-    if preview.kind == "lorebook":
-        there = await in_thread(partial(known_characters, folder))
-        name = match_name(typed_name, there, "character to add it to")
-    else:
-        name = file_name(typed_name or preview.character.name)
-    if not name:
-        raise CommandRefused(f"Its name has no letter for a file: give one. Type: {IMPORT_USAGE}")
-    place = await in_thread(partial(import_card, preview, folder, name))
-    where = place.relative_to(folder)
-    if preview.kind == "lorebook":
-        return f"Imported into characters/{where}. {restarted_text(creation.restart_all(playing=name))}"
-    return f"Imported into characters/{where}. Nobody plays it yet. To play it: assistant/persona NAME = {name}"
+async def _import(who: Operator, file: str, typed_name: str) -> str:
+    there = operated()
+    name, told = await import_character(there, who, partial(_read, there.folder, file), typed_name)
+    how = f" To play it: assistant/persona NAME = {name}" if "Nobody plays it" in told else ""
+    return f"{told}{how}"
 
 
 def _read(folder: Path, file: str, assistant: str) -> CardPreview:
@@ -89,8 +77,8 @@ async def export(typed: TypedCommand) -> str:
     """Write the character that an assistant plays, or one by its own name, as a card."""
     if not typed.right:
         raise CommandRefused(f"Give the name of a file: {EXPORT_USAGE}")
-    folder, file = folder_of_characters(), check_export_name(typed.right)
-    there = await in_thread(partial(known_characters, folder))
+    folder, file = operated().folder, check_export_name(typed.right)
+    there = await operated().in_thread(partial(known_characters, folder))
     if typed.left.casefold() in {one.casefold() for one in there}:
         name = match_name(typed.left, there, "character")
     else:
@@ -103,5 +91,5 @@ async def export(typed: TypedCommand) -> str:
         card = export_card(folder, name, picture=Path(file).suffix.casefold() == ".png")
         write_typed_card(folder, file, card)
 
-    await in_thread(write)
+    await operated().in_thread(write)
     return f"{name} is written to characters/{EXPORTED}/{file}, as a card of version 3."

@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assistant.journal import Parked
 from assistant.runtime.character import Assistant
-from assistant.service.deciding import decide, decided_text
-from assistant.service.wording.rights import approvals_text
-from assistant.service.wording.status import parked_text
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.console.showing import count_of, paragraph
+from assistant.service.operations import approving, life
+from assistant.service.operations.approving import ShownRequests
+from assistant.service.operations.operators import OperationRefused, Operator
+from assistant.worlds.evennia import server
+from assistant.worlds.evennia.console.settings_store import operated
+from assistant.worlds.evennia.console.showing import paragraph
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
     awake_assistant,
     find_assistant,
-    runner_of,
+    operator_of,
     split_assistant,
 )
-from tools import Denied
 from tools.text.clean import one_line
 
 _MAX_DIGITS = 9
@@ -49,25 +48,30 @@ def _decide(typed: TypedCommand, *, allow: bool) -> str:
     word = "approve" if allow else "deny"
     usage = f"assistant/{word} NAME [number{' [hour]' * allow}]"
     character, rest = split_assistant(" ".join(filter(None, (typed.left, typed.right))), usage)
-    assistant = awake_assistant(character)
+    assistant, shown = awake_assistant(character), _shown_to(typed.account)
     if not rest:
-        asked = assistant.context.approvals.pending()
+        asks = shown.show(assistant)
         hour = " (for an hour: NUMBER hour)" if allow else ""
-        how = f"\nTo decide: assistant/{word} {character.key} NUMBER{hour}" if asked else ""
-        return (
-            f"{character.key} asks leave for:\n{approvals_text(asked)}{how}{_standing_text(assistant, character.key)}"
-        )
+        is_asked = bool(assistant.context.approvals.pending())
+        how = f"\nTo decide: assistant/{word} {character.key} NUMBER{hour}" if is_asked else ""
+        return f"{character.key} asks leave for:\n{asks}{how}{_standing_text(assistant, character.key)}"
     written, _, lasts = rest.casefold().partition(" ")
     for_an_hour = allow and lasts in _AN_HOUR
     if not written.isdigit() or len(written) > _MAX_DIGITS or (lasts and not for_an_hour):
         raise CommandRefused(f"Give the number of a request: {usage}")
-    number, who = int(written), _decider(typed)
-    if not allow and not assistant.context.approvals.waits(number) and assistant.context.approvals.revoke(number):
-        return f"{character.key} must ask again for what it was allowed as number {number}."
-    answer = decide(assistant, number, who, allow=allow, for_an_hour=for_an_hour)
-    if isinstance(answer, Denied):
-        return f"{answer.reason} What waits: assistant/{word} {character.key}"
-    return decided_text(character.key, answer, for_an_hour=for_an_hour)
+    number, who, approvals = int(written), operator_of(typed), assistant.context.approvals
+    if not allow and not approvals.waits(number) and any(one.number == number for one in approvals.standing()):
+        return approving.revoke(approvals, character.key, who, number)
+    try:
+        return shown.decide(assistant, who, number, allow=allow, for_an_hour=for_an_hour)
+    except OperationRefused as error:
+        return f"{error} What waits: assistant/{word} {character.key}"
+
+
+def _shown_to(account: Any) -> ShownRequests:
+    """Return what an account was shown since it came or the game restarted."""
+    account.ndb.assistant_requests = shown = account.ndb.assistant_requests or ShownRequests()
+    return shown
 
 
 def _standing_text(assistant: Assistant, name: str) -> str:
@@ -81,11 +85,6 @@ def _standing_text(assistant: Assistant, name: str) -> str:
     return "\n".join(["\nAllowed for an hour:", *lines, f"To end it: assistant/deny {name} NUMBER"])
 
 
-def _decider(typed: TypedCommand) -> Any:
-    """Return the player who decides, with the permission they have now."""
-    return principal_of(typed.who, typed.who)
-
-
 def parked(typed: TypedCommand) -> Answer:
     """Show what was put aside, try it again, or clear it."""
     character = find_assistant(typed.left, PARKED_USAGE)
@@ -94,15 +93,16 @@ def parked(typed: TypedCommand) -> Answer:
         return _list_parked(typed, character)
     if len(words) != 2 or words[0] not in {_RETRY, _CLEAR}:  # noqa: PLR2004  (what to do, and with which)
         raise CommandRefused(f"Type: {PARKED_USAGE.replace('NAME', character.key)}")
-    return _retry_or_clear(character, words[0], words[1])
+    return _retry_or_clear(operator_of(typed), character, words[0], words[1])
 
 
 async def _list_parked(typed: TypedCommand, character: Any) -> str:
     """List what was put aside, with numbers. Raises JournalError."""
-    there = await awake_assistant(character).context.journal.parked()
+    awake_assistant(character)
+    there = await life.parked(operated(), server.id_of(character))
     if not there:
         return f"Nothing that {character.key} heard is put aside."
-    lines = [paragraph(f"{at}. {parked_text(one)}", typed.width, "   ") for at, one in enumerate(there, 1)]
+    lines = [paragraph(f"{at}. {heard}", typed.width, "   ") for at, (_, heard) in enumerate(there, 1)]
     how = (
         f"To let {character.key} deal with one after all: assistant/parked {character.key} = retry NUMBER. To forget "
         f"about it: assistant/parked {character.key} = clear NUMBER. Instead of a number: all"
@@ -110,22 +110,15 @@ async def _list_parked(typed: TypedCommand, character: Any) -> str:
     return "\n".join([*lines, paragraph(how, typed.width)])
 
 
-async def _retry_or_clear(character: Any, what: str, which: str) -> str:
+async def _retry_or_clear(who: Operator, character: Any, what: str, which: str) -> str:
     """Try again or clear the chosen events. Raises JournalError."""
-    assistant = awake_assistant(character)
-    chosen = _chosen(await assistant.context.journal.parked(), which, character.key)
-    change = assistant.context.journal.unpark if what == _RETRY else assistant.context.journal.discard
-    done = sum([await change(one.event_id) for one in chosen])
-    await runner_of(character).alarms.look()
-    if what == _CLEAR:
-        return f"{count_of(done, 'thing')} cleared: {character.key} does not deal with {'it' if done == 1 else 'them'}."
-    assistant.tick.wake()
-    return (
-        f"{character.key} tries {count_of(done, 'thing')} again, and is stopped no sooner than by three more crashes."
-    )
+    awake_assistant(character)
+    there, id_ = operated(), server.id_of(character)
+    events = [event for event, _ in await life.parked(there, id_)]
+    return await life.retry(there, who, id_, _chosen(events, which, character.key), clear=what == _CLEAR)
 
 
-def _chosen(there: Sequence[Parked], which: str, name: str) -> Sequence[Parked]:
+def _chosen(there: Sequence[str], which: str, name: str) -> Sequence[str]:
     """Return the events that a number or "all" means. Raises CommandRefused."""
     if not there:
         raise CommandRefused(f"Nothing that {name} heard is put aside.")

@@ -8,40 +8,24 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from assistant.characters import (
-    Character,
-    CharacterError,
-    FoundCharacter,
-    LoreIndex,
-    LorePiece,
-    LoreScanner,
-    add_lore,
-    delete_lore,
-    known_characters,
-    write_character,
-)
-from assistant.characters.added_lore import ADDED
-from assistant.characters.character import MAX_GREETINGS, USER, file_name
+from assistant.characters import LorePiece
 from assistant.language.words import words_of
 from assistant.memory.topics import TopicFinder, TopicIndex
 from assistant.memory.topics.knowledge import everyday_finder
+from assistant.service.operations import lore_pieces
+from assistant.service.operations.matching import match_name
+from assistant.service.operations.personas import found_of
 from assistant.service.wording.characters import activated_text, found_topics_text, piece_text
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.persona import (
-    folder_of_characters,
-    found_of,
-    in_thread,
-    restarted_text,
-)
+from assistant.worlds.evennia import server
+from assistant.worlds.evennia.console.settings_store import operated
 from assistant.worlds.evennia.console.showing import count_of, cut, paragraph, table
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
     find_assistant,
-    match_name,
+    operator_of,
 )
-from tools.text.clean import one_line
 
 LORE_USAGE = "assistant/lore NAME [= NUMBER or WORD]"
 ADD_USAGE = "assistant/lore/add NAME = TITLE: KEY, KEY: TEXT"
@@ -49,8 +33,6 @@ TEST_USAGE = "assistant/lore/test NAME = LINE"
 DELETE_USAGE = "assistant/lore/delete NAME = NUMBER"
 #: The most pieces that are listed at once, and the most characters of keys.
 _LISTED, _KEYS = 60, 300
-#: The longest text that is typed, in characters; the reader of files has limits of its own.
-_MAX_TYPED = 20_000
 _PARTS = 3
 _MAX_DIGITS = 6
 
@@ -91,28 +73,9 @@ async def add(typed: TypedCommand) -> str:
             f"Type: {ADD_USAGE.replace('NAME', character.key)}. Without keys its title brings it up "
             "(TITLE: : TEXT); with always in their place it is always shown."
         )
-    return await add_piece(character, *parts)
-
-
-async def add_piece(character: Any, title: str, keys: str, text: str) -> str:
-    """Add a piece of lore to the character that an assistant plays, and say so; one that plays none becomes one first.
-
-    `keys` are separated by commas. Raises CharacterError, CommandRefused and ServiceNotRunning.
-    """
-    title, keys, text = (one_line(part, max_chars=_MAX_TYPED) for part in (title, keys, text))
-    if not title or not text:
-        raise CommandRefused("A piece of lore needs a title and a text.")
-    found = await found_of(character)
-    made = ""
-    if found is None:
-        name = await _become_character(character)
-        made = f" For that, who {character.key} is was written to characters/{name}, which it plays from now on."
-    else:
-        name = found.name
-    entry = await in_thread(partial(add_lore, folder_of_characters(), name, title, keys, text))
-    count = creation.restart_all(playing=name)
-    brought = "is always shown" if entry.constant else f"is brought up by: {cut(', '.join(entry.keys), _KEYS)}"
-    return f"{entry.title} stands in characters/{name}/lore/{ADDED}, and {brought}.{made} {restarted_text(count)}"
+    title, keys, text = parts
+    who, id_ = operator_of(typed), server.id_of(character)
+    return await lore_pieces.add_piece(operated(), who, id_, title=title, keys=keys.split(","), text=text)
 
 
 async def test(typed: TypedCommand) -> str:
@@ -120,27 +83,19 @@ async def test(typed: TypedCommand) -> str:
     character = find_assistant(typed.left, TEST_USAGE)
     if not typed.right:
         raise CommandRefused(f"Type a line that somebody might say: {TEST_USAGE.replace('NAME', character.key)}")
-    found = await found_of(character)
+    there, id_ = operated(), server.id_of(character)
+    found = await found_of(there, id_)
     if found is None or not (found.pieces or found.character.topics):
         return f"{character.key} knows no lore yet. To add a piece: {ADD_USAGE.replace('NAME', character.key)}"
-    scanner = await scanner_for(character, found)
-    room = f"There is room for {scanner.budget} tokens at once."
-    brought = f"{activated_text(scanner.activate([typed.right]), character.key)}\n{room}"
+    activated, room = await lore_pieces.activate(there, id_, found, typed.right)
+    brought = f"{activated_text(activated, character.key)}\nThere is room for {room} tokens at once."
     if not found.character.topics:
         return brought
-    index = await in_thread(partial(TopicIndex, found.character.topics))
+    index = await there.in_thread(partial(TopicIndex, found.character.topics))
     mine = words_of(character.key)
-    everyday = (await in_thread(everyday_finder)).find_by_words(typed.right, mine=mine)
+    everyday = (await there.in_thread(everyday_finder)).find_by_words(typed.right, mine=mine)
     own = TopicFinder(index).find_by_words(typed.right, mine=mine)
     return f"{found_topics_text(own, character.key, everyday)}\n{brought}"
-
-
-async def scanner_for(character: Any, found: FoundCharacter) -> LoreScanner:
-    """Return what finds the lore that a line brings up, with as much room as an assistant's model has for it."""
-    runner = server.runner_of(character)
-    models = runner.models if runner is not None else ()
-    index = await in_thread(partial(LoreIndex, found.character.lore))
-    return LoreScanner(index, window=models[0].config.context_tokens) if models else LoreScanner(index)
 
 
 async def delete(typed: TypedCommand) -> str:
@@ -149,58 +104,13 @@ async def delete(typed: TypedCommand) -> str:
     name = character.key
     if not typed.right or not typed.right.isdecimal():
         raise CommandRefused(f"Give the number of a piece: {DELETE_USAGE}. The numbers: assistant/lore {name}")
-    return await delete_piece(character, typed.right)
-
-
-async def delete_piece(character: Any, number: str) -> str:
-    """Delete a piece of lore that was added in the game, by its number, and say so.
-
-    Raises CharacterError, CommandRefused and ServiceNotRunning.
-    """
-    name = character.key
-    found = await found_of(character)
-    piece = _numbered(found.pieces if found is not None else (), number, name)
-    assert found is not None
-    if piece.file != ADDED:
-        raise CommandRefused(
-            f"{piece.entry.title} stands in {piece.file}, and only what was added in the game is deleted here: take "
-            "it out of that file."
-        )
-    await in_thread(partial(delete_lore, folder_of_characters(), found.name, piece.entry))
-    count = creation.restart_all(playing=found.name)
-    return f"Deleted: {piece_text(piece, name)}\n{restarted_text(count)}"
+    _numbered(await _pieces_of(character), typed.right, name)
+    return await lore_pieces.delete_piece(operated(), operator_of(typed), server.id_of(character), int(typed.right))
 
 
 async def _pieces_of(character: Any) -> tuple[LorePiece, ...]:
-    found = await found_of(character)
+    found = await found_of(operated(), server.id_of(character))
     return () if found is None else found.pieces
-
-
-async def _become_character(character: Any) -> str:
-    """Write who an assistant is as a character of its own, which it plays from now on; return the name of the folder.
-
-    Raises CharacterError, and CommandRefused when there is a character of this name.
-    """
-    settings = creation.config_of(character).assistant
-    name, folder = file_name(character.key), folder_of_characters()
-    if name in await in_thread(partial(known_characters, folder)) or not name:
-        raise CommandRefused(
-            f"{character.key} plays no character, and there is one called {name} already. To play it: "
-            f"assistant/persona {character.key} = {name}"
-        )
-    said = (settings.greeting, *settings.more_greetings)[:MAX_GREETINGS]
-    greetings = tuple(one.replace("{name}", USER) for one in said if one)
-    written = Character(character.key, settings.persona, examples=tuple(settings.voice.items()), greetings=greetings)
-
-    def write() -> None:
-        try:
-            write_character(written, folder, name)
-        except OSError as error:
-            raise CharacterError(f"{folder} cannot be written: {error.strerror}") from error
-
-    await in_thread(write)
-    creation.play_character(character, name)
-    return name
 
 
 def _numbered(pieces: Sequence[LorePiece], text: str, name: str) -> LorePiece:

@@ -14,14 +14,17 @@ from evennia.scripts.models import ScriptDB
 
 from assistant.config.options import with_option
 from assistant.config.settings import SettingsError
+from assistant.service.operations import life
+from assistant.service.operations.operators import Operator
+from assistant.service.operations.personas import find_meant, may_be_a_name
 from assistant.service.wording.characters import played_text
-from assistant.service.wording.rights import cleared_text
 from assistant.worlds.evennia import accounts, creation, runners, server
 from assistant.worlds.evennia.accounts import AssistantAccount
 from assistant.worlds.evennia.body.identity import is_played
 from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.commands.persona import find_meant, may_be_a_name
+from assistant.worlds.evennia.commands.persona import played_hints
 from assistant.worlds.evennia.commands.spending import GAME_WIDE
+from assistant.worlds.evennia.console.settings_store import operated
 from assistant.worlds.evennia.console.showing import count_of, cut, join_names, table
 from assistant.worlds.evennia.console.typed_command import (
     Answer,
@@ -31,6 +34,7 @@ from assistant.worlds.evennia.console.typed_command import (
     confirmed,
     find_assistant,
     find_exactly,
+    operator_of,
     runner_of,
 )
 from assistant.worlds.evennia.install import APP
@@ -67,10 +71,10 @@ async def make(name: str, text: str, where: Any = None) -> str:
     if not (text and may_be_a_name(text)):
         return _make(name, text, where)
     _check_name(name)
-    found = await find_meant(text)
+    found = await find_meant(operated(), text)
     assert found is not None  # the text can only be a name
     told = _create(name, where, {"assistant": {"character": found.name}})
-    return f"{told} {played_text(found, name, ())}"
+    return f"{told} {played_text(found, name, ())}{played_hints(found, name)}"
 
 
 def _make(name: str, persona: str, where: Any) -> str:
@@ -143,27 +147,23 @@ def state_of(character: Any) -> str:
 def start(typed: TypedCommand) -> Answer:
     """Start an assistant, or all of them; they start again after every restart of the game."""
     if typed.left.casefold() == _ALL:
-        return _start_all()
-    return start_one(find_assistant(typed.left, "assistant/start NAME (or: all)"))
+        return _start_all(operator_of(typed))
+    return _start(operator_of(typed), find_assistant(typed.left, "assistant/start NAME (or: all)"))
 
 
-def start_one(character: Any) -> str:
-    """Start an assistant unless it runs, and say so. Raises SettingsError and ServiceNotRunning."""
-    if server.runner_of(character) is not None:
-        return f"{character.key} runs already. See: assistant/status {character.key}"
-    creation.start_assistant(character)
-    return f"{character.key} starts. See: assistant/status {character.key}"
+async def _start(who: Operator, character: Any) -> str:
+    return f"{await life.start(operated(), who, server.id_of(character))} See: assistant/status {character.key}"
 
 
-def _start_all() -> str:
+async def _start_all(who: Operator) -> str:
     """Start each assistant that does not run; one that cannot live does not stop the others."""
-    server.service()
+    there = operated()
     started, failed = [], []
     for character in creation.assistants():
         if server.runner_of(character) is not None:
             continue
         try:
-            creation.start_assistant(character)
+            await life.start(there, who, server.id_of(character))
         except SettingsError as error:
             failed.append(f"{character.key} cannot live: {error}")
         else:
@@ -176,7 +176,7 @@ def _start_all() -> str:
 def stop(typed: TypedCommand) -> Answer:
     """Stop an assistant, or all of them, until they are started again."""
     if typed.left.casefold() != _ALL:
-        return _stop([find_assistant(typed.left, "assistant/stop NAME (or: all)")])
+        return _stop(operator_of(typed), [find_assistant(typed.left, "assistant/stop NAME (or: all)")])
     living = [one for one in creation.assistants() if server.runner_of(one) is not None]
     if not living:
         return "No assistant runs, so nothing was done."
@@ -185,27 +185,25 @@ def stop(typed: TypedCommand) -> Answer:
             f"This stops {join_names(one.key for one in living)}, through restarts as well, and nothing was done yet. "
             "If you are sure, type: assistant/stop all = yes. To undo it afterwards: assistant/start all"
         )
-    return _stop(living)
+    return _stop(operator_of(typed), living)
 
 
-async def _stop(characters: list[Any]) -> str:
+async def _stop(who: Operator, characters: list[Any]) -> str:
+    """Stop them at once, and keep them off; without a service they do not run, and are kept off all the same."""
+    told = join_names(character.key for character in characters) + " will not start."
+    if server.is_open():
+        told = life.halt(operated(), who, [server.id_of(character) for character in characters]).sentence
     for character in characters:
         await creation.stop_assistant(character)
-    names = join_names(character.key for character in characters)
     again = characters[0].key if len(characters) == 1 else _ALL
-    is_one = len(characters) == 1
-    verb, stays = ("is", "stays") if is_one else ("are", "stay")
-    return f"{names} {verb} stopped, and {stays} so through restarts. Start again with: assistant/start {again}"
+    return f"{told} This holds through restarts. To start again: assistant/start {again}"
 
 
 def reset(typed: TypedCommand) -> Answer:
     """Lift the emergency stop."""
     character = find_assistant(typed.left, "assistant/reset NAME")
-    runner = runner_of(character)
-    if not runner.emergency:
-        return f"{character.key} is not under an emergency stop, so nothing was done."
-    runner.clear()
-    return f"The emergency stop of {character.key} is lifted: it thinks again."
+    runner_of(character)
+    return life.reset(operated(), operator_of(typed), server.id_of(character))
 
 
 def forget(typed: TypedCommand) -> Answer:
@@ -214,12 +212,8 @@ def forget(typed: TypedCommand) -> Answer:
     chosen = (typed.right or "").strip().casefold()
     if typed.right is not None and chosen != _MEMORIES:
         raise CommandRefused(f"Type: {FORGET_USAGE}. With memories it also loses all that it remembers of people.")
-    return _forget(character, memories=chosen == _MEMORIES)
-
-
-async def _forget(character: Any, *, memories: bool) -> str:
-    cleared = await awake_assistant(character).clear_mind(memories=memories)
-    return cleared_text(character.key, cleared, memories=memories)
+    awake_assistant(character)
+    return life.clear_mind(operated(), operator_of(typed), server.id_of(character), memories=chosen == _MEMORIES)
 
 
 def delete(typed: TypedCommand) -> Answer:

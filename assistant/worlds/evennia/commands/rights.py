@@ -9,11 +9,8 @@ from evennia import Command
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from assistant.journal import Forgotten
-from assistant.memory.rights import Remembered
 from assistant.runtime.character import Assistant
-from assistant.service.runner import RunnerState
-from assistant.service.wording.rights import forgotten_text, remembered_text
+from assistant.service.operations import players
 from assistant.worlds.evennia import creation, server
 from assistant.worlds.evennia.body.identity import principal_of
 from assistant.worlds.evennia.console.alerts import may_mend, troubles_of
@@ -92,7 +89,7 @@ def _why_none(typed: TypedCommand) -> str:
 def _how(character: Any) -> str:
     """Say that an assistant cannot answer now, empty when it can; the reason is shown only to admins."""
     runner = server.runner_of(character)
-    is_well = runner is not None and runner.state is RunnerState.AWAKE and not runner.emergency
+    is_well = runner is not None and str(runner.state) == "awake" and not runner.emergency
     return "" if is_well else "cannot think just now"
 
 
@@ -111,7 +108,8 @@ class CmdMute(_PlayerCommand):
 
     def answer(self, typed: TypedCommand) -> Answer:
         """Mute the player for the assistant."""
-        return _once(typed, _muted(typed, _assistant_of(typed, "mute <name>"), mute=True))
+        there = _assistant_of(typed, "mute <name>")
+        return _once(typed, players.mute(there, people_of(typed), again=f"unmute {there.context.me.name}"))
 
 
 class CmdUnmute(_PlayerCommand):
@@ -126,7 +124,7 @@ class CmdUnmute(_PlayerCommand):
 
     def answer(self, typed: TypedCommand) -> Answer:
         """Let the assistant hear the player again."""
-        return _once(typed, _muted(typed, _assistant_of(typed, "unmute <name>"), mute=False))
+        return _once(typed, players.unmute(_assistant_of(typed, "unmute <name>"), people_of(typed)))
 
 
 class CmdForgetMe(_PlayerCommand):
@@ -147,8 +145,9 @@ class CmdForgetMe(_PlayerCommand):
         """Delete what the assistants remember of the player, and say what was deleted."""
         name, equals, number = typed.left.partition("=")
         if equals:
-            meant = replace(typed, left=name.strip())
-            return _once(typed, _forgotten_one(typed, _assistant_of(meant, _FORGET_ONE), number.strip()))
+            there, wanted = _assistant_of(replace(typed, left=name.strip()), _FORGET_ONE), number.strip()
+            meant, listed = int(wanted) if wanted.isdecimal() else 0, f"what do you remember {there.context.me.name}"
+            return _once(typed, players.forget_one(there, people_of(typed), meant, listed))
         return _once(typed, _forgotten(typed, _assistants_of(typed, "forget me [<name>]")))
 
 
@@ -190,25 +189,25 @@ def _living() -> list[Any]:
     return there
 
 
-def _assistant_of(typed: TypedCommand, usage: str) -> tuple[str, Assistant]:
-    """Return the one assistant that is meant, with its name. Raises CommandRefused."""
+def _assistant_of(typed: TypedCommand, usage: str) -> Assistant:
+    """Return the one assistant that is meant. Raises CommandRefused."""
     return _thinking(find_among(_living(), typed.left, usage))
 
 
-def _assistants_of(typed: TypedCommand, usage: str) -> list[tuple[str, Assistant]]:
-    """Return the assistant that is meant, or all that live, with their names. Raises CommandRefused."""
+def _assistants_of(typed: TypedCommand, usage: str) -> list[Assistant]:
+    """Return the assistant that is meant, or all that live. Raises CommandRefused."""
     meant = [find_among(_living(), typed.left, usage)] if typed.left else _living()
     return [_thinking(one) for one in meant]
 
 
-def _thinking(character: Any) -> tuple[str, Assistant]:
-    """Return the character's name and its assistant. Raises CommandRefused; the reason is shown only to admins."""
+def _thinking(character: Any) -> Assistant:
+    """Return the character's assistant. Raises CommandRefused; the reason is shown only to admins."""
     runner = server.runner_of(character)
     if runner is None or runner.assistant is None:
         raise CommandRefused(
             f"{character.key} cannot think just now, so nothing was done. Try again later. See: assistants"
         )
-    return character.key, runner.assistant
+    return runner.assistant
 
 
 def _once(typed: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
@@ -227,53 +226,10 @@ async def _counted(typed: TypedCommand, work: Coroutine[Deferred[Any], Any, str]
         typed.account.ndb.assistant_asked = None
 
 
-async def _muted(typed: TypedCommand, one: tuple[str, Assistant], *, mute: bool) -> str:
-    name, assistant = one
-    for who in people_of(typed):
-        await (assistant.rights.mute(who) if mute else assistant.rights.unmute(who))
-    if mute:
-        return f"{name} neither hears nor remembers you from now on. To end that: unmute {name}"
-    return f"{name} hears you again."
+async def _forgotten(typed: TypedCommand, assistants: Sequence[Assistant]) -> str:
+    return "\n".join([await players.forget(one, people_of(typed)) for one in assistants])
 
 
-async def _forgotten(typed: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
-    lines = []
-    for name, assistant in assistants:
-        sums = Forgotten(0, 0, 0, 0, erased=True)
-        for who in people_of(typed):
-            sums = _added(sums, await assistant.forget(who))
-        lines.append(f"{forgotten_text(name, sums)}.")
-    return "\n".join(lines)
-
-
-def _added(one: Forgotten, other: Forgotten) -> Forgotten:
-    """Add the counts of both."""
-    counts = {name: getattr(one, name) + getattr(other, name) for name in Forgotten.__struct_fields__}
-    return replace(one, **{**counts, "erased": one.erased and other.erased})
-
-
-async def _seen(typed: TypedCommand, assistant: Assistant) -> Remembered:
-    """Return what the assistant remembers of all the people that the player is."""
-    seen = [await assistant.rights.see(who) for who in people_of(typed)]
-    memories = {memory.id: memory for one in seen for memory in one.memories}
-    met = next((one.met for one in seen if one.met is not None), None)
-    return Remembered(tuple(memories.values()), sum(one.entries for one in seen), met)
-
-
-async def _forgotten_one(typed: TypedCommand, one: tuple[str, Assistant], wanted: str) -> str:
-    name, assistant = one
-    memories = (await _seen(typed, assistant)).memories
-    number = int(wanted) if wanted.isdecimal() else 0
-    if not 1 <= number <= len(memories):
-        raise CommandRefused(f"{name} remembers no number {wanted[:20]}. See: what do you remember {name}")
-    for who in people_of(typed):
-        await assistant.drop(who, memories[number - 1].id)
-    return f"{name} has forgotten number {number}; the numbers after it are one less now."
-
-
-async def _remembered(typed: TypedCommand, assistants: Sequence[tuple[str, Assistant]]) -> str:
-    lines = []
-    for name, assistant in assistants:
-        now, delete = assistant.context.clock.seconds(), f"forget me {name} ="
-        lines.append(remembered_text(name, await _seen(typed, assistant), now, delete).rstrip("\n"))
-    return "\n".join(lines)
+async def _remembered(typed: TypedCommand, assistants: Sequence[Assistant]) -> str:
+    told = [await players.remembered(one, people_of(typed), f"forget me {one.context.me.name} =") for one in assistants]
+    return "\n".join(one.rstrip("\n") for one in told)

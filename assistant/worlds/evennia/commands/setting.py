@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from assistant.config.options import Option, shown_options, with_option, without_option
+from assistant.service.operations.matching import match_name
 from assistant.worlds.evennia import accounts, creation, server
 from assistant.worlds.evennia.commands import making, persona, thinking
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, sentence, table
@@ -16,7 +17,6 @@ from assistant.worlds.evennia.console.typed_command import (
     CommandRefused,
     TypedCommand,
     find_assistant,
-    match_name,
     split_assistant,
 )
 from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS

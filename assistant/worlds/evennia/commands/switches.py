@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from assistant.config.options import shown_options, web_options
 from assistant.config.schema import Config
+from assistant.service.operations.matching import match_name
 from assistant.worlds.evennia.commands import (
     cards,
     deciding,
@@ -21,7 +22,7 @@ from assistant.worlds.evennia.commands import (
     web,
 )
 from assistant.worlds.evennia.console.showing import paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand, match_name
+from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
 
 
 class Switch(NamedTuple):

@@ -14,8 +14,9 @@ from assistant.config.settings import SettingsError
 from assistant.errors import KeyReferenceError, NoModelError
 from assistant.models.bound_keys import binding_of
 from assistant.service.host import IN_THE_GAME
+from assistant.service.operations.matching import match_name
+from assistant.service.operations.typed_keys import check_reference_typed, is_reference, refuse_keys
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.typed_keys import KEY_USAGE, check_reference_typed, is_reference, refuse_keys
 from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence
 from assistant.worlds.evennia.console.typed_command import (
     WORK,
@@ -23,11 +24,11 @@ from assistant.worlds.evennia.console.typed_command import (
     CommandRefused,
     TypedCommand,
     find_assistant,
-    match_name,
 )
 from llm import BadCredential
 
 USAGE = "assistant/provider NAME = PROVIDER [MODEL] [URL] [env:VARIABLE or file:PATH]"
+KEY_USAGE = "assistant/key NAME = env:VARIABLE (or file:PATH)"
 MODEL_USAGE = "assistant/model NAME = MODEL"
 #: With this word at the end a change is kept without being tried.
 FORCE = "force"
@@ -56,7 +57,7 @@ def parse_change(text: str) -> ModelChange:
     words = text.split()
     force = bool(words) and words[-1].casefold() == FORCE
     words = words[:-1] if force else words
-    refuse_keys(words)
+    refuse_keys(words, KEY_USAGE, server.SECRETS)
     urls = [word for word in words if "://" in word]
     keys = [word for word in words if is_reference(word) and word not in urls]
     rest = [word for word in words if word not in urls and word not in keys]
@@ -76,7 +77,7 @@ def parse_change(text: str) -> ModelChange:
 def parse_model(text: str) -> ModelChange:
     """Read what the words of /model ask for. Raises CommandRefused."""
     words, force = _without_force(text)
-    refuse_keys(words)
+    refuse_keys(words, KEY_USAGE, server.SECRETS)
     if len(words) > 1:
         raise CommandRefused(f"Give one model, without spaces in its name: {MODEL_USAGE}")
     return ModelChange(model="".join(words), force=force)
@@ -132,7 +133,7 @@ def reload(_: TypedCommand) -> Answer:
 
 def _check(reference: str, config: ModelConfig, name: str) -> None:
     """Raise Refused for what is no reference to a key, and for any key where none is needed."""
-    check_reference_typed(reference, KEY_USAGE)
+    check_reference_typed(reference, KEY_USAGE, server.SECRETS)
     if config.provider in {AUTO, EMBEDDED} and not config.url:
         raise CommandRefused(
             f"The provider {config.provider} takes no key. Name one that does, with its key in the same line: "

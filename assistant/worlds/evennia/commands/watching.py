@@ -8,10 +8,9 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 
 from assistant.checks.finding import Finding, FindingState
-from assistant.errors import ServiceNotRunning
+from assistant.errors import AssistantError, ServiceNotRunning
 from assistant.events.outcome import Outcome
 from assistant.events.trace import StepTrace
-from assistant.journal import JournalError
 from assistant.loop.spending import TOTAL
 from assistant.memory.entries import Entry
 from assistant.service.runner import AssistantRunner
@@ -82,7 +81,7 @@ async def _of_mind(runner: AssistantRunner, name: str) -> list[str]:
         lines.append(f"{waits}; {held} {'is' if held == 1 else 'are'} in mind.")
         if trouble := trouble_text((), await context.journal.unknown_effects(), "mud-assistant replay FILE --unknown"):
             lines.append(trouble)
-    except JournalError as error:
+    except AssistantError as error:
         lines.append(f"Its journal cannot be read: {cut(str(error), _CAUSE)}")
     if asked := len(context.approvals.pending()):
         verb = "waits" if asked == 1 else "wait"

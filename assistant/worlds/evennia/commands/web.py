@@ -11,11 +11,12 @@ from twisted.internet.defer import Deferred
 from assistant.config.options import Option, merged, web_options, with_web_option, without_web_option
 from assistant.config.settings import SettingsError
 from assistant.models.bound_keys import usual_url
+from assistant.service.operations.matching import match_name
+from assistant.service.operations.typed_keys import check_reference_typed, refuse_keys
 from assistant.worlds.evennia import creation, runners, server
 from assistant.worlds.evennia.commands.setting import option_text
-from assistant.worlds.evennia.commands.typed_keys import check_reference_typed, refuse_keys
 from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand, match_name
+from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
 from assistant.worlds.evennia.stored import (
     game_overrides,
     keep_game_overrides,
@@ -71,7 +72,7 @@ def change_web_option(name: str, value: str) -> Coroutine[Deferred[Any], Any, st
 
     Raises CommandRefused, SettingsError and JournalError; nothing is changed then.
     """
-    refuse_keys(_SPLIT.split(value), KEY_USAGE)
+    refuse_keys(_SPLIT.split(value), KEY_USAGE, server.SECRETS)
     tables = game_overrides()
     if name in _WORDS.values():
         value = ", ".join(filter(None, _SPLIT.split(value)))
@@ -161,9 +162,9 @@ def _of_provider(what: str, name: str, value: str) -> Answer:
     known = match_name(name, dict.fromkeys((*SEARCH_PROVIDERS, *READ_PROVIDERS)), "provider of the web")
     value = value.strip()
     if what == "key" and value:
-        check_reference_typed(value, KEY_USAGE.replace("NAME", known))
+        check_reference_typed(value, KEY_USAGE.replace("NAME", known), server.SECRETS)
     else:
-        refuse_keys(value.split(), KEY_USAGE)
+        refuse_keys(value.split(), KEY_USAGE, server.SECRETS)
     if what == "key" and value and not usual_url(known) and not _has_url(known):
         raise CommandRefused(
             f"{known} takes no key, or needs the address of its server first: assistant/web url {known} = ..."

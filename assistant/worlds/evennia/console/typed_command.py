@@ -5,28 +5,30 @@ A name is found by its beginning; a text that fits no name is answered with thos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
 
-from assistant.errors import AssistantError, ServiceNotRunning, did_you_mean
+from assistant.errors import AssistantError, ServiceNotRunning
 from assistant.runtime.character import Assistant
+from assistant.service.operations.matching import match_name
+from assistant.service.operations.operators import InvalidInput, OperationRefused, Operator, VisitorRole
 from assistant.service.runner import AssistantRunner
 from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.showing import WIDTH, cut, in_game_words, join_names, safe
+from assistant.worlds.evennia.body.identity import principal_of
+from assistant.worlds.evennia.console.showing import WIDTH, in_game_words, join_names, safe, sentence
 from resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."
 _log = Logger()
 _YES, _FORGET = "yes", "forget"
 #: The most names that an error lists.
-_LISTED = 60
 
 
-class CommandRefused(Exception):
+class CommandRefused(InvalidInput):
     """A command that was not carried out. The message, which the player is shown, says why and what to type instead."""
 
 
@@ -110,6 +112,11 @@ class TypedCommand(Struct, frozen=True):
         self.say(answer)
 
 
+def operator_of(typed: TypedCommand) -> Operator:
+    """Return who typed a command, with the permission they have now. The lock of the command lets owners in alone."""
+    return Operator(principal_of(typed.who, typed.who), VisitorRole.OWNER)
+
+
 def scrub(text: str) -> str:
     """Return the text without keys."""
     try:
@@ -122,31 +129,13 @@ def _sentence(error: Exception, what: str) -> str:
     """Return the sentence that a player is shown for an error. An unexpected error is logged."""
     if isinstance(error, CommandRefused):
         return str(error)
+    if isinstance(error, OperationRefused):
+        return sentence(in_game_words(str(error)))
     if isinstance(error, AssistantError):
-        sentence = " ".join(in_game_words(str(error)).split()).rstrip(".")
-        return f"That did not work: {sentence}."
+        why = " ".join(in_game_words(str(error)).split()).rstrip(".")
+        return f"That did not work: {why}."
     _log.failure("{what} failed", what=what)
     return FAULT
-
-
-def match_name(text: str, names: Iterable[str], what: str) -> str:
-    """Return the one name that `text` is or begins. Raises CommandRefused with the known ones.
-
-    `what` says what they name.
-    """
-    known = list(dict.fromkeys(names))
-    wanted = text.strip().casefold()
-    if exact := [name for name in known if name.casefold() == wanted]:
-        return exact[0]
-    found = [name for name in known if wanted and name.casefold().startswith(wanted)]
-    shortest = min(found, key=len, default="")
-    if found and all(name == shortest or name.startswith(f"{shortest}-") for name in found):
-        return shortest  # the others are variants of it, to be typed with their hyphen
-    if found:
-        raise CommandRefused(f"'{cut(text)}' is the beginning of {join_names(found[:_LISTED])}: type more of it.")
-    meant = did_you_mean(wanted, known)
-    those = f"There are: {join_names(known[:_LISTED])}."
-    raise CommandRefused(f"There is no {what} '{cut(text)}'{f': {meant}' if meant else '.'} {those}")
 
 
 def find_assistant(text: str, usage: str) -> Any:
@@ -197,7 +186,7 @@ def split_assistant(text: str, usage: str) -> tuple[Any, str]:
     for size in range(len(words), 1, -1):
         try:
             return find_assistant(" ".join(words[:size]), usage), " ".join(words[size:])
-        except CommandRefused:
+        except InvalidInput:
             continue
     return find_assistant(words[0], usage), " ".join(words[1:])
 

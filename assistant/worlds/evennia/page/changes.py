@@ -15,10 +15,11 @@ from assistant.config.options import Option, shown_options
 from assistant.config.playing import OF_A_CHARACTER, with_character
 from assistant.config.schema import BudgetConfig
 from assistant.config.settings import SettingsError
+from assistant.page.ports import InvalidInput, setting_line
 from assistant.page.values.actions import SettingChanged
 from assistant.page.values.assistants import SettingLine
 from assistant.worlds.evennia import creation, runners
-from assistant.worlds.evennia.commands import persona, setting, spending, thinking, web
+from assistant.worlds.evennia.commands import setting, spending, thinking, web
 from assistant.worlds.evennia.console.showing import number
 from assistant.worlds.evennia.console.typed_command import scrub
 from assistant.worlds.evennia.stored import game_overrides
@@ -109,10 +110,6 @@ async def _tools(character: Any, value: str, force: bool) -> str:  # noqa: ARG00
     return setting.tools_text(character)
 
 
-async def _character(character: Any, value: str, force: bool) -> str:  # noqa: ARG001  (the same)
-    return await persona.play(character, value)
-
-
 async def _provider(character: Any, value: str, force: bool) -> str:
     return await _model_change(character, thinking.parse_change(value), force=force)
 
@@ -126,14 +123,16 @@ async def _key(character: Any, value: str, force: bool) -> str:
 
 
 async def _model_change(character: Any, wanted: thinking.ModelChange, *, force: bool) -> str:
-    return await thinking.change_model(character, replace(wanted, force=True) if force else wanted)
+    try:
+        return await thinking.change_model(character, replace(wanted, force=True) if force else wanted)
+    except thinking.ModelRefused as error:  # whose text says how to force it by a command
+        raise InvalidInput(error.cause) from error
 
 
 #: Settings with a command of their own, which checks the value.
 _ELSEWHERE: dict[str, Callable[[Any, str, bool], Awaitable[str]]] = {
     "name": _rename,
     "tools": _tools,
-    "character": _character,
     "model.provider": _provider,
     "model.model": _model,
     "model.key": _key,
@@ -159,15 +158,7 @@ def _set_by(option: Option, tables: Mapping[str, Any], *, plays: bool) -> str:
 
 
 def _line(option: Option, set_by: str) -> SettingLine:
-    return SettingLine(
-        name=option.name,
-        value=scrub(option.value),
-        meaning=option.meaning,
-        set_by=set_by,
-        default=option.default,
-        allowed=option.allowed,
-        example=option.example,
-    )
+    return setting_line(option._replace(value=scrub(option.value)), set_by)
 
 
 def _own_limit(character: Any) -> SettingLine:

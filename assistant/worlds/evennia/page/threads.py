@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.db import connections
-from twisted.internet.defer import CancelledError
 
-from assistant.characters import CharacterError
-from assistant.errors import AssistantError, KeyReferenceError, ServiceNotRunning
-from assistant.page.ports import InvalidInput, Unavailable
-from assistant.worlds.evennia.accounts import AccountTaken
-from assistant.worlds.evennia.commands.thinking import ModelRefused
-from assistant.worlds.evennia.console.typed_command import CommandRefused, scrub
+from assistant.page.ports import Unavailable
 from resilience import Deadline, DeadlineExceeded
 from resilience.background import DaemonThreads, Full
 
@@ -52,18 +45,3 @@ def _with_own_connection(work: Callable[[], T]) -> T:
         return work()
     finally:
         connections.close_all()
-
-
-@contextmanager
-def page_errors() -> Iterator[None]:
-    """Turn the errors of the functions behind the commands into those of the page. SettingsError goes through."""
-    try:
-        yield
-    except CancelledError:
-        raise
-    except ModelRefused as error:
-        raise InvalidInput(scrub(error.cause)) from error
-    except (CommandRefused, CharacterError, KeyReferenceError, AccountTaken) as error:
-        raise InvalidInput(scrub(error.sentence if isinstance(error, AssistantError) else str(error))) from error
-    except ServiceNotRunning as error:
-        raise Unavailable(str(error)) from error

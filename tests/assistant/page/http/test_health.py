@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from assistant.errors import ServiceNotRunning
 from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
-from assistant.page.ports import Desk
+from assistant.page.operations.desk import Desk
 from tests.assistant.page.http.visiting import VIEWER_TOKEN, visiting
 
 BEARER = f"Bearer {VIEWER_TOKEN}"

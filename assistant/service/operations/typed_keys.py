@@ -6,12 +6,10 @@ import re
 from collections.abc import Sequence
 
 from assistant.errors import KeyReferenceError
+from assistant.keys.redaction import Secrets
 from assistant.keys.reference import check_reference
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.console.showing import sentence
-from assistant.worlds.evennia.console.typed_command import CommandRefused
+from assistant.service.operations.operators import InvalidInput
 
-KEY_USAGE = "assistant/key NAME = env:VARIABLE (or file:PATH)"
 NO_LITERAL_KEY = (
     "A key is never typed out here: nothing was changed, and what you typed is not repeated. Put the key into an "
     "environment variable of the server or into a file that only it may read, then type: {usage}. If it was a "
@@ -30,27 +28,28 @@ def is_reference(word: str) -> bool:
     return _REFERENCE.match(word) is not None
 
 
-def check_reference_typed(reference: str, usage: str) -> None:
-    """Raise Refused for what is no reference to a key, without repeating it. `usage` is what to type."""
+def check_reference_typed(reference: str, usage: str, secrets: Secrets) -> None:
+    """Raise InvalidInput for what is no reference to a key, without repeating it. `usage` is what to type."""
     bare = reference.partition(":")[2] if _REFERENCE.match(reference) else reference
     if bare == reference or _LIKE_A_KEY.fullmatch(bare):
-        _hide(bare)
-        raise CommandRefused(NO_LITERAL_KEY.format(usage=usage))
+        _hide(bare, secrets)
+        raise InvalidInput(NO_LITERAL_KEY.format(usage=usage))
     try:
         check_reference(reference)
     except KeyReferenceError as error:
-        raise CommandRefused(f"{sentence(str(error))} Type: {usage}") from None
+        why = str(error).rstrip(".")
+        raise InvalidInput(f"{why[:1].upper()}{why[1:]}. Type: {usage}") from None
 
 
-def refuse_keys(words: Sequence[str], usage: str = KEY_USAGE) -> None:
-    """Raise Refused when one of the words looks like a key."""
+def refuse_keys(words: Sequence[str], usage: str, secrets: Secrets) -> None:
+    """Raise InvalidInput when one of the words looks like a key."""
     if found := [word for word in words if _LIKE_A_KEY.fullmatch(word)]:
         for word in found:
-            _hide(word)
-        raise CommandRefused(NO_LITERAL_KEY.format(usage=usage))
+            _hide(word, secrets)
+        raise InvalidInput(NO_LITERAL_KEY.format(usage=usage))
 
 
-def _hide(key: str) -> None:
+def _hide(key: str, secrets: Secrets) -> None:
     """Register a key that was typed after all, so that no log shows it from now on."""
     if len(key) >= _SHORTEST_TO_HIDE and " " not in key:
-        server.SECRETS.add(key)
+        secrets.add(key)
