@@ -27,6 +27,11 @@ async def connect(page: Visiting, data: bytes = b"") -> Any:
     return client
 
 
+async def closed(page: Visiting, client: Any) -> None:
+    """Wait until a client's connection has ended, and fail when it does not."""
+    await until(page.reactor, lambda: client.closed.called)
+
+
 async def pass_time(page: Visiting, seconds: float) -> None:
     await turns(page.reactor)
     page.clock.advance(seconds)
@@ -56,8 +61,8 @@ async def test_a_head_is_due_in_ten_seconds(reactor: Any) -> None:
         await turns(reactor)
         assert not slow.closed.called
         await pass_time(page, 0.5)
-        await silent.closed
-        await slow.closed
+        await closed(page, silent)
+        await closed(page, slow)
         assert silent.received == slow.received == b""
 
 
@@ -69,7 +74,7 @@ async def test_a_body_is_due_in_thirty_seconds(reactor: Any, path: str, kind: st
             await pass_time(page, 9.9)
             client.transport.write(b"x")
         await pass_time(page, 0.5)
-        await client.closed
+        await closed(page, client)
         got = parse(client.received)
         check_refusal(got, 408, kind)
         assert "did not arrive within 30 seconds" in got.text
@@ -96,7 +101,7 @@ async def test_bodies_that_are_held_have_a_limit_together(reactor: Any) -> None:
         check_refusal(got, 503, "text/html")
         assert got.headers["retry-after"] == "1"
         first.transport.write(b"x")
-        await first.closed
+        await closed(page, first)
         assert parse(first.received).status == 303
         assert page.listener.held_bytes == 0
 
@@ -158,12 +163,12 @@ async def test_idle_connections_are_closed_and_busy_ones_are_not(reactor: Any) -
         await pass_time(page, 59)
         assert not idle.closed.called
         await pass_time(page, 2)
-        await idle.closed
+        await closed(page, idle)
         await pass_time(page, 3_600)
         assert not watching.closed.called
         begun[0].write(b"data: 1\n\n")
         begun[0].finish()
-        await watching.closed
+        await closed(page, watching)
         assert b"data: 1" in watching.received
 
 
@@ -181,8 +186,8 @@ async def test_the_end_closes_every_connection(reactor: Any) -> None:
         asking = await connect(page, page.request("GET", "/slow", {}))
         await until(reactor, lambda: waiting)
         closing = page.listener.close()
-        await idle.closed
-        await asking.closed
+        await closed(page, idle)
+        await closed(page, asking)
         assert parse(asking.received).status == 503
         await closing
         assert page.listener.connections == 0
