@@ -33,7 +33,8 @@ TOLD = "quagmire"
 
 
 def tells(request: RecordedRequest) -> Step:
-    return Reply(calls=(Call("say", {"text": f"The {TOLD} is deep, and my key is {PLANTED}."}),))
+    said = (Call("say", {"text": f"The {TOLD} is deep, and my key is {PLANTED}."}),)
+    return Reply(calls=said, reasoning=f"They ask of the {TOLD}, and {PLANTED} is my key.")
 
 
 async def test_every_path_answers_and_none_shows_a_key(tmp_path: Path) -> None:
