@@ -178,15 +178,15 @@ class StoredJournal:
         await self.lease.write(lambda db: runs.suspend_run(db, self.assistant, run_id))
 
     async def interrupted(self) -> InterruptedRun | None:
-        """Return the oldest open run, None when there is none. Call it only while no run is in progress.
+        """Take up the oldest open run and return it, None when there is none. Call it only while no run is in progress.
 
         The run was left open by an earlier process, or by this one when the disk did not take its end. Once it is
-        closed, the next call returns the next one. Reads the file only when a run may be open.
+        closed, the next call returns the next one. Asks the file only when a run may be open.
         """
         opens, token = self._opens, self.lease.token
         if opens == self._opens_when_none:
             return None
-        found = await self.lease.read(lambda db: runs.interrupted(db, self.assistant, token))
+        found = await self.lease.write(lambda db: runs.interrupted(db, self.assistant, token))
         if found is None:
             self._opens_when_none = opens
         return found

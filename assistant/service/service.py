@@ -66,7 +66,7 @@ class AssistantService:
         self.scrub = self.parts.scrub
         self._launcher = Launcher()
         self._bettering = Bettering(self.parts, self._launcher)
-        #: Those that were halted and have not ended yet, because the journal or a model is slow.
+        #: Those that were stopped or halted and have not ended yet, because the journal or a model is slow.
         self._ending: dict[str, AssistantRunner] = {}
         #: Called with each assistant before it is started, for those who watch it.
         self.on_start: list[Callable[[AssistantRunner], None]] = []
@@ -141,11 +141,11 @@ class AssistantService:
 
     async def stop(self, assistant_id: str) -> None:
         """Stop an assistant and wait until it has stopped. Return at once when it was not running."""
-        runner = self.runners.pop(assistant_id, None) or self._ending.pop(assistant_id, None)
+        runner = self.runners.pop(assistant_id, None) or self._ending.get(assistant_id)
         self.troubles.forget(assistant_id)
         if runner is not None:
-            await runner.stop()
-            self.parts.journal.release(assistant_id)
+            self._ending[assistant_id] = runner
+            await self._end(assistant_id, runner, ())
 
     def halt(self, assistant_id: str = "") -> list[str]:
         """Stop an assistant at once, or all of them, and return in sentences what was going on. Waits for nothing.
@@ -174,7 +174,7 @@ class AssistantService:
             self.begin_again(runner)
 
     async def _end(self, assistant_id: str, runner: AssistantRunner, ending: Sequence[Deferred[None]]) -> None:
-        """Wait until a halted assistant has ended, and forget it."""
+        """Wait until an assistant has ended that was stopped or halted, and forget it."""
         await DeferredList(ending, consumeErrors=True)
         await runner.stop()
         if self._ending.get(assistant_id) is runner:

@@ -127,8 +127,8 @@ def blame_interrupted(db: Database, assistant: str, token: int) -> None:
     crashed = db.execute(f"SELECT seq FROM runs WHERE {left} AND outcome IS NULL", (assistant, token))
     for (run,) in crashed.fetchall():
         inbox.blame(db, run, "the process was killed")
-    # From now on this process must finish them: if it dies, that counts as a crash.
-    db.execute(f"UPDATE runs SET outcome = NULL WHERE {left}", (assistant, token))
+    # Counted: they are suspended until this process takes them up, which it may be stopped before.
+    db.execute(f"UPDATE runs SET outcome = ? WHERE {left}", (OUTCOME.encode(Cancelled()), assistant, token))
 
 
 def any_open(db: Database, assistant: str) -> bool:
@@ -138,7 +138,10 @@ def any_open(db: Database, assistant: str) -> bool:
 
 
 def interrupted(db: Database, assistant: str, token: int) -> InterruptedRun | None:
-    """Return the oldest run that this token or an older one left open, None when there is none."""
+    """Take up the oldest run that this token or an older one left open, and return it; None when there is none.
+
+    If the process dies before it ends or suspends the run, that counts as a crash.
+    """
     row = db.execute(
         """SELECT seq, opened_at FROM runs WHERE assistant = ? AND closed_at IS NULL AND token <= ?
            ORDER BY seq LIMIT 1""",
@@ -147,6 +150,7 @@ def interrupted(db: Database, assistant: str, token: int) -> InterruptedRun | No
     if row is None:
         return None
     run, opened_at = row
+    db.execute("UPDATE runs SET outcome = NULL WHERE seq = ?", (run,))
     return InterruptedRun(
         f"{PREFIX}{run}",
         opened_at,

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 
 from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
 from assistant.journal import (
+    Fenced,
     JournalClosed,
     JournalUnwritable,
     StoredJournal,
@@ -56,7 +57,8 @@ async def test_only_runs_of_the_assistant_itself_and_not_of_one_who_took_over(pl
         await newer.start()
         await newer.close_run(run, Cancelled())
         await newer.open_run(())
-        assert await tom.interrupted() is None  # it is not his any more
+        with pytest.raises(Fenced):  # it is not his any more
+            await tom.interrupted()
 
 
 async def test_a_run_whose_end_the_disk_refused_is_told_again_with_nothing_of_its_end(
