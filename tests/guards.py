@@ -12,6 +12,7 @@ import sys
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import count
 from typing import Any, Protocol
 
 import pytest
@@ -91,15 +92,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def _collect(item: pytest.Item, following: pytest.Item | None) -> None:
-    """Find what was lost. What outlives a module is put aside as well, or the garbage collector takes most of our time.
+#: Counts the collections of this process.
+_COLLECTED = count(1)
 
-    Its failures, should it be lost later on, come to light after the last test, when everything is looked at again.
+
+def _collect(item: pytest.Item, following: pytest.Item | None) -> None:
+    """Find what was lost.
+
+    What outlives a module, or twenty tests, is put aside as well, or the garbage collector takes most of our time. Its
+    failures, should it be lost later on, come to light after the last test, when everything is looked at again.
     """
     if following is None:
         gc.unfreeze()
     gc.collect()
-    if following is not None and following.path != item.path:
+    if following is not None and (following.path != item.path or next(_COLLECTED) % 20 == 0):
         gc.freeze()
 
 
