@@ -1,4 +1,4 @@
-"""What the page asks of the world it is served in: who visits, and what only the world can do. Protocols only."""
+"""What the page asks of the world it is served in: who visits, and what only the world can do; and its errors."""
 
 from __future__ import annotations
 
@@ -8,16 +8,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from assistant.checks.finding import Finding
-from assistant.page.errors import (
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    PageError,
-    TooManyRequests,
-    Unauthenticated,
-    Unavailable,
-)
 from assistant.page.host import KnownAssistant, PageHost
 from assistant.page.values.actions import (
     ActionDone,
@@ -42,21 +32,56 @@ from assistant.page.values.money import UsageAnswer
 from assistant.page.values.runs import RunPage, RunQuery, RunView
 from tools import Principal
 
-__all__ = [
-    "Conflict",
-    "Desk",
-    "Door",
-    "InvalidInput",
-    "KnownAssistant",
-    "NotAllowed",
-    "NotFound",
-    "PageError",
-    "PageHost",
-    "TooManyRequests",
-    "Unauthenticated",
-    "Unavailable",
-    "Visitor",
-]
+__all__ = ["KnownAssistant", "PageHost"]
+
+
+class PageError(Exception):
+    """An operation could not be done. `status` is that of HTTP, the message a sentence without keys."""
+
+    status = 500
+    title = "The operation failed"
+
+
+class Unauthenticated(PageError):
+    """Nobody is logged in."""
+
+    status, title = 401, "Log in first"
+
+
+class NotAllowed(PageError):
+    """The visitor may not do this."""
+
+    status, title = 403, "Not allowed"
+
+
+class NotFound(PageError):
+    """There is nothing of this name."""
+
+    status, title = 404, "Not found"
+
+
+class Conflict(PageError):
+    """It was decided or changed by somebody else in the meantime."""
+
+    status, title = 409, "Already decided"
+
+
+class InvalidInput(PageError):
+    """What was sent cannot be used; the message says what may be sent."""
+
+    status, title = 422, "Not valid"
+
+
+class TooManyRequests(PageError):
+    """The visitor asks too often."""
+
+    status, title = 429, "Too many requests"
+
+
+class Unavailable(PageError):
+    """The journal or the service cannot be used now."""
+
+    status, title = 503, "Not available"
 
 
 class Visitor(Struct, frozen=True):
