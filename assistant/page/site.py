@@ -17,7 +17,7 @@ from assistant.gateway.keys import key_store
 from assistant.journal.place import JournalPlace
 from assistant.keys.reference import resolve_key
 from assistant.page import views
-from assistant.page.api.serving import api_routes
+from assistant.page.api.openapi import api_routes
 from assistant.page.http.call import PublicRoute, Route
 from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
 from assistant.page.http.incoming import ReadRequest, client_address, host_header

@@ -1,4 +1,4 @@
-"""Makes the OpenAPI 3.1 document of the API from its endpoints and the structs they take and answer."""
+"""Makes routes of the endpoints, whose answers are the JSON of structs, and the OpenAPI 3.1 document of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import re
 from inspect import cleandoc
 from typing import Any
 
+import msgspec
+import orjson
 from msgspec import Struct
 from msgspec.json import schema_components
 
 from assistant.page.api.endpoints import ENDPOINTS, ApiEndpoint
+from assistant.page.http.call import JSON, Handler, PageCall, Reply, Route
+from assistant.page.ports import Desk
 from assistant.page.values.common import ProblemDocument
 from assistant.page.values.live import LiveEvent
 
 _PART = re.compile(r"\{(\w+)\}")
+#: The path of the description.
+OPENAPI_PATH = "/api/v1/openapi.json"
 _REF = "#/components/schemas/{name}"
 _PROBLEMS = {
     "401": "Nobody is logged in",
@@ -32,13 +38,35 @@ _ABOUT = (
 # Any in this module: JSON of an OpenAPI document.
 
 
+def api_routes(desk: Desk, live: Handler, version: str) -> list[Route]:
+    """Return the routes of the API. `live` answers /api/v1/events with the stream of live events."""
+    document = orjson.dumps(describe(version))
+
+    async def openapi(_: PageCall) -> Reply:
+        return Reply(document, content_type=JSON)
+
+    routes = [Route(one.method, one.pattern, _handler(desk, one), needs=one.needs, is_api=True) for one in ENDPOINTS]
+    return [
+        *routes,
+        Route("GET", "/api/v1/events", live, is_api=True),
+        Route("GET", OPENAPI_PATH, openapi, is_api=True),
+    ]
+
+
+def _handler(desk: Desk, endpoint: ApiEndpoint) -> Handler:
+    async def answer(call: PageCall) -> Reply:
+        return Reply(msgspec.json.encode(await endpoint.do(desk, call)), content_type=JSON)
+
+    return answer
+
+
 def describe(version: str) -> dict[str, Any]:
     """Return the document; `version` is that of mud-assistant."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.pattern, {})[endpoint.method.lower()] = _operation(endpoint)
     paths["/api/v1/events"] = {"get": _events()}
-    paths["/api/v1/openapi.json"] = {"get": _itself()}
+    paths[OPENAPI_PATH] = {"get": _itself()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "mud-assistant", "version": version, "description": _ABOUT},

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.page.api.openapi import describe
-from assistant.page.api.serving import api_routes
+from assistant.page.api.openapi import api_routes, describe
 from assistant.page.http.call import PageCall, Reply
 from tests.assistant.page.desk import MemoryDesk
 
