@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
 from assistant.config.schema import JournalConfig
 from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings
+from assistant.journal.errors import CannotRead, cause_of
+from assistant.journal.files import GAP, connect, skip_numbers
 from assistant.journal.place import JournalPlace, PostgresPlace
+from assistant.journal.schema import APPLICATION_ID
+from assistant.journal.sqlite.copying import is_open_elsewhere
 from assistant.keys.redaction import Secrets
 from assistant.surfaces.journal.arguments import OF_SETTINGS
 from assistant.surfaces.journal.copying import CopiedJournal, copy_journal
 from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
-from assistant.surfaces.journal.restoring import note_restored
 
 #: How many bytes are copied between two lines that tell how far it is.
 _PROGRESS_BYTES = 32 * 1024 * 1024
@@ -54,7 +59,7 @@ def run_journal(
     finder = PlaceFinder(_settings(options), folder, environment, secrets)
     source = _place(options.source, options, finder)
     if options.action == "restored":
-        tell(secrets.scrub(RESTORED.format(count=note_restored(source), place=source)))
+        tell(secrets.scrub(RESTORED.format(count=_note_restored(source), place=source)))
         return 0
     target = _place(options.target, options, finder)
     copied = copy_journal(source, target, wall, _Progress(note))
@@ -112,3 +117,37 @@ def _place(name: Path | str, options: JournalOptions, finder: PlaceFinder) -> Jo
     if place is None:
         raise NoSuchPlace("the settings name no journal: set file or url in [journal], or name a place")
     return place
+
+
+def _note_restored(place: JournalPlace) -> int:
+    """Let nobody go on with what they had of the newer state; return how many assistants it has. Raises CannotRead."""
+    return _in_database(place) if isinstance(place, PostgresPlace) else _in_file(place)
+
+
+def _in_database(place: PostgresPlace) -> int:
+    try:
+        from assistant.journal.postgres.restoring import fence_all  # noqa: PLC0415  (needs psycopg)
+    except ImportError as error:
+        from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
+
+        raise CannotRead(NO_DRIVER) from error
+    return fence_all(place)
+
+
+def _in_file(path: Path) -> int:
+    """Raise the counters and the tokens of a file. That its log is missing is noticed by the next start, as ever."""
+    if not path.is_file():
+        raise CannotRead(f"there is no journal {path}")
+    if is_open_elsewhere(path):
+        raise CannotRead(f"{path} is in use: stop the program that writes it first")
+    try:
+        with closing(connect(path)) as db:
+            if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise CannotRead(f"{path} is not a journal")
+            db.execute("BEGIN IMMEDIATE")
+            skip_numbers(db)
+            raised = db.execute("UPDATE leases SET token = token + ?", (GAP,)).rowcount
+            db.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise CannotRead(f"{path} cannot be written: {cause_of(error)}") from error
+    return raised
