@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from lxml.html import FormElement, HtmlElement, document_fromstring
 
-from assistant.config.groups import GROUPS, group_of
 from assistant.config.options import shown_options, web_options
 from assistant.config.schema import Config
 from assistant.page.http.call import PageCall, Reply
@@ -15,6 +14,7 @@ from assistant.page.values.assistants import SettingLine
 from assistant.page.values.common import VisitorRole
 from assistant.page.views.control import routes
 from assistant.page.views.control.setting_card import is_model
+from assistant.page.views.control.settings import GROUPS, group_of
 from tests.assistant.page.desk import MemoryDesk, ask, call, visitor
 from tests.assistant.page.views.stocked import character, settings, stocked
 
