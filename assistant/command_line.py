@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
-from assistant.surfaces.gateway.key_arguments import add_keys
 from assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
 from assistant.surfaces.parser import PROVIDERS, Parser
 from assistant.surfaces.replay import LAST_RUNS
@@ -113,7 +112,7 @@ def parser() -> Parser:
     _add_model(add_serve(commands))
     _add_model(add_worker(commands, page_port))
     add_tell(commands)
-    _add_model(add_gateway(commands, add_keys, page_port))
+    _add_model(add_gateway(commands, page_port))
     add_character(commands)
     add_journal(commands)
     return whole
