@@ -9,8 +9,16 @@ from dataclasses import dataclass, field
 
 from assistant.errors import GameError
 from assistant.surfaces.game.folder import LOOPBACK, GameFolder, free_ports
-from assistant.surfaces.game.listeners import who_listens
-from assistant.surfaces.game.processes import EvenniaLauncher, LogTail, Patience, Process, ending, family, processes
+from assistant.surfaces.game.processes import (
+    EvenniaLauncher,
+    LogTail,
+    Patience,
+    Process,
+    ending,
+    family,
+    processes,
+    who_listens,
+)
 
 #: How many times the launcher is told to start: under load it gives up before the game does.
 _TRIES = 3

@@ -14,9 +14,8 @@ import pytest
 
 from assistant.errors import GameError
 from assistant.surfaces.game.folder import FIRST, GameFolder, Kept, Ports, free_ports
-from assistant.surfaces.game.listeners import who_listens
 from assistant.surfaces.game.making import Maker
-from assistant.surfaces.game.processes import Patience
+from assistant.surfaces.game.processes import Patience, who_listens
 from assistant.surfaces.game.running import Running
 
 _LISTEN = """
