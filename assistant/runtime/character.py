@@ -21,8 +21,7 @@ from assistant.memory.compaction import Compactor
 from assistant.memory.rights import Rights
 from assistant.runtime import inbox
 from assistant.runtime.company import Company
-from assistant.runtime.forgetting import forgetting
-from assistant.runtime.sleeping import Sleep
+from assistant.runtime.sleeping import Sleep, forgetting
 from tools import Declined, Denied, Given, Kind, Pending, Principal
 from tools.policy.approvals import ENDS
 

@@ -1,8 +1,12 @@
-"""Lets an assistant sleep when nobody is there: then it draws profiles and insights from what it remembers."""
+"""Lets an assistant sleep when nobody is there: then it draws profiles and insights from what it remembers.
+
+What is forgotten is forgotten by its sleep first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -136,3 +140,19 @@ class Sleep:
         settings = context.settings
         aliases = (settings.name, *settings.aliases)
         return Sleeper(self._stored, self._stored, ask, context.me, plan, aliases=aliases)
+
+
+@asynccontextmanager
+async def forgetting(context: RunContext, sleep: Sleep, principal_id: str) -> AsyncIterator[None]:
+    """Forget this principal, or everybody for "", in this context. Raises JournalError.
+
+    Nothing that is under way outlives it: no night that has read it, nothing shown to watchers.
+    """
+    await sleep.forgotten(principal_id)  # before the file is rewritten: it holds what a model said of them
+    try:
+        yield
+    finally:
+        context.watchers.forget(context.me.id)
+        context.questions.forget(principal_id)
+        context.talk.forget_turns()
+    await sleep.forgotten(principal_id)
