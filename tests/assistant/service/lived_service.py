@@ -19,9 +19,12 @@ from twisted.internet.task import Clock
 
 from assistant.config.options import merged
 from assistant.keys.redaction import Secrets
+from assistant.runtime.character import Assistant
 from assistant.runtime.listener import BodyListener
 from assistant.runtime.storage import JournalFile
 from assistant.service.host import Embodiment, ServiceConfig
+from assistant.service.operations.approving import Decision, decide
+from assistant.service.operations.operators import Operator, VisitorRole
 from assistant.service.runner import AssistantRunner, RunnerState
 from assistant.service.service import AssistantService
 from assistant.worlds.embedded.world import EmbeddedWorld
@@ -30,6 +33,7 @@ from tests.assistant.living import ANN, SAGE, Witness
 from tests.assistant.refusing import BEA
 from tests.virtual import VirtualReactor, turn
 from tools import Arguments, Category, Principal, Tool, ToolContext
+from tools.policy.approvals import digest_of
 from tools.trust import Source
 
 #: How many turns of the reactor anything may take on a busy machine.
@@ -270,3 +274,10 @@ class Town:
         self.processes.remove(process)
         if not self.processes:
             assert self.time.getDelayedCalls() == []
+
+
+def decides(there: Assistant, number: int, *, allow: bool, for_an_hour: bool = False) -> str:
+    """What the owner is told who decides on this request as it was shown."""
+    [shown] = [one for one in there.context.approvals.pending() if one.number == number]
+    owner = Operator(Principal("player:owner", "Owner", permission=5), VisitorRole.OWNER)
+    return decide(there, owner, number, Decision(allow, digest_of(shown), for_an_hour))

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from assistant.config.options import merged
-from assistant.service.deciding import ONLY_ONCE, decide
 from assistant.service.host import Embodiment
+from assistant.service.operations.operators import InvalidInput
 from assistant.service.runner import AssistantRunner, RunnerState
 from llm.messages import ToolCall
 from llm.testing import Call, FakeOllama, Reply, serve
 from tests.assistant.living import ANN, SAGE, reactor
-from tests.assistant.service.lived_service import bell
+from tests.assistant.service.lived_service import bell, decides
 from tests.assistant.service.village import Village, village
-from tools import Approvals, Denied, Given, Kind, Principal, Requirement, Target
+from tools import Approvals, Kind, Principal, Requirement, Target
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 OWNER = Principal("player:owner", "Owner", permission=5)
@@ -63,7 +63,7 @@ async def test_an_emergency_stop_ends_what_may_be_done_for_an_hour(tmp_path: Pat
         await sage.settled()
         approvals, number = wishes(sage, ANN)
         assert sage.assistant is not None
-        assert isinstance(decide(sage.assistant, number, OWNER, allow=True, for_an_hour=True), Given)
+        assert "for the next" in decides(sage.assistant, number, allow=True, for_an_hour=True)
         await sage.settled()
         assert rung == [1]
         await sage_with_bell(home, url, rung).settled()  # a restart leaves it
@@ -79,9 +79,10 @@ async def test_what_nobody_asked_for_is_allowed_once_and_not_for_an_hour(tmp_pat
         await sage.settled()
         approvals, number = wishes(sage, None)
         assert sage.assistant is not None
-        assert decide(sage.assistant, number, OWNER, allow=True, for_an_hour=True) == Denied(ONLY_ONCE)
+        with pytest.raises(InvalidInput, match="only once"):
+            decides(sage.assistant, number, allow=True, for_an_hour=True)
         assert [one.number for one in approvals.pending()] == [number]
-        assert isinstance(decide(sage.assistant, number, OWNER, allow=True), Given)
+        assert "this once" in decides(sage.assistant, number, allow=True)
         await sage.settled()
         assert rung == [1]
 

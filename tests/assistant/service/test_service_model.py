@@ -16,14 +16,13 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.service.deciding import decide
 from assistant.service.runner import AssistantRunner, RunnerState
 from llm.testing import serve
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.refusing import BEA
-from tests.assistant.service.lived_service import Process, Server, Town
+from tests.assistant.service.lived_service import Process, Server, Town, decides
 from tests.assistant.service.planned_service import Line, PlannedService
-from tools import Given, Principal
+from tools import Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 SEEDS, STEPS_EACH = range(10), 26
@@ -178,8 +177,9 @@ class ServiceOfAnOwner:
         if runner is None or runner.assistant is None or not self.waiting():
             return
         pending = runner.assistant.context.approvals.pending()[0]
-        answer = decide(runner.assistant, pending.number, OWNER, allow=self.chance.random() < 0.7)
-        if isinstance(answer, Given):
+        is_allowed = self.chance.random() < 0.7
+        decides(runner.assistant, pending.number, allow=is_allowed)
+        if is_allowed:
             number = int(str(pending.arguments["number"]))
             self.plan.note(f"    {number} is allowed")
             self.plan.allowed.add(number)
