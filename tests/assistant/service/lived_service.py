@@ -44,6 +44,8 @@ DEAD = "http://127.0.0.1:1"
 LINE = re.compile(r"line (\d+)\b")
 ANSWER = re.compile(r"Answer (\d+)\.")
 NUMBER = re.compile(r"\d+")
+#: Begins what is only remembered.
+RECALLED = "[You remember"
 #: The tools that Sage is granted.
 TOOLS = ("say", "ring", "noop")
 
@@ -88,7 +90,8 @@ class Server:
     def brain(self, request: RecordedRequest) -> Step:
         """Ring for a line that asks for it, then answer it; a line that was answered is not answered again."""
         text = "\n".join(str(one.get("content", "")) for one in request.messages)
-        last = [str(one["content"]) for one in request.messages if one["role"] == "user"][-1]
+        heard = [str(one["content"]) for one in request.messages if one["role"] == "user"]
+        last = [one for one in heard if not one.startswith(RECALLED)][-1]
         numbers = LINE.findall(last)
         number = int(numbers[-1]) if numbers else 0
         if not number or len(numbers) > 1:
