@@ -5,7 +5,7 @@ It is a composition root: it imports the reactor and hands it to the modules tha
 
 from __future__ import annotations
 
-import assistant.interrupted  # noqa: F401  (first, so that Ctrl-C while the rest loads shows no traceback)
+import mud_assistant.assistant.interrupted  # noqa: F401  (first, so that Ctrl-C while the rest loads shows no traceback)
 
 # isort: split
 import argparse
@@ -20,14 +20,14 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.command_line import RANKS, parser
-from assistant.errors import AssistantError, complaint
-from assistant.keys.redaction import Secrets
-from assistant.preparing import prepare, program_options
-from assistant.running import begin_logging, explain, run_reactor
-from assistant.starting import INTERRUPTED, loading, shadowed
-from assistant.surfaces.doctor import DoctorScreen
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.command_line import RANKS, parser
+from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.preparing import prepare, program_options
+from mud_assistant.assistant.running import begin_logging, explain, run_reactor
+from mud_assistant.assistant.starting import INTERRUPTED, loading
+from mud_assistant.assistant.surfaces.doctor import DoctorScreen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,13 +69,13 @@ def _trial(options: argparse.Namespace, secrets: Secrets) -> int:
             from twisted.internet import asyncioreactor  # must be installed before any reactor import
 
             asyncioreactor.install()
-        from assistant.surfaces.trial.converse import TrialOptions  # after the reactor is chosen
+        from mud_assistant.assistant.surfaces.trial.converse import TrialOptions  # after the reactor is chosen
 
         if options.page is None:
-            from assistant.surfaces.trial.run import run_trial
+            from mud_assistant.assistant.surfaces.trial.run import run_trial
 
             return TrialOptions, run_trial
-        from assistant.surfaces.serve.run import run_trial_with_page
+        from mud_assistant.assistant.surfaces.serve.run import run_trial_with_page
 
         return TrialOptions, run_trial_with_page
 
@@ -87,7 +87,7 @@ def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run an assistant without a terminal, or show a journal."""
 
     def load() -> tuple[type[Any], Callable[..., Any]]:
-        from assistant.surfaces.serve.run import ServeOptions, run_serve
+        from mud_assistant.assistant.surfaces.serve.run import ServeOptions, run_serve
 
         return ServeOptions, run_serve
 
@@ -98,7 +98,7 @@ def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the assistants of a worker."""
 
     def load() -> tuple[type[Any], Callable[..., Any]]:
-        from assistant.surfaces.worker.run import WorkerOptions, run_worker
+        from mud_assistant.assistant.surfaces.worker.run import WorkerOptions, run_worker
 
         return WorkerOptions, run_worker
 
@@ -109,11 +109,9 @@ def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
     """Say something to an assistant of a worker, and return the exit status. Makes no reactor: none is needed."""
-    if in_the_way := shadowed():
-        return _refuse(AssistantError(in_the_way))
     with loading():
-        from assistant.surfaces.game.processes import Patience  # after the check
-        from assistant.surfaces.worker.tell import TellOptions, TellScreen, run_tell
+        from mud_assistant.assistant.surfaces.game.processes import Patience
+        from mud_assistant.assistant.surfaces.worker.tell import TellOptions, TellScreen, run_tell
 
     begin_logging(None, secrets)
     wanted = TellOptions(**{name: value for name, value in vars(options).items() if name != "command"})
@@ -130,9 +128,7 @@ def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
 def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
     """Let other programs use the models until Ctrl-C, or do what is wanted with a key; return the exit status."""
     if options.part == "keys":
-        if in_the_way := shadowed():
-            return _refuse(AssistantError(in_the_way))
-        from assistant.surfaces.gateway.keys import keys_options, run_keys  # after the check
+        from mud_assistant.assistant.surfaces.gateway.keys import keys_options, run_keys
 
         try:
             now = time.time()  # noqa: TID251  (the composition root)
@@ -141,8 +137,8 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
             return _refuse(error)
 
     def load() -> tuple[type[Any], Callable[..., Any]]:
-        from assistant.surfaces.gateway.run import run_gateway
-        from assistant.surfaces.standalone import StandaloneOptions
+        from mud_assistant.assistant.surfaces.gateway.run import run_gateway
+        from mud_assistant.assistant.surfaces.standalone import StandaloneOptions
 
         return StandaloneOptions, run_gateway
 
@@ -151,10 +147,8 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
     """Read a journal and return the exit status. Makes no reactor: none is needed."""
-    if in_the_way := shadowed():
-        return _refuse(AssistantError(in_the_way))
     with loading():
-        from assistant.surfaces.replay.command import ReplayOptions, replay  # after the check
+        from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
 
     begin_logging(None, secrets)
     wanted = ReplayOptions(**{name: value for name, value in vars(options).items() if name != "command"})
@@ -164,20 +158,30 @@ def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
         return explain(Failure(), secrets)
 
 
+def _upgrade(options: argparse.Namespace, _: Secrets) -> int:
+    """Let a game's files name this version's modules, and return the exit status."""
+    from mud_assistant.assistant.surfaces.upgrading import upgrade
+
+    try:
+        if not upgrade(options.folder, print):
+            print("Nothing had to be changed.")
+    except AssistantError as error:
+        return _refuse(error)
+    return 0
+
+
 def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the checks and return the exit status.
 
-    The first two checks run before the reactor is imported, the first one even before most of our own modules.
+    That of the settings runs before the reactor is imported.
     """
     screen = DoctorScreen(json=options.json)
-    if not screen.packages():
-        return 1
     with loading():
-        from assistant.checks.doctor import DoctorRequest, examine  # after the check
-        from assistant.checks.web import PAGE
-        from assistant.config.playing import play
-        from assistant.config.settings import DEFAULT_FILE, read_settings
-        from assistant.runtime.own_tools import load_tools
+        from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
+        from mud_assistant.assistant.checks.web import PAGE
+        from mud_assistant.assistant.config.playing import play
+        from mud_assistant.assistant.config.settings import DEFAULT_FILE, read_settings
+        from mud_assistant.assistant.runtime.own_tools import load_tools
 
     path = options.config or DEFAULT_FILE
     try:
@@ -200,12 +204,10 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     """Run the dialogue that writes the settings, and return the exit status."""
-    if in_the_way := shadowed():
-        return _refuse(AssistantError(in_the_way))
     with loading():
-        from assistant.checks.web import PAGE  # after the check
-        from assistant.config.settings import DEFAULT_FILE
-        from assistant.surfaces.setup.run import Installation, install
+        from mud_assistant.assistant.checks.web import PAGE
+        from mud_assistant.assistant.config.settings import DEFAULT_FILE
+        from mud_assistant.assistant.surfaces.setup.run import Installation, install
 
     begin_logging(None, secrets)
     path = (options.config or DEFAULT_FILE).absolute()
@@ -218,12 +220,10 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _game(options: argparse.Namespace, _: Secrets) -> int:
     """Make and run a game, or stop one, and return the exit status. Reads no key and needs no reactor."""
-    if in_the_way := shadowed():
-        return _refuse(AssistantError(in_the_way))
-    from assistant.keys.reference import anchor
-    from assistant.surfaces.game.command import Options, game  # after the check
-    from assistant.surfaces.game.making import GameOptions
-    from assistant.surfaces.game.processes import Patience
+    from mud_assistant.assistant.keys.reference import anchor
+    from mud_assistant.assistant.surfaces.game.command import Options, game
+    from mud_assistant.assistant.surfaces.game.making import GameOptions
+    from mud_assistant.assistant.surfaces.game.processes import Patience
 
     model = {name: getattr(options, name) for name in ("provider", "model", "url", "key") if getattr(options, name)}
     if options.key:
@@ -235,16 +235,14 @@ def _game(options: argparse.Namespace, _: Secrets) -> int:
 
 def _character(options: argparse.Namespace, secrets: Secrets) -> int:
     """Import, show, test or export a character, and return the exit status. A reactor runs only to make vectors."""
-    if in_the_way := shadowed():
-        return _refuse(AssistantError(in_the_way))
-    from assistant.surfaces.characters.command import CharacterOptions, run_character  # after the check
+    from mud_assistant.assistant.surfaces.characters.command import CharacterOptions, run_character
 
     wanted = CharacterOptions(**{name: value for name, value in vars(options).items() if name != "command"})
     try:
         if options.action == "test":
             from twisted.internet import reactor  # noqa: TID251  (the composition root)
 
-            from assistant.surfaces.characters.trying import by_meaning  # only there
+            from mud_assistant.assistant.surfaces.characters.trying import by_meaning  # only there
 
             run = partial(run_reactor, reactor, secrets=secrets, cancelled=INTERRUPTED)
             wanted = by_meaning(wanted, os.environ, reactor, run)
@@ -257,10 +255,8 @@ def _character(options: argparse.Namespace, secrets: Secrets) -> int:
 
 def _journal(options: argparse.Namespace, secrets: Secrets) -> int:
     """Copy a journal, and return the exit status. Needs no reactor."""
-    if in_the_way := shadowed():
-        return _refuse(AssistantError(in_the_way))
     with loading():
-        from assistant.surfaces.journal.command import JournalOptions, run_journal  # after the check
+        from mud_assistant.assistant.surfaces.journal.command import JournalOptions, run_journal
 
     begin_logging(None, secrets)
     wanted = JournalOptions(**{name: value for name, value in vars(options).items() if name != "command"})
@@ -292,6 +288,7 @@ _COMMANDS = {
     "worker": _worker,
     "tell": _tell,
     "gateway": _gateway,
+    "upgrade": _upgrade,
 }
 
 

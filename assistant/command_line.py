@@ -10,20 +10,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
-from assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
-from assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
-from assistant.surfaces.parser import PROVIDERS, Parser
-from assistant.surfaces.replay import LAST_RUNS
-from assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve, page_port
-from assistant.surfaces.setup.arguments import SETUP_EXAMPLES, add_setup
-from assistant.surfaces.worker.arguments import TELL_EXAMPLES, WORKER_EXAMPLES, add_tell, add_worker
+from mud_assistant.assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
+from mud_assistant.assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
+from mud_assistant.assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
+from mud_assistant.assistant.surfaces.parser import PROVIDERS, Parser
+from mud_assistant.assistant.surfaces.replay import LAST_RUNS
+from mud_assistant.assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve, page_port
+from mud_assistant.assistant.surfaces.setup.arguments import SETUP_EXAMPLES, add_setup
+from mud_assistant.assistant.surfaces.worker.arguments import TELL_EXAMPLES, WORKER_EXAMPLES, add_tell, add_worker
 
 if TYPE_CHECKING:
     # A class that argparse returns and that has no public name.
     Commands = argparse._SubParsersAction[Parser]  # noqa: SLF001
 
-#: The ladder of `tools.policy.decide`. It is imported only after a check that no other package `tools` hides it.
+#: The ladder of `mud_assistant.tools.policy.decide`, which the help need not load.
 RANKS = ("guest", "player", "helper", "builder", "admin", "developer")
 #: Where `game` makes its game, and the lowest and highest first port it accepts.
 GAME_FOLDER = Path("mud-assistant-game")
@@ -115,6 +115,7 @@ def parser() -> Parser:
     _add_model(add_gateway(commands, page_port))
     add_character(commands)
     add_journal(commands)
+    _add_upgrade(commands)
     return whole
 
 
@@ -201,6 +202,16 @@ def _add_doctor(commands: Commands) -> None:
     doctor.add_argument("--web", action="store_true", help="ask each provider of searches and pages, too")
     doctor.add_argument("--page", metavar="URL", help="the page to read with --web (default: https://example.com/)")
     doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
+
+
+def _add_upgrade(commands: Commands) -> None:
+    upgrade = commands.add_parser(
+        "upgrade",
+        help="let the files of a game name this version's modules",
+        description="Rewrites the Python files of a game that were written for the version before: what they import as "
+        "'assistant', 'llm', 'tools' and 'resilience' is in 'mud_assistant' now. Says which files it changed.",
+    )
+    upgrade.add_argument("folder", type=Path, metavar="FOLDER", help="the game's folder, with server/conf in it")
 
 
 def _add_game(commands: Commands) -> None:

@@ -14,7 +14,7 @@ _before = sys.excepthook
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """End the process when Ctrl-C is why it ends, and show any other error as usual."""
     if issubclass(kind, KeyboardInterrupt):
-        from assistant.starting import end_interrupted  # noqa: PLC0415  (nothing may take time before the hook is set)
+        from mud_assistant.assistant.starting import end_interrupted  # noqa: PLC0415  (nothing may take time before the hook is set)
 
         end_interrupted()
     _before(kind, error, trace)

@@ -8,17 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from assistant.errors import AssistantError
-from assistant.keys.redaction import Secrets
-from assistant.running import begin_logging
-from assistant.starting import loading, shadowed
-from assistant.surfaces.serve.arguments import ANY_PORT
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.running import begin_logging
+from mud_assistant.assistant.starting import loading
+from mud_assistant.assistant.surfaces.serve.arguments import ANY_PORT
 
 if TYPE_CHECKING:
-    from assistant.config.schema import Config
-    from assistant.surfaces.serve.file import SettingsFile
-    from assistant.surfaces.standalone import StandaloneOptions
-    from assistant.worlds.embedded.hamlet import Place
+    from mud_assistant.assistant.config.schema import Config
+    from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+    from mud_assistant.assistant.surfaces.standalone import StandaloneOptions
+    from mud_assistant.assistant.worlds.embedded.hamlet import Place
 
 ProgramOptions = TypeVar("ProgramOptions", bound="StandaloneOptions")
 
@@ -36,15 +36,13 @@ def prepare(options: argparse.Namespace, secrets: Secrets) -> Prepared:
 
     An option that a command does not have is None.
     """
-    if in_the_way := shadowed():
-        raise AssistantError(in_the_way)
-    from assistant.config.playing import play
-    from assistant.config.settings import DEFAULT_FILE, read_settings
-    from assistant.keys.reference import anchor  # after the check
-    from assistant.surfaces.agreeing import require_agreement
-    from assistant.surfaces.serve.file import SettingsFile
-    from assistant.worlds.embedded.hamlet import HAMLET
-    from assistant.worlds.embedded.place_file import WrittenPlace, read_place
+    from mud_assistant.assistant.config.playing import play
+    from mud_assistant.assistant.config.settings import DEFAULT_FILE, read_settings
+    from mud_assistant.assistant.keys.reference import anchor
+    from mud_assistant.assistant.surfaces.agreeing import require_agreement
+    from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+    from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
+    from mud_assistant.assistant.worlds.embedded.place_file import WrittenPlace, read_place
 
     require_agreement(options.model or "", os.environ, agreed=options.yes)
     if options.key:
@@ -82,7 +80,7 @@ def program_options(
     since 1970.
     """
     with loading():
-        from assistant.runtime.own_tools import OwnTools, load_tools
+        from mud_assistant.assistant.runtime.own_tools import OwnTools, load_tools
 
         config, file, place = prepared
         has_assistants = options.command != "gateway"

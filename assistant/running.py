@@ -12,10 +12,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
-from assistant.errors import complaint
-from assistant.keys.log import redacting
-from assistant.keys.redaction import Secrets
-from assistant.starting import settle_heap
+from mud_assistant.assistant.errors import complaint
+from mud_assistant.assistant.keys.log import redacting
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.starting import settle_heap
 
 
 def run_reactor(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:

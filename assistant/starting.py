@@ -1,4 +1,4 @@
-"""What a process does at its start: it makes sure that our packages are ours, and calms the garbage collector.
+"""What a process does at its start: it calms the garbage collector, and ends at once on Ctrl-C.
 
 This module imports nothing of this program.
 
@@ -23,36 +23,17 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
-from pathlib import Path
 from threading import current_thread, main_thread
 from typing import NoReturn
 
 #: Exit status of a command that Ctrl-C ended before it was done, as shells count it.
 INTERRUPTED = 130
-#: Packages with names so generic that another one may hide ours: a well-known one is called `llm` too.
-OURS = ("tools", "llm", "resilience")
 #: The thresholds that Python begins with, up to 3.12 and from 3.13 on. Any others were set on purpose and are left
 #: alone.
 PYTHONS_OWN = frozenset({(700, 10, 10), (2000, 10, 10)})
 #: The thresholds that are set: new objects until the newest generation is collected, and how many of its collections
 #: come before one of the next generation.
 GENTLE = (200, 1, 1000)
-
-
-def shadowed() -> str:
-    """Return one sentence that names the hidden package and what to do; empty when all of them are found."""
-    home = Path(__file__).resolve().parents[1]
-    for name in OURS:
-        spec = find_spec(name)
-        place = Path(spec.origin).resolve().parent if spec and spec.origin else None
-        if place != home / name:
-            there = f"the one in {place}" if place else "nothing"
-            return (
-                f"the package '{name}' of mud-assistant is hidden: Python finds {there} instead; rename or uninstall "
-                "that one, or run mud-assistant in a virtual environment of its own"
-            )
-    return ""
 
 
 @contextmanager

@@ -18,15 +18,15 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from assistant.config.schema import JournalConfig
-from assistant.runtime.storage import JournalFile, KeptJournal
-from assistant.service.usage_store import UsageStore
-from assistant.starting import settle_heap
 from benchmarks.canned import QUESTION
 from benchmarks.children import stub
 from benchmarks.figures import Figure, is_noisy, ratio
 from benchmarks.village import Tenant, Village
-from resilience import Ledger, Pipeline
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.runtime.storage import JournalFile, KeptJournal
+from mud_assistant.assistant.service.usage_store import UsageStore
+from mud_assistant.assistant.starting import settle_heap
+from mud_assistant.resilience import Ledger, Pipeline
 
 CALLERS = 8
 #: Steps of a question: it takes two model calls.

@@ -18,9 +18,9 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import deferLater, react
 
-from assistant.journal import Store, StoredUsage
-from assistant.service.usage_store import UsageStore
-from resilience import (
+from mud_assistant.assistant.journal import Store, StoredUsage
+from mud_assistant.assistant.service.usage_store import UsageStore
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -34,7 +34,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.capacity import InFlightConfig
+from mud_assistant.resilience.admission.capacity import InFlightConfig
 
 MANY = UpstreamConfig(in_flight=InFlightConfig(most=100, first=100), start_seconds=0.0)
 #: Accounts that were used before on the same day: each write looks at all of them.

@@ -7,13 +7,13 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from assistant.starting import settle_heap
 from benchmarks.bare_treq import Bare
 from benchmarks.blocks import Blocks
 from benchmarks.canned import ANSWER, QUESTION
 from benchmarks.children import stub
 from benchmarks.figures import Figure
 from benchmarks.village import ENDLESS, House, Tenant, Village, past
+from mud_assistant.assistant.starting import settle_heap
 
 ASSISTANTS = 200
 WAIT_SECONDS = 0.5

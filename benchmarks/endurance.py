@@ -23,8 +23,8 @@ from benchmarks.figures import Figure
 from benchmarks.held import Held, grown, held
 from benchmarks.product import messages, specs
 from benchmarks.tls import contexts_used
-from llm import Capabilities, LLMError, LLMResponse, UnifiedLLMClient, get_provider
-from resilience import (
+from mud_assistant.llm import Capabilities, LLMError, LLMResponse, UnifiedLLMClient, get_provider
+from mud_assistant.resilience import (
     BreakerConfig,
     Deadline,
     HttpExchange,
@@ -35,7 +35,7 @@ from resilience import (
     RetryConfig,
     UpstreamConfig,
 )
-from resilience.testing import (
+from mud_assistant.resilience.testing import (
     HalfEvent,
     Hang,
     HangAfter,

@@ -11,9 +11,9 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.task import deferLater
 
-from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.processes import processes
 from benchmarks.evening_players import EveningError, Visitor
+from mud_assistant.assistant.surfaces.game.folder import GameFolder
+from mud_assistant.assistant.surfaces.game.processes import processes
 from tests.evennia.live.telnet import Telnet, connected
 from tests.live.command import Command, start
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assistant.worlds.embedded.hamlet import HAMLET
 from benchmarks.talk_sheet import NOTICES
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
 
 _NAMES = {room.name: room.key for room in HAMLET.rooms}
 #: A room as it is shown to those who come in; the owner of a game sees its number too.

@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from assistant.surfaces.game.folder import OWNER
-from assistant.worlds.embedded.hamlet import HAMLET
-from assistant.worlds.embedded.place_file import WrittenPlace
 from benchmarks.talk_lines import as_written
 from benchmarks.talk_stage import Item, Turn
+from mud_assistant.assistant.surfaces.game.folder import OWNER
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
+from mud_assistant.assistant.worlds.embedded.place_file import WrittenPlace
 
 #: The name of the character in the first room of a new game.
 FIRST_CHARACTER = "Sage"

@@ -156,7 +156,7 @@ async def run(reactor: Any, options: argparse.Namespace) -> None:
     port = free_ports(1)[0]
     stub = Stub()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    arguments = [sys.executable, "-m", "llm.testing", "ollama", "--port", str(port)]
+    arguments = [sys.executable, "-m", "mud_assistant.llm.testing", "ollama", "--port", str(port)]
     process = reactor.spawnProcess(stub, sys.executable, arguments, env=environment)
     with tempfile.TemporaryDirectory(prefix="evennia-lag-") as folder:
         game = Game(made(Path(folder) / "game"))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import evennia
 from evennia.utils import create
 
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.creation import create_assistant
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.creation import create_assistant
 
 PASSWORD = "long password"  # noqa: S105  (of a game that lives for two minutes)
 

@@ -23,14 +23,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
 from benchmarks.village import House, Tenant, Village
-from llm.testing import Call, FakeChat, Reply, serve
+from mud_assistant.llm.testing import Call, FakeChat, Reply, serve
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("assistant", "tools", "llm", "resilience")
 #: Folders and files that are no part of what runs in a game.
 TEST_DOUBLES = frozenset({"testing", "testing.py", "fakes"})
 #: Where the server of the model is. What it calls to make an answer is no part either.
-FAKE_SERVER = f"{ROOT / 'llm' / 'testing'}/"
+FAKE_SERVER = f"{ROOT / 'mud_assistant/llm/testing'}/"
 LINE = "Sage, what is that on the desk?"
 ANSWER = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 
@@ -57,10 +57,10 @@ class EventPath:
 
 
 def _name_of(file: str) -> str:
-    path = Path(file)
-    if not path.is_relative_to(ROOT):
+    path, ours = Path(file), ROOT / "mud_assistant"
+    if not path.is_relative_to(ours):
         return ""
-    parts = path.relative_to(ROOT).parts
+    parts = path.relative_to(ours).parts
     return "/".join(parts) if parts[0] in PACKAGES and not TEST_DOUBLES & set(parts) else ""
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 
-from assistant.journal.records import MESSAGE
 from benchmarks.product import messages
-from llm.fallback.find import find_calls, find_calls_after
-from llm.messages import ToolSpec
-from llm.packing.pack import pack
-from llm.packing.packed import Joined, Part
-from llm.providers import LocalProvider
-from llm.request import CallOptions
+from mud_assistant.assistant.journal.records import MESSAGE
+from mud_assistant.llm.fallback.find import find_calls, find_calls_after
+from mud_assistant.llm.messages import ToolSpec
+from mud_assistant.llm.packing.pack import pack
+from mud_assistant.llm.packing.packed import Joined, Part
+from mud_assistant.llm.providers import LocalProvider
+from mud_assistant.llm.request import CallOptions
 
 LENGTH = 64 * 1024
 CALL = '{"tool": "look"}'

@@ -20,11 +20,11 @@ from twisted.internet.task import deferLater, react
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
-from assistant.starting import loading, settle_heap
 from benchmarks.blocks import Blocks
 from benchmarks.memory_child import resident
 from benchmarks.product import messages  # it brings the assistants
-from resilience import Caller
+from mud_assistant.assistant.starting import loading, settle_heap
+from mud_assistant.resilience import Caller
 
 if TYPE_CHECKING:
     from benchmarks.gateway_stand import Standing

@@ -21,7 +21,7 @@ from benchmarks.gateway import body_of
 from benchmarks.gateway_load import Wire, connected, hang_up, post
 from benchmarks.gateway_stand import Standing, model, standing
 from benchmarks.held import Held, grown, held
-from resilience.testing import every, proxied
+from mud_assistant.resilience.testing import every, proxied
 
 CALLS = {True: 100_000, False: 1_500}
 WARM, CALLERS = 300, 32

@@ -12,14 +12,14 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assistant.config.schema import Config
-from assistant.gateway.keys import key_store
-from assistant.gateway.keys.virtual_key import KeyLimits
-from assistant.gateway.running import RunningGateway
-from assistant.keys.redaction import Secrets
-from assistant.service.host import ServiceConfig
-from assistant.service.service import AssistantService
 from benchmarks.canned import MODEL
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.gateway.keys import key_store
+from mud_assistant.assistant.gateway.keys.virtual_key import KeyLimits
+from mud_assistant.assistant.gateway.running import RunningGateway
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.service import AssistantService
 
 #: More than any section asks for.
 _WIDE = KeyLimits(in_flight=2000, per_second=100_000)

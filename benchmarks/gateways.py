@@ -138,7 +138,7 @@ def _prepare(name: str, folder: Path, port: int, url: str) -> tuple[Sequence[str
 def _prepare_ours(folder: Path, port: int, url: str) -> tuple[Sequence[str], str]:
     models = [_OURS.format(name=name, model=MODEL, url=url + path) for name, path in PATHS.items()]
     (folder / "assistant.toml").write_text("".join(models))
-    command = [sys.executable, "-m", "assistant", "gateway"]
+    command = [sys.executable, "-m", "mud_assistant", "gateway"]
     wide = ["--at-once", "2000", "--per-second", "100000"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     made = subprocess.run(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.starting import settle_heap
 from benchmarks.bare_treq import Bare
 from benchmarks.calls import PATHS
 from benchmarks.canned import ANSWER, TEXT
@@ -19,6 +18,7 @@ from benchmarks.paired import Subject, compare
 from benchmarks.peers import present
 from benchmarks.product import Calls, Steps
 from benchmarks.steps import PEER_SECONDS, STREAMED, WHOLE, missing
+from mud_assistant.assistant.starting import settle_heap
 
 #: Callers at once and rounds, by messages: at 5,000 some peers need seconds for one step.
 SIZES = {20: (8, 5), 500: (2, 4), 5000: (1, 3)}

@@ -22,12 +22,12 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
-from assistant.language.check import EXAMPLE_WORDS
-from assistant.language.things import DENIES, THINGS, known_words
-from assistant.language.words import runs, sentences_of, singular, words_of
 from benchmarks.figures import percentile
 from benchmarks.talk import CANNOT_START, play
 from benchmarks.talk_stage import Item, read_items
+from mud_assistant.assistant.language.check import EXAMPLE_WORDS
+from mud_assistant.assistant.language.things import DENIES, THINGS, known_words
+from mud_assistant.assistant.language.words import runs, sentences_of, singular, words_of
 
 ITEMS = Path(__file__).parent / "invented_items.jsonl"
 _MORE_TEXT = """

@@ -22,12 +22,12 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import react
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.events.outcome import NothingToDo
-from assistant.journal import Accepted, Store, StoredJournal
-from llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
-from tools import Principal
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.journal import Accepted, Store, StoredJournal
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
+from mud_assistant.tools import Principal
 
 SPEECH = Attention(Classification.TRIGGER, 8)
 WORDS = "Has anybody seen the old map that hung over the fireplace? It was here yesterday. " * 2

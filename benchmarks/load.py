@@ -22,11 +22,11 @@ from typing import Any
 
 from twisted.internet.task import LoopingCall, deferLater
 
-from assistant.starting import settle_heap
 from benchmarks.blocks import Blocks
 from benchmarks.children import stub
 from benchmarks.figures import Figure, percentile
 from benchmarks.village import House, Tenant, Village
+from mud_assistant.assistant.starting import settle_heap
 
 ASSISTANTS = 200
 PER_SECOND = 20

@@ -19,10 +19,10 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
-from assistant.worlds.embedded.place_file import place_of
 from benchmarks.figures import percentile
 from benchmarks.talk import CANNOT_START, play
 from benchmarks.talk_stage import Item, as_place
+from mud_assistant.assistant.worlds.embedded.place_file import place_of
 
 OWN_LINES = Path(__file__).parent / "orders.jsonl"
 PARTS = ("tune", "held")

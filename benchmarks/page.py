@@ -18,20 +18,20 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 
-from assistant.config.sections import PageConfig
-from assistant.events.events import Said
-from assistant.journal.files import connect
-from assistant.page.ports import KnownAssistant
-from assistant.page.values.actions import CharacterView
-from assistant.service.runner import AssistantRunner
-from assistant.starting import settle_heap
-from assistant.surfaces.serve.standing import StandingPage
 from benchmarks.blocks import Blocks
 from benchmarks.children import stub
 from benchmarks.figures import Figure
 from benchmarks.page_live import awake_service
 from benchmarks.searching import PLAYERS, fill
-from tools import Principal
+from mud_assistant.assistant.config.sections import PageConfig
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.journal.files import connect
+from mud_assistant.assistant.page.ports import KnownAssistant
+from mud_assistant.assistant.page.values.actions import CharacterView
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.starting import settle_heap
+from mud_assistant.assistant.surfaces.serve.standing import StandingPage
+from mud_assistant.tools import Principal
 
 ASSISTANTS, TALKING, WATCHERS = 200, 50, 20
 #: How many runs are in the journal, and of how many days what was spent; without `full`, and with it.

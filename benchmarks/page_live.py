@@ -20,30 +20,30 @@ from twisted.internet.task import deferLater
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Site
 
-from assistant.config.options import merged
-from assistant.events.events import Said
-from assistant.events.watching import Watchers
-from assistant.keys.redaction import Secrets
-from assistant.loop.overheard import overheard, request_hook
-from assistant.models.chosen import ChosenModel
-from assistant.page.http.stream import EventStream, Wanted
-from assistant.page.live import AskedRequests, LiveHub
-from assistant.page.ports import Visitor
-from assistant.page.values.common import VisitorRole
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.starting import settle_heap
-from assistant.worlds.embedded.hamlet import Place as Map
-from assistant.worlds.embedded.hamlet import Room
-from assistant.worlds.embedded.world import EmbeddedWorld
 from benchmarks.blocks import Blocks
 from benchmarks.canned import MODEL
 from benchmarks.children import stub
 from benchmarks.figures import Figure, percentile
 from benchmarks.product import Steps
-from llm import get_provider
-from tools import Kind, Principal
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.loop.overheard import overheard, request_hook
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.page.http.stream import EventStream, Wanted
+from mud_assistant.assistant.page.live import AskedRequests, LiveHub
+from mud_assistant.assistant.page.ports import Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.starting import settle_heap
+from mud_assistant.assistant.worlds.embedded.hamlet import Place as Map
+from mud_assistant.assistant.worlds.embedded.hamlet import Room
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.llm import get_provider
+from mud_assistant.tools import Kind, Principal
 
 ASSISTANTS, WATCHERS = 50, 20
 #: Seconds between two lines that players say, and how often each assistant is spoken to.

@@ -22,21 +22,21 @@ from twisted.internet.task import deferLater, react
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
-from assistant.config.schema import JournalConfig
-from assistant.events.events import Said
-from assistant.events.outcome import Answered
-from assistant.journal import StoredJournal
-from assistant.journal.protocol import StreamChange, StreamEntry
-from assistant.journal.store import JournalStore
-from assistant.loop.writing import Writes
-from assistant.runtime.sharing.journal import SharedJournal
-from assistant.runtime.storage import JournalFile, KeptJournal
 from benchmarks.journal import ANNA, SPEECH, WORDS
 from benchmarks.village import ENDLESS, Tenant, Village
-from llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage, assistant
-from llm.messages import user
-from tools import Category, Status
-from tools.result import Executed
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.journal.protocol import StreamChange, StreamEntry
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.loop.writing import Writes
+from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
+from mud_assistant.assistant.runtime.storage import JournalFile, KeptJournal
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage, assistant
+from mud_assistant.llm.messages import user
+from mud_assistant.tools import Category, Status
+from mud_assistant.tools.result import Executed
 
 LOOK, SAY = ToolCall("1", "inspect", {"target": "astrolabe"}), ToolCall("2", "say", {"text": WORDS})
 #: How often the clock of a steady rate is looked at, in seconds: an event waits for up to this long, and is measured

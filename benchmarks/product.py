@@ -11,10 +11,10 @@ from twisted.internet.defer import Deferred, gatherResults
 from benchmarks.canned import ANSWER, ARGUMENTS, KEY, MODEL, QUESTION, TEXT, TOOLS, history
 from benchmarks.paired import Turn, metered
 from benchmarks.village import ENDLESS, Tenant, Village, past
-from llm import Capabilities, LLMResponse, UnifiedLLMClient, get_provider
-from llm.messages import JSONObject, Message, Role, Text, ToolSpec
-from resilience import HttpExchange, InFlightConfig, Ledger, Pipeline, UpstreamConfig
-from tools import Status
+from mud_assistant.llm import Capabilities, LLMResponse, UnifiedLLMClient, get_provider
+from mud_assistant.llm.messages import JSONObject, Message, Role, Text, ToolSpec
+from mud_assistant.resilience import HttpExchange, InFlightConfig, Ledger, Pipeline, UpstreamConfig
+from mud_assistant.tools import Status
 
 IN_FLIGHT = 200
 

@@ -15,8 +15,8 @@ from benchmarks.canned import MODEL, QUESTION
 from benchmarks.children import stub
 from benchmarks.figures import Figure, is_noisy, ratio
 from benchmarks.village import ENDLESS, Tenant, Village, past
-from llm.messages import Message
-from llm.providers import LocalProvider
+from mud_assistant.llm.messages import Message
+from mud_assistant.llm.providers import LocalProvider
 
 QUESTIONS = 12
 #: Modules that hold a tokenizer's table.

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from assistant.memory.recall import Vector, make_vector
-from assistant.memory.recall.search import LISTS, ORDERS
-from assistant.memory.recall.words import collect_stems
 from benchmarks.recall_scoring import Embed, Score, Watch, ask, fill_index, make_queries, mean, open_index
 from benchmarks.recall_sets import cut_messages, make_talk, make_village
 from benchmarks.recall_worlds import Row, read_rows, read_worlds
+from mud_assistant.assistant.memory.recall import Vector, make_vector
+from mud_assistant.assistant.memory.recall.search import LISTS, ORDERS
+from mud_assistant.assistant.memory.recall.words import collect_stems
 
 #: What is left out, one after the other: nothing at first.
 PARTS = ("", *LISTS, *ORDERS)

@@ -13,9 +13,9 @@ from time import perf_counter
 
 from msgspec.structs import replace
 
-from assistant.memory.recall import RecallQuery, SqliteIndex, Vector
-from assistant.memory.recall.index import RecallIndex
 from benchmarks.recall_worlds import Row, World, ids_of, text_of
+from mud_assistant.assistant.memory.recall import RecallQuery, SqliteIndex, Vector
+from mud_assistant.assistant.memory.recall.index import RecallIndex
 
 FIRST, DEEP = 5, 50
 SHARE_OF_P95 = 0.95
@@ -90,8 +90,8 @@ def open_index(path: Path, language: str, url: str = "") -> RecallIndex:
     path.unlink(missing_ok=True)
     index: RecallIndex = SqliteIndex(path, language)
     if url:
-        from assistant.journal.postgres.connection import connect  # noqa: PLC0415  (needs the extra postgres)
-        from assistant.memory.recall.postgres.index import PostgresIndex  # noqa: PLC0415
+        from mud_assistant.assistant.journal.postgres.connection import connect  # noqa: PLC0415  (needs the extra postgres)
+        from mud_assistant.assistant.memory.recall.postgres.index import PostgresIndex  # noqa: PLC0415
 
         index = PostgresIndex(lambda: connect(url), language)
     if problem := index.open():

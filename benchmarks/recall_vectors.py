@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
-from assistant.memory.recall import Vector, make_vector
-from llm.embedded.fetching.models import default_data_dir
-from llm.embedded.server import KEY_VARIABLE
+from mud_assistant.assistant.memory.recall import Vector, make_vector
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
+from mud_assistant.llm.embedded.server import KEY_VARIABLE
 
 #: The seconds one request of at most 32 lines may take.
 _TIMEOUT = 120.0
@@ -42,7 +42,7 @@ def open_embedder(address: str) -> Iterator[Embed | None]:
         yield None
         return
     key = secrets.token_hex(16)
-    command = (sys.executable, "-m", "llm.embedded.server", "--embeddings", "--model", str(model))
+    command = (sys.executable, "-m", "mud_assistant.llm.embedded.server", "--embeddings", "--model", str(model))
     # The server ends when its standard input does.
     environment = {**os.environ, KEY_VARIABLE: key}
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL

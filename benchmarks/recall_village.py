@@ -7,9 +7,9 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from assistant.memory.recall import RecallQuery, Vector, make_vector
 from benchmarks.recall_scoring import Watch, open_index
-from tools.memories import Memory, MemoryKind
+from mud_assistant.assistant.memory.recall import RecallQuery, Vector, make_vector
+from mud_assistant.tools.memories import Memory, MemoryKind
 
 PEOPLE, LINES, QUESTIONS = 5_000, 4, 300
 ASSISTANT = "village"

@@ -12,8 +12,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from tools.memories import Memory, MemoryKind
-from tools.trust import common
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import common
 
 KINDS = {
     "event": MemoryKind.SEEN,

@@ -10,24 +10,24 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from assistant.config.options import merged
-from assistant.config.schema import JournalConfig
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.keys.redaction import Secrets
-from assistant.runtime.storage import JournalFile
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.service import AssistantService
-from assistant.starting import settle_heap
-from assistant.worlds.embedded.hamlet import Place as Map
-from assistant.worlds.embedded.hamlet import Room
-from assistant.worlds.embedded.world import EmbeddedWorld
 from benchmarks.blocks import Blocks
 from benchmarks.canned import ANSWER, MODEL, QUESTION
 from benchmarks.children import stub
 from benchmarks.figures import Figure
 from benchmarks.village import PlayerEars
-from tools import Kind, Principal
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.starting import settle_heap
+from mud_assistant.assistant.worlds.embedded.hamlet import Place as Map
+from mud_assistant.assistant.worlds.embedded.hamlet import Room
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.tools import Kind, Principal
 
 ASSISTANTS = 200
 

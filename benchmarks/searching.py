@@ -16,17 +16,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from assistant.events.events import Event, Said
-from assistant.events.outcome import Answered, Failed, NothingToDo, Outcome
-from assistant.journal.files import build, connect
-from assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
-from assistant.journal.schema import SCHEMA
-from assistant.page.reading.principals import player_facts
-from assistant.page.reading.run_view import read_run
-from assistant.page.reading.search import search_runs
-from assistant.page.values.runs import RunQuery
-from llm import FinishReason, LLMResponse, Text, ToolCall, ToolResult, Usage, assistant
-from tools import Category, Executed, Principal, Status
+from mud_assistant.assistant.events.events import Event, Said
+from mud_assistant.assistant.events.outcome import Answered, Failed, NothingToDo, Outcome
+from mud_assistant.assistant.journal.files import build, connect
+from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.page.reading.principals import player_facts
+from mud_assistant.assistant.page.reading.run_view import read_run
+from mud_assistant.assistant.page.reading.search import search_runs
+from mud_assistant.assistant.page.values.runs import RunQuery
+from mud_assistant.llm import FinishReason, LLMResponse, Text, ToolCall, ToolResult, Usage, assistant
+from mud_assistant.tools import Category, Executed, Principal, Status
 
 RUNS, ASSISTANTS, PLAYERS, TIMES, EVENTS_EACH = 100_000, 200, 1000, 3, 2
 GOAL_MS = 100.0

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.starting import settle_heap
 from benchmarks.bare_treq import Bare
 from benchmarks.canned_shapes import SHAPES, shape_of
 from benchmarks.children import stub
 from benchmarks.figures import Figure, ratio
 from benchmarks.paired import ROUNDS, Subject, compare
 from benchmarks.product import Calls
+from mud_assistant.assistant.starting import settle_heap
 
 #: What is different about each.
 ABOUT = {

@@ -16,12 +16,13 @@ from benchmarks.figures import Figure, ratio
 from benchmarks.village import ENDLESS, Tenant, Village, past
 
 _BARE = "import twisted.internet.reactor, twisted.web.client"
+_OURS = "mud_assistant.assistant"
 IMPORTS = {
     "bare": _BARE,
-    "core": f"{_BARE}; import assistant.runtime.build, assistant.runtime.storage, tools.verbs",
+    "core": f"{_BARE}; import {_OURS}.runtime.build, {_OURS}.runtime.storage, mud_assistant.tools.verbs",
     # What is put off until an assistant needs it is paid for here; the embedded world is in it as well.
-    "ready": f"{_BARE}; import assistant.runtime.build, benchmarks.ready; benchmarks.ready.one_assistant()",
-    "llm alone": f"{_BARE}; import llm, llm.providers",
+    "ready": f"{_BARE}; import {_OURS}.runtime.build, benchmarks.ready; benchmarks.ready.one_assistant()",
+    "llm alone": f"{_BARE}; import mud_assistant.llm, mud_assistant.llm.providers",
 }
 _TOLD = "; import json, sys, time; print(json.dumps([time.process_time(), len(sys.modules)]))"
 MANY = 200

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.starting import settle_heap
 from benchmarks.bare_treq import Bare
 from benchmarks.canned import TEXT
 from benchmarks.children import Peer, peers, stub
@@ -12,6 +11,7 @@ from benchmarks.figures import Figure, ratio
 from benchmarks.paired import ROUNDS, Subject, compare, over
 from benchmarks.peers import PEERS, present
 from benchmarks.product import Steps
+from mud_assistant.assistant.starting import settle_heap
 
 #: What our step may cost at most of each framework's and SDK's. aiohttp is neither, and is only told.
 LIMITS = {"pydantic-ai": 1 / 15, "openai-agents": 1.0, "langchain": 1.0, "litellm": 1.0, "openai": 1.0}

@@ -28,19 +28,6 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import react
 
-from assistant.checks.finding import Problem, Unclear
-from assistant.checks.local_model import file_there, runs_here
-from assistant.command_line import parser as command_parser
-from assistant.config.playing import play as play_character
-from assistant.config.settings import DEFAULT_FILE, read_settings
-from assistant.errors import AssistantError
-from assistant.keys.reference import anchor
-from assistant.models.offer import is_there
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.standalone import StandaloneOptions, service_of
-from assistant.surfaces.start_progress import Progress
-from assistant.worlds.embedded.hamlet import HAMLET
-from assistant.worlds.embedded.place_file import WrittenPlace, read_place
 from benchmarks.evening_text import evening_talk
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk_judge import Score, score
@@ -49,9 +36,22 @@ from benchmarks.talk_marks import read_key, read_marks
 from benchmarks.talk_marks import told as told_marks
 from benchmarks.talk_sheet import SCALES, SheetError, make_sheet
 from benchmarks.talk_stage import Item, Player, read_items
-from llm.embedded.fetching.convert import MINILM
-from llm.embedded.fetching.models import default_data_dir
-from resilience import HttpExchange
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.checks.local_model import file_there, runs_here
+from mud_assistant.assistant.command_line import parser as command_parser
+from mud_assistant.assistant.config.playing import play as play_character
+from mud_assistant.assistant.config.settings import DEFAULT_FILE, read_settings
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.keys.reference import anchor
+from mud_assistant.assistant.models.offer import is_there
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.standalone import StandaloneOptions, service_of
+from mud_assistant.assistant.surfaces.start_progress import Progress
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
+from mud_assistant.assistant.worlds.embedded.place_file import WrittenPlace, read_place
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
+from mud_assistant.resilience import HttpExchange
 
 OWN_ITEMS = Path(__file__).parent / "talk_items.jsonl"
 #: Promised for the embedded model on two calm cores: seconds of a turn in the median, and the share of right items.

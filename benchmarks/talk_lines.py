@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from assistant.config.schema import AssistantConfig
-from assistant.worlds.embedded.hamlet import Place
-from assistant.worlds.embedded.place_file import WrittenPlace
 from benchmarks.talk_stage import Item
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.worlds.embedded.hamlet import Place
+from mud_assistant.assistant.worlds.embedded.place_file import WrittenPlace
 
 
 def lines_talk(file: Path, who: str, place: Place, settings: AssistantConfig) -> Item:

@@ -19,11 +19,11 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
-from assistant.worlds.embedded.place_file import place_of
 from benchmarks.figures import Figure, percentile
 from benchmarks.talk import CANNOT_START, play
 from benchmarks.talk_judge import judged_turns
 from benchmarks.talk_stage import Item, Turn
+from mud_assistant.assistant.worlds.embedded.place_file import place_of
 
 LINES = Path(__file__).parent / "talk_long.jsonl"
 #: Lines of the whole talk, and by how much the end may be worse than the beginning, in points of a hundred.

@@ -11,20 +11,20 @@ from typing import Any
 
 from twisted.internet.task import deferLater
 
-from assistant.events.outcome import Failed, LimitReached, Outcome
-from assistant.events.trace import StepTrace
-from assistant.loop.talk.question import front_of
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.warming import warm
-from assistant.service.parts import SharedParts
-from assistant.surfaces.standalone import StandaloneOptions
-from assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
-from assistant.worlds.embedded.world import EmbeddedBody
 from benchmarks.talk_staging import Stage, Staging
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tools import Kind, Principal, Status
-from tools.game import Thing
+from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.loop.talk.question import front_of
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.warming import warm
+from mud_assistant.assistant.service.parts import SharedParts
+from mud_assistant.assistant.surfaces.standalone import StandaloneOptions
+from mud_assistant.assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.tools import Kind, Principal, Status
+from mud_assistant.tools.game import Thing
 
 # Any: JSON.
 Turn = dict[str, Any]

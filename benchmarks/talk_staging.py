@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.config.schema import AssistantConfig
-from assistant.events.trace import Observer
-from assistant.keys.disguises import KeyPieces
-from assistant.memory.topics.knowledge import CharacterIndex
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant, OnFailure
-from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import Storage
-from assistant.worlds.embedded.hamlet import Place
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities
-from resilience import HttpExchange, Launcher, Pipeline
-from tools import Kind, Principal, Registry
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.events.trace import Observer
+from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant, OnFailure
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.worlds.embedded.hamlet import Place
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import Capabilities
+from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.tools import Kind, Principal, Registry
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 
 @dataclass(frozen=True, slots=True)

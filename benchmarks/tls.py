@@ -9,13 +9,13 @@ from typing import Any
 from OpenSSL import SSL
 from twisted.internet.ssl import Certificate, optionsForClientTLS, trustRootFromCertificates
 
-from assistant.starting import settle_heap
 from benchmarks.blocks import Blocks
 from benchmarks.calls import PATHS
 from benchmarks.children import https_stub, stub
 from benchmarks.figures import Figure, ratio
 from benchmarks.paired import ROUNDS, compare, over
 from benchmarks.product import Calls
+from mud_assistant.assistant.starting import settle_heap
 
 CALLERS = 100
 #: How the cold start is asked for: answers after half a second.

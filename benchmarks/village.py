@@ -12,27 +12,27 @@ from typing import Any
 
 from msgspec import structs
 
-from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
-from assistant.events.scheduler import Scheduler
-from assistant.events.trace import NobodyWatches, Observer
-from assistant.events.watching import Watchers
-from assistant.journal import MemoryJournal, StreamEntry
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant
-from assistant.runtime.in_memory import MemoryFile
-from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import JournalFile, KeptJournal, Storage
-from assistant.worlds.embedded.hamlet import Place, Room
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from benchmarks.canned import MODEL, history
-from llm import CallReports, Capabilities, LLMProvider, get_provider
-from llm.messages import Message, Role, Text
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tools import Kind, Principal, Registry, Status
-from tools.game import Thing
-from tools.verbs import WORLD_TOOLS
-from tools.verbs.looking import INSPECT, InspectArguments
+from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.trace import NobodyWatches, Observer
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.journal import MemoryJournal, StreamEntry
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.in_memory import MemoryFile
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.storage import JournalFile, KeptJournal, Storage
+from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import CallReports, Capabilities, LLMProvider, get_provider
+from mud_assistant.llm.messages import Message, Role, Text
+from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.tools import Kind, Principal, Registry, Status
+from mud_assistant.tools.game import Thing
+from mud_assistant.tools.verbs import WORLD_TOOLS
+from mud_assistant.tools.verbs.looking import INSPECT, InspectArguments
 
 THING = Thing("astrolabe", "A brass astrolabe with a cracked rim. It has been mended with silver wire, long ago.")
 

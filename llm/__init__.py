@@ -3,9 +3,9 @@
 Read `client.py` first. What a failure means, and whether it is retried, is in the table of `verdicts.py`.
 """
 
-from llm.chain import Link, ModelChain
-from llm.client import UnifiedLLMClient
-from llm.errors import (
+from mud_assistant.llm.chain import Link, ModelChain
+from mud_assistant.llm.client import UnifiedLLMClient
+from mud_assistant.llm.errors import (
     BadCredential,
     Blocked,
     BudgetReached,
@@ -29,7 +29,7 @@ from llm.errors import (
     UnreadableReasoning,
     WrongEndpoint,
 )
-from llm.messages import (
+from mud_assistant.llm.messages import (
     Block,
     Citation,
     Message,
@@ -47,12 +47,12 @@ from llm.messages import (
     tool_results,
     user,
 )
-from llm.modes.capabilities import CallRecord, Capabilities, ModelRecord
-from llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
-from llm.providers.provider import LLMProvider
-from llm.reports import CallReport, CallReports
-from llm.request import ActingListener, CallOptions, Listener, OnRequest, ToolChoice
-from llm.response import FinishReason, LLMResponse, Prices, RateLimitInfo, StreamEvent, Usage
+from mud_assistant.llm.modes.capabilities import CallRecord, Capabilities, ModelRecord
+from mud_assistant.llm.providers import PROVIDER_NAMES, UnknownProviderError, get_provider, provider_classes
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.reports import CallReport, CallReports
+from mud_assistant.llm.request import ActingListener, CallOptions, Listener, OnRequest, ToolChoice
+from mud_assistant.llm.response import FinishReason, LLMResponse, Prices, RateLimitInfo, StreamEvent, Usage
 
 __all__ = [
     "PROVIDER_NAMES",

@@ -9,13 +9,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.providers.provider import LLMProvider
-from llm.request import ActingListener
-from llm.response import StreamEvent
-from llm.wire.accumulate import Accumulator
-from llm.wire.building import AnswerBuilder, AnswerParser, EventRecorder
-from llm.wire.error_bodies import excerpt
+from mud_assistant.llm.errors import LLMError, ProtocolError, StreamBroken
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.request import ActingListener
+from mud_assistant.llm.response import StreamEvent
+from mud_assistant.llm.wire.accumulate import Accumulator
+from mud_assistant.llm.wire.building import AnswerBuilder, AnswerParser, EventRecorder
+from mud_assistant.llm.wire.error_bodies import excerpt
 
 HTTP_OK = 200
 #: How many bytes of a body that is not an answer are shown in its error.

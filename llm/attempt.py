@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
 
-from llm.answer import HTTP_OK, AnswerSink
-from llm.errors import (
+from mud_assistant.llm.answer import HTTP_OK, AnswerSink
+from mud_assistant.llm.errors import (
     BadCredential,
     BudgetReached,
     Busy,
@@ -23,11 +23,11 @@ from llm.errors import (
     RateLimited,
     Unavailable,
 )
-from llm.providers.provider import LLMProvider
-from llm.response import Prices, RateLimitInfo
-from llm.wire.accumulate import Accumulator
-from llm.wire.rate_limits import Moment, apply, retry_wish
-from resilience import (
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.response import Prices, RateLimitInfo
+from mud_assistant.llm.wire.accumulate import Accumulator
+from mud_assistant.llm.wire.rate_limits import Moment, apply, retry_wish
+from mud_assistant.resilience import (
     Amount,
     Attempt,
     BodyTooLarge,

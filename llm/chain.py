@@ -14,8 +14,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from llm.client import DEFAULT_SECONDS, UnifiedLLMClient
-from llm.errors import (
+from mud_assistant.llm.client import DEFAULT_SECONDS, UnifiedLLMClient
+from mud_assistant.llm.errors import (
     BadCredential,
     Blocked,
     LLMDeadlineExceeded,
@@ -27,12 +27,12 @@ from llm.errors import (
     RateLimited,
     Unavailable,
 )
-from llm.messages import Message, ToolSpec
-from llm.modes.capabilities import ModelRecord
-from llm.providers.provider import LLMProvider
-from llm.request import Listener, acting
-from llm.response import LLMResponse
-from resilience import Caller, Deadline
+from mud_assistant.llm.messages import Message, ToolSpec
+from mud_assistant.llm.modes.capabilities import ModelRecord
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.request import Listener, acting
+from mud_assistant.llm.response import LLMResponse
+from mud_assistant.resilience import Caller, Deadline
 
 #: The share of the time left that each model but the last gets.
 SHARE = 0.5

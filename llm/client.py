@@ -12,19 +12,19 @@ from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from llm.answer import AnswerSink
-from llm.attempt import AttemptResult
-from llm.errors import BadCredential, LLMError, OutputUnreadable
-from llm.fallback.find import with_calls_from_text
-from llm.messages import Message, Role, Text, ToolSpec
-from llm.modes.capabilities import Capabilities, ModelRecord, learn_from_answer
-from llm.modes.mode import RequestMode, apply_mode, best_mode, learn_from
-from llm.modes.structured import parse_structured
-from llm.moving import known_provider, other_provider
-from llm.paused import ContinuedTurn, RefusedHistory
-from llm.providers.provider import LLMProvider
-from llm.reports import CallReports, MeasuredCall
-from llm.request import (
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.attempt import AttemptResult
+from mud_assistant.llm.errors import BadCredential, LLMError, OutputUnreadable
+from mud_assistant.llm.fallback.find import with_calls_from_text
+from mud_assistant.llm.messages import Message, Role, Text, ToolSpec
+from mud_assistant.llm.modes.capabilities import Capabilities, ModelRecord, learn_from_answer
+from mud_assistant.llm.modes.mode import RequestMode, apply_mode, best_mode, learn_from
+from mud_assistant.llm.modes.structured import parse_structured
+from mud_assistant.llm.moving import known_provider, other_provider
+from mud_assistant.llm.paused import ContinuedTurn, RefusedHistory
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.reports import CallReports, MeasuredCall
+from mud_assistant.llm.request import (
     HOPS_HEADER,
     IMAGE_TOKENS,
     NOBODY,
@@ -37,10 +37,19 @@ from llm.request import (
     acting,
     names_of,
 )
-from llm.response import FinishReason, LLMResponse, Prices, Usage
-from llm.sending import Sender
-from resilience import Caller, Deadline, HttpExchange, Limits, Pipeline, Request, RetryConfig, UpstreamConfig
-from resilience.coroutines import run
+from mud_assistant.llm.response import FinishReason, LLMResponse, Prices, Usage
+from mud_assistant.llm.sending import Sender
+from mud_assistant.resilience import (
+    Caller,
+    Deadline,
+    HttpExchange,
+    Limits,
+    Pipeline,
+    Request,
+    RetryConfig,
+    UpstreamConfig,
+)
+from mud_assistant.resilience.coroutines import run
 
 #: The time for one whole call, in seconds, when the caller names no deadline.
 DEFAULT_SECONDS = 600.0

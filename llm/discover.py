@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 from twisted.internet.defer import Deferred
 
-from llm.errors import BadCredential, LLMError, ProtocolError, Unavailable
-from llm.providers.offered import OfferedModel
-from llm.providers.provider import LLMProvider
-from resilience import Collected, Credential, Deadline, HttpExchange, Request, ResilienceError
+from mud_assistant.llm.errors import BadCredential, LLMError, ProtocolError, Unavailable
+from mud_assistant.llm.providers.offered import OfferedModel
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.resilience import Collected, Credential, Deadline, HttpExchange, Request, ResilienceError
 
 _OK = 200
 

@@ -17,19 +17,19 @@ from msgspec.json import Decoder
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 
-from llm.answer import HTTP_OK, AnswerSink
-from llm.client import UnifiedLLMClient
-from llm.dialects.images import images_in_body
-from llm.errors import BadCredential, LLMError, ToolsUnsupported
-from llm.messages import JSONObject
-from llm.modes.mode import FieldOverride, RequestMode, apply_overrides, learn_from
-from llm.other_form import ReadAnswer, is_document, new_answer, read_answer, read_whole
-from llm.providers.provider import LLMProvider
-from llm.request import IMAGE_TOKENS
-from llm.response import Usage
-from llm.sending import DEFAULT_ANSWER_TOKENS
-from llm.wire.accumulate import Accumulator, UsageReader
-from resilience import Caller, Deadline, Request
+from mud_assistant.llm.answer import HTTP_OK, AnswerSink
+from mud_assistant.llm.client import UnifiedLLMClient
+from mud_assistant.llm.dialects.images import images_in_body
+from mud_assistant.llm.errors import BadCredential, LLMError, ToolsUnsupported
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.modes.mode import FieldOverride, RequestMode, apply_overrides, learn_from
+from mud_assistant.llm.other_form import ReadAnswer, is_document, new_answer, read_answer, read_whole
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.request import IMAGE_TOKENS
+from mud_assistant.llm.response import Usage
+from mud_assistant.llm.sending import DEFAULT_ANSWER_TOKENS
+from mud_assistant.llm.wire.accumulate import Accumulator, UsageReader
+from mud_assistant.resilience import Caller, Deadline, Request
 
 #: A shorter request may have images too, but none that tells in its tokens.
 _MANY_BYTES = 16 * 1024

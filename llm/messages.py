@@ -130,7 +130,7 @@ class Message:
     """One turn of the conversation.
 
     `raw` is the turn in its provider's own form; any other provider is sent `blocks`. `wire` holds the encoded bytes by
-    dialect, and `heard` what `llm.fallback.quotes` found in it. Both are caches, not part of the value.
+    dialect, and `heard` what `mud_assistant.llm.fallback.quotes` found in it. Both are caches, not part of the value.
     """
 
     role: Role

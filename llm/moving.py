@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from twisted.logger import Logger
 
-from llm.errors import LLMError, ModelNotFound
-from llm.modes.capabilities import ModelRecord
-from llm.providers.provider import LLMProvider
-from resilience import origin_of
+from mud_assistant.llm.errors import LLMError, ModelNotFound
+from mud_assistant.llm.modes.capabilities import ModelRecord
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.resilience import origin_of
 
 _MISSING = frozenset({404, 405, 501})
 _log = Logger()

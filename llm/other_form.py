@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from llm.providers.provider import LLMProvider
-from llm.response import LLMResponse, StreamEvent
-from llm.wire.accumulate import Accumulator
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.response import LLMResponse, StreamEvent
+from mud_assistant.llm.wire.accumulate import Accumulator
 
 #: Where one JSON document ends and another begins: no single document has such a place, not even in its texts.
 _BETWEEN_DOCUMENTS = re.compile(rb"\}[ \t\r]*\n\s*\{")

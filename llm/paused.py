@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from llm.errors import LLMError, UnpairedServerTool, UnreadableReasoning
-from llm.messages import JSON, JSONObject, Message, RawTurn, ServerToolCall
-from llm.response import FinishReason, LLMResponse
+from mud_assistant.llm.errors import LLMError, UnpairedServerTool, UnreadableReasoning
+from mud_assistant.llm.messages import JSON, JSONObject, Message, RawTurn, ServerToolCall
+from mud_assistant.llm.response import FinishReason, LLMResponse
 
 #: How often one turn is continued. After that it is returned as it is, still paused.
 MAX_CONTINUATIONS = 8

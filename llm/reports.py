@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 
-from llm.attempt import AttemptResult
-from llm.errors import LLMError
-from llm.response import Prices, Usage
+from mud_assistant.llm.attempt import AttemptResult
+from mud_assistant.llm.errors import LLMError
+from mud_assistant.llm.response import Prices, Usage
 
 #: The outcomes of an exchange besides the name of an LLMError.
 ANSWERED, CANCELLED, CRASHED = "Answered", "Cancelled", "Crashed"

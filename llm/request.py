@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, cast
 from msgspec import Struct, field
 from twisted.internet.defer import Deferred
 
-from llm.messages import JSON, JSONObject, Message, ToolSpec
-from llm.response import StreamEvent
-from resilience import Caller
+from mud_assistant.llm.messages import JSON, JSONObject, Message, ToolSpec
+from mud_assistant.llm.response import StreamEvent
+from mud_assistant.resilience import Caller
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

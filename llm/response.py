@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llm.messages import JSON, Citation, JSONObject, Message, RawTurn, ServerToolCall, ServerToolResult, ToolCall
+from mud_assistant.llm.messages import (
+    JSON,
+    Citation,
+    JSONObject,
+    Message,
+    RawTurn,
+    ServerToolCall,
+    ServerToolResult,
+    ToolCall,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

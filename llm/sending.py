@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from twisted.internet.interfaces import IReactorTime
 
-from llm.answer import AnswerSink
-from llm.attempt import AttemptResult, AttemptRunner, map_unmade_call
-from llm.providers.provider import LLMProvider
-from llm.response import Prices, Usage
-from llm.verdicts import verdict_of
-from resilience import (
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.attempt import AttemptResult, AttemptRunner, map_unmade_call
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.response import Prices, Usage
+from mud_assistant.llm.verdicts import verdict_of
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,

@@ -19,7 +19,7 @@ A status that is not among the configured ones is not retried. The server's own 
 
 from __future__ import annotations
 
-from llm.errors import (
+from mud_assistant.llm.errors import (
     BadCredential,
     Blocked,
     LLMError,
@@ -29,7 +29,7 @@ from llm.errors import (
     RateLimited,
     Unavailable,
 )
-from resilience import RetryConfig, Verdict
+from mud_assistant.resilience import RetryConfig, Verdict
 
 #: How long an account without credit is not used when the server names no time, in seconds.
 QUOTA_COOL_SECONDS = 900.0

@@ -4,20 +4,20 @@ Knows nothing of language models or games. Read `pipeline.py` first; when a circ
 `admission/breaker.py`.
 """
 
-from resilience.admission.attempt import Attempt, Verdict
-from resilience.admission.breaker import BreakerConfig, CircuitBreaker, CircuitState
-from resilience.admission.capacity import InFlightConfig
-from resilience.admission.pace import RateLimitSnapshot
-from resilience.admission.quota import Credential
-from resilience.admission.upstream import Upstream, UpstreamConfig
-from resilience.amounts import Account, Allowance, Amount
-from resilience.background import Launcher
-from resilience.budget.ledger import Ledger
-from resilience.budget.writer import Keep
-from resilience.cache import Cache
-from resilience.call import AttemptFunction, Call, Caller, CallTarget, RetryConfig
-from resilience.deadline import Deadline
-from resilience.errors import (
+from mud_assistant.resilience.admission.attempt import Attempt, Verdict
+from mud_assistant.resilience.admission.breaker import BreakerConfig, CircuitBreaker, CircuitState
+from mud_assistant.resilience.admission.capacity import InFlightConfig
+from mud_assistant.resilience.admission.pace import RateLimitSnapshot
+from mud_assistant.resilience.admission.quota import Credential
+from mud_assistant.resilience.admission.upstream import Upstream, UpstreamConfig
+from mud_assistant.resilience.amounts import Account, Allowance, Amount
+from mud_assistant.resilience.background import Launcher
+from mud_assistant.resilience.budget.ledger import Ledger
+from mud_assistant.resilience.budget.writer import Keep
+from mud_assistant.resilience.cache import Cache
+from mud_assistant.resilience.call import AttemptFunction, Call, Caller, CallTarget, RetryConfig
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import (
     BodyTooLarge,
     BudgetSpent,
     BudgetUnkept,
@@ -35,11 +35,11 @@ from resilience.errors import (
     TimedOut,
     TransportError,
 )
-from resilience.http.exchange import HttpExchange
-from resilience.http.headers import ReceivedHeaders, SentHeaders
-from resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
-from resilience.pipeline import Pipeline
-from resilience.snapshot import Snapshot
+from mud_assistant.resilience.http.exchange import HttpExchange
+from mud_assistant.resilience.http.headers import ReceivedHeaders, SentHeaders
+from mud_assistant.resilience.http.request import Collected, Limits, Request, Sink, host_of, origin_of
+from mud_assistant.resilience.pipeline import Pipeline
+from mud_assistant.resilience.snapshot import Snapshot
 
 __all__ = [
     "Account",

@@ -17,7 +17,7 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from resilience.deadline import Deadline
+from mud_assistant.resilience.deadline import Deadline
 
 _log = Logger()
 T = TypeVar("T")

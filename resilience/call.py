@@ -16,13 +16,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from resilience.admission.attempt import AdmissionRequest, Attempt, Judge, Verdict
-from resilience.admission.quota import Quota
-from resilience.admission.upstream import Upstream, UpstreamConfig
-from resilience.amounts import NOTHING, Account, Amount
-from resilience.budget.reservation import CallReservation
-from resilience.deadline import Deadline
-from resilience.errors import BudgetSpent, NotAdmitted
+from mud_assistant.resilience.admission.attempt import AdmissionRequest, Attempt, Judge, Verdict
+from mud_assistant.resilience.admission.quota import Quota
+from mud_assistant.resilience.admission.upstream import Upstream, UpstreamConfig
+from mud_assistant.resilience.amounts import NOTHING, Account, Amount
+from mud_assistant.resilience.budget.reservation import CallReservation
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import BudgetSpent, NotAdmitted
 
 _log = Logger()
 T = TypeVar("T")

@@ -26,13 +26,13 @@ _STDIN = 0
 
 
 def module_command(python: str, module: str) -> tuple[str, ...]:
-    """Return the command that runs one of our modules. -P keeps a game's own `llm` or `tools` folder off the path."""
+    """Return the command that runs one of our modules. -P keeps the folder it runs in off Python's path."""
     return (python, "-P", "-m", module)
 
 
 def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment with the folder of our packages first on Python's search path."""
-    ours, rest = str(Path(__file__).parents[1]), environment.get("PYTHONPATH", "")
+    ours, rest = str(Path(__file__).parents[2]), environment.get("PYTHONPATH", "")
     return {**environment, "PYTHONPATH": os.pathsep.join(part for part in (ours, rest) if part)}
 
 

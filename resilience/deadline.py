@@ -10,8 +10,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
-from resilience.coroutines import CoroutineRunner, log_late
-from resilience.errors import DeadlineExceeded
+from mud_assistant.resilience.coroutines import CoroutineRunner, log_late
+from mud_assistant.resilience.errors import DeadlineExceeded
 
 T = TypeVar("T")
 

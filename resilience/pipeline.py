@@ -30,17 +30,17 @@ from typing import NamedTuple, TypeVar
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.admission.quota import Credential, Quota
-from resilience.admission.upstream import Upstream, UpstreamConfig
-from resilience.budget.ledger import Ledger
-from resilience.budget.reservation import CallReservation, LearnedCost
-from resilience.budget.shared import SharedLedger
-from resilience.budget.shared_writer import SharedWriter
-from resilience.budget.writer import Keep, LedgerWriter, SpendingWriter
-from resilience.call import AttemptFunction, Call, CallTarget, RetriedCall
-from resilience.deadline import Deadline
-from resilience.errors import BudgetUnkept, GaveWay
-from resilience.snapshot import Snapshot, UpstreamState, quota_state, upstream_state
+from mud_assistant.resilience.admission.quota import Credential, Quota
+from mud_assistant.resilience.admission.upstream import Upstream, UpstreamConfig
+from mud_assistant.resilience.budget.ledger import Ledger
+from mud_assistant.resilience.budget.reservation import CallReservation, LearnedCost
+from mud_assistant.resilience.budget.shared import SharedLedger
+from mud_assistant.resilience.budget.shared_writer import SharedWriter
+from mud_assistant.resilience.budget.writer import Keep, LedgerWriter, SpendingWriter
+from mud_assistant.resilience.call import AttemptFunction, Call, CallTarget, RetriedCall
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import BudgetUnkept, GaveWay
+from mud_assistant.resilience.snapshot import Snapshot, UpstreamState, quota_state, upstream_state
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ from math import isfinite
 
 from msgspec import Struct
 
-from resilience.admission.breaker import CircuitState, PermitEnd
-from resilience.admission.quota import Quota
-from resilience.admission.upstream import Upstream
-from resilience.budget.ledger import AccountState
+from mud_assistant.resilience.admission.breaker import CircuitState, PermitEnd
+from mud_assistant.resilience.admission.quota import Quota
+from mud_assistant.resilience.admission.upstream import Upstream
+from mud_assistant.resilience.budget.ledger import AccountState
 
 
 class UpstreamState(Struct, frozen=True):

@@ -60,7 +60,7 @@ def _ranks() -> dict[str, int]:
         for prefix in contract.get("containers", [""]):
             for layer in contract.get("layers", []):
                 for name in re.findall(r"[\w.]+", layer):
-                    ranks.setdefault(f"{prefix}.{name}".lstrip("."), len(ranks))
+                    ranks.setdefault(f"{prefix}.{name}".removeprefix("mud_assistant."), len(ranks))
     return ranks
 
 

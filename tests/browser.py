@@ -22,7 +22,7 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
-from resilience import Launcher
+from mud_assistant.resilience import Launcher
 
 reactor: Any = _reactor
 PROGRAM = shutil.which("chromium") or ""

@@ -12,8 +12,8 @@ from typing import Any
 
 def is_own(module: str) -> bool:
     """Whether a module is one of the program; connections and fakes have cycles of Twisted's."""
-    own = module.partition(".")[0] in {"assistant", "llm", "resilience", "tools"}
-    return own and not module.startswith(("llm.testing", "resilience.testing"))
+    own = module.startswith("mud_assistant.")
+    return own and not module.startswith(("mud_assistant.llm.testing", "mud_assistant.resilience.testing"))
 
 
 def owner(thing: Any) -> str:

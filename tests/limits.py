@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assistant.config.schema import Config
+from mud_assistant.assistant.config.schema import Config
 from tests.architecture import PACKAGES, ROOT
 
 FILE = "limits.toml"
@@ -39,6 +39,7 @@ class Source:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.texts = {path: path.read_text() for name in PACKAGES for path in sorted((root / name).rglob("*.py"))}
+        self.texts |= {path: path.read_text() for path in sorted((root / "mud_assistant").glob("*.py"))}
         self.tests = [path.read_text() for path in (root / "tests").rglob("*.py")]
 
     @cached_property
@@ -142,8 +143,8 @@ def _settings(model: type[BaseModel]) -> int:
 def _imported(tree: ast.Module) -> Iterable[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            module = node.module.removeprefix("mud_assistant.")
+            yield from (module, *(f"{module}.{alias.name}" for alias in node.names))
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from uuid import uuid4
 
 import pytest
 
-from assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
 
 #: Why a test is skipped where there is no server to start.
 MISSING = "needs the Debian package postgresql"

@@ -12,15 +12,15 @@ from typing import Any
 from msgspec.structs import replace
 from twisted.internet import task
 
-from assistant.characters import Lorebook
-from assistant.characters.character import LoreEntry
-from assistant.memory.remembering import remembering
-from assistant.runtime.in_memory import in_memory
-from assistant.worlds.embedded.hamlet import INN, Place
-from llm.testing import Call, Reply
+from mud_assistant.assistant.characters import Lorebook
+from mud_assistant.assistant.characters.character import LoreEntry
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.worlds.embedded.hamlet import INN, Place
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools.game import Thing
+from mud_assistant.tools.memories import Memory, MemoryKind, memory_id
 from tests.assistant.living import ANN, SAGE, living, reactor
-from tools.game import Thing
-from tools.memories import Memory, MemoryKind, memory_id
 
 PAGE = Path(__file__).parents[1] / "docs/prompts.md"
 #: What stands round the requests on the page.

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from llm import UnifiedLLMClient, user
-from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
-from resilience import HttpExchange, Limits
+from mud_assistant.llm import UnifiedLLMClient, user
+from mud_assistant.llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.resilience import HttpExchange, Limits
+from mud_assistant.tools.web.testing.site import FakeSite
 from tests.live.command import Result, reactor, run
-from tools.web.testing.site import FakeSite
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("assistant", "tools", "llm", "resilience")
@@ -43,8 +43,10 @@ def printed(page: str, block: int = 0) -> str:
 def with_a_header_of_its_own() -> str:
     """The provider of the page with the method that the page prints for a key in another header."""
     page = "adding-a-provider.md"
-    imports = "from twisted.web.http_headers import Headers\n\nfrom llm"
-    return printed(page).replace("from llm", imports, 1) + "\n" + textwrap.indent(printed(page, 1), "    ")
+    imports = "from twisted.web.http_headers import Headers\n\nfrom mud_assistant.llm"
+    return (
+        printed(page).replace("from mud_assistant.llm", imports, 1) + "\n" + textwrap.indent(printed(page, 1), "    ")
+    )
 
 
 def with_line(path: Path, line: str, before: str) -> None:
@@ -60,6 +62,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("product")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package)  # with its byte code, which need not be made again
+    shutil.copytree(ROOT / "mud_assistant", folder / "mud_assistant", symlinks=True)
     shutil.copy(ROOT / "pyproject.toml", folder)
     (folder / "world").mkdir()
     for page, block, path in PAGES:
@@ -184,7 +187,7 @@ async def test_a_trial_thinks_with_a_new_provider_and_acts_with_a_new_tool(copy:
 
 
 STRIKE = """
-from tools.tool import Category, NoArguments, Reach, Tool
+from mud_assistant.tools.tool import Category, NoArguments, Reach, Tool
 
 async def strike(arguments, context):
     open("struck", "w").close()
@@ -335,7 +338,7 @@ async def test_setup_sets_up_a_new_provider(copy: Path, tmp_path: Path) -> None:
 def test_a_new_provider_is_set_like_any_other_option(copy: Path, tmp_path: Path) -> None:
     """This is what `assistant/set Sage provider = example` does."""
     script = """
-from assistant.config.options import merged, with_option
+from mud_assistant.assistant.config.options import merged, with_option
 print(merged(with_option({}, "provider", "example")).model.provider)
 """
     done = in_the_copy(copy, tmp_path, script)
@@ -351,7 +354,7 @@ warnings.simplefilter("ignore")
 import django, evennia
 django.setup()
 evennia._init()
-from assistant.worlds.evennia.commands.thinking import parse_change
+from mud_assistant.assistant.worlds.evennia.commands.thinking import parse_change
 change = parse_change("exa sage env:EXAMPLE_API_KEY")
 print(change.provider, change.model, change.key)
 """

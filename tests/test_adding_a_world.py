@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.config.options import merged
-from assistant.events.events import Arrived, ChannelSaid, Emoted, Gave, Left, Paged, Said, Whispered
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.events.events import Arrived, ChannelSaid, Emoted, Gave, Left, Paged, Said, Whispered
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.game import World
+from mud_assistant.tools.testing import ANNA, SAGE, Act
 from tests.contracts import test_world as contract
 from tests.live.command import reactor, start
-from tools.game import World
-from tools.testing import ANNA, SAGE, Act
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "docs/worlds/chat_room.py"

@@ -12,13 +12,13 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.config.gateway import GatewayConfig, GatewayModelConfig
-from assistant.config.schema import AssistantConfig, Config, JournalConfig, ModelConfig
-from assistant.config.sections import MemoryConfig, PageConfig, ToolsConfig, WorkerConfig
-from assistant.config.telemetry import TelemetryConfig
-from llm import CallOptions
-from tools import Dispatcher, PolicyConfig, Registry, Scene, Status
-from tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context
+from mud_assistant.assistant.config.gateway import GatewayConfig, GatewayModelConfig
+from mud_assistant.assistant.config.schema import AssistantConfig, Config, JournalConfig, ModelConfig
+from mud_assistant.assistant.config.sections import MemoryConfig, PageConfig, ToolsConfig, WorkerConfig
+from mud_assistant.assistant.config.telemetry import TelemetryConfig
+from mud_assistant.llm import CallOptions
+from mud_assistant.tools import Dispatcher, PolicyConfig, Registry, Scene, Status
+from mud_assistant.tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context
 
 ROOT = Path(__file__).parents[1]
 
@@ -89,6 +89,7 @@ NOT_OURS = {
 def tails() -> frozenset[str]:
     """Return every way to name a file of ours by the end of its path: `assistant/loop/react.py`, `react.py`."""
     files = [path.relative_to(ROOT).parts for folder in OURS for path in (ROOT / folder).rglob("*.py")]
+    files += [path.relative_to(ROOT).parts for path in (ROOT / "mud_assistant").glob("*.py")]
     return frozenset("/".join(parts[start:]) for parts in files for start in range(len(parts)))
 
 

@@ -8,7 +8,16 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "name", ["llm", "llm.testing", "resilience", "resilience.testing", "tools", "tools.verbs", "assistant.journal"]
+    "name",
+    [
+        "mud_assistant.llm",
+        "mud_assistant.llm.testing",
+        "mud_assistant.resilience",
+        "mud_assistant.resilience.testing",
+        "mud_assistant.tools",
+        "mud_assistant.tools.verbs",
+        "mud_assistant.assistant.journal",
+    ],
 )
 def test_every_public_name_exists_once(name: str) -> None:
     package = importlib.import_module(name)
@@ -21,7 +30,7 @@ def test_every_public_name_exists_once(name: str) -> None:
     "name", ["UnifiedLLMClient", "get_provider", "LLMProvider", "LLMResponse", "ToolCall", "RateLimitInfo"]
 )
 def test_the_contracts_names_are_public(name: str) -> None:
-    assert name in importlib.import_module("llm").__all__
+    assert name in importlib.import_module("mud_assistant.llm").__all__
 
 
 @pytest.mark.parametrize(
@@ -39,7 +48,7 @@ def test_the_contracts_names_are_public(name: str) -> None:
     ],
 )
 def test_a_provider_has_the_contracts_methods(method: str) -> None:
-    assert callable(getattr(importlib.import_module("llm").LLMProvider, method))
+    assert callable(getattr(importlib.import_module("mud_assistant.llm").LLMProvider, method))
 
 
 def test_importing_the_packages_takes_no_reactor() -> None:
@@ -48,7 +57,8 @@ def test_importing_the_packages_takes_no_reactor() -> None:
     import sys  # noqa: PLC0415
 
     code = (
-        "import sys, assistant.loop.react, assistant.surfaces.trial.run, llm, tools.verbs, resilience;"
+        "import sys, mud_assistant.assistant.loop.react, mud_assistant.assistant.surfaces.trial.run;"
+        "import mud_assistant.llm, mud_assistant.tools.verbs, mud_assistant.resilience;"
         "sys.exit('twisted.internet.reactor' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -19,11 +19,14 @@ def installed(folder: Path) -> Path:
     source.mkdir()
     for package in PACKAGES:
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "mud_assistant", source / "mud_assistant", symlinks=True)
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source)
     build = ("pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder), ".")
     subprocess.run([sys.executable, "-m", *build], cwd=source, check=True, timeout=300)
     (wheel,) = folder.glob("*.whl")
+    beside = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()} - {"mud_assistant"}
+    assert all(name.startswith("mud_assistant-") and name.endswith(".dist-info") for name in beside), beside
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True, timeout=300)
     (site,) = (folder / "env" / "lib").glob("python*/site-packages")
     zipfile.ZipFile(wheel).extractall(site)

@@ -3,20 +3,20 @@
 Read `execution/dispatch.py` first. Whether a call may happen is decided in `policy/decide.py`.
 """
 
-from tools.context import Pending, Requirement, ToolContext
-from tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
-from tools.execution.dispatch import Dispatcher
-from tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
-from tools.memories import KeptMemory, Memories, Memory, MemoryKind, Recalled
-from tools.policy.approvals import Approvals, Declined, Denied, Given
-from tools.policy.config import EffectLimits, PolicyConfig
-from tools.policy.decide import Allowed, Authority, Decision, NeedsApproval, Refused, decide
-from tools.policy.repetition import Repetition
-from tools.result import NOTHING_YET, Begun, EffectLog, Executed, Past
-from tools.text.clean import clean_heard, clean_speech, one_line
-from tools.text.lenient import strip_actor_name, strip_speech_label
-from tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Registry, Tool
-from tools.trust import TOP, Audience, ContextTrust, Kind, Label, Principal, Source, label_of
+from mud_assistant.tools.context import Pending, Requirement, ToolContext
+from mud_assistant.tools.errors import Status, ToolError, ToolFailed, ToolRetry, Unheard
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.game import GameCommand, Person, Scene, Target, Thing, World, Written
+from mud_assistant.tools.memories import KeptMemory, Memories, Memory, MemoryKind, Recalled
+from mud_assistant.tools.policy.approvals import Approvals, Declined, Denied, Given
+from mud_assistant.tools.policy.config import EffectLimits, PolicyConfig
+from mud_assistant.tools.policy.decide import Allowed, Authority, Decision, NeedsApproval, Refused, decide
+from mud_assistant.tools.policy.repetition import Repetition
+from mud_assistant.tools.result import NOTHING_YET, Begun, EffectLog, Executed, Past
+from mud_assistant.tools.text.clean import clean_heard, clean_speech, one_line
+from mud_assistant.tools.text.lenient import strip_actor_name, strip_speech_label
+from mud_assistant.tools.tool import Answer, Arguments, Category, Labelled, NoArguments, Reach, Registry, Tool
+from mud_assistant.tools.trust import TOP, Audience, ContextTrust, Kind, Label, Principal, Source, label_of
 
 __all__ = [
     "NOTHING_YET",

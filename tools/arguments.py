@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from llm.messages import ToolCall
-from tools.errors import ToolRetry
-from tools.text.clean import one_line
-from tools.tool import Arguments, Tool
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.errors import ToolRetry
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.tool import Arguments, Tool
 
 #: Longest sentence a model gets about its arguments, in characters.
 MAX_PROBLEM_CHARS = 400

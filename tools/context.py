@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from llm.messages import JSONObject
-from tools.game import Person, Target, World
-from tools.memories import RECALLED, Memories, Memory
-from tools.trust import ContextTrust, Principal
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools.game import Person, Target, World
+from mud_assistant.tools.memories import RECALLED, Memories, Memory
+from mud_assistant.tools.trust import ContextTrust, Principal
 
 if TYPE_CHECKING:
     from treq.client import HTTPClient

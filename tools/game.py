@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
-from tools.errors import ToolFailed
-from tools.trust import Audience, Principal
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.trust import Audience, Principal
 
 
 @dataclass(frozen=True, slots=True)

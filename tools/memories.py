@@ -14,8 +14,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from tools.text.clean import clean_heard, one_line
-from tools.trust import Audience
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.trust import Audience
 
 #: How many memories are given back when nobody asks for more or fewer.
 RECALLED = 5

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from llm.messages import ToolCall, ToolResult
-from tools.errors import Status
-from tools.tool import Category
+from mud_assistant.llm.messages import ToolCall, ToolResult
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.tool import Category
 
 
 class Begun(Struct, frozen=True):

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from llm.messages import ToolSpec
-from tools.context import Requirement, ToolContext
-from tools.trust import Source
+from mud_assistant.llm.messages import ToolSpec
+from mud_assistant.tools.context import Requirement, ToolContext
+from mud_assistant.tools.trust import Source
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 

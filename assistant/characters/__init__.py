@@ -1,12 +1,18 @@
 """Characters: who an assistant plays, how they talk and greet, and the lore they know, from files and from cards."""
 
-from assistant.characters.activation import Activated, LoreIndex, LoreScanner
-from assistant.characters.added_lore import FoundCharacter, LorePiece, add_lore, delete_lore, read_with_sources
-from assistant.characters.card import CardPreview, preview_card
-from assistant.characters.character import CardRefused, Character, CharacterError, Lorebook, LoreEntry
-from assistant.characters.game_files import check_export_name, read_typed_card, write_typed_card
-from assistant.characters.importing import export_card, import_card, write_character
-from assistant.characters.reading import (
+from mud_assistant.assistant.characters.activation import Activated, LoreIndex, LoreScanner
+from mud_assistant.assistant.characters.added_lore import (
+    FoundCharacter,
+    LorePiece,
+    add_lore,
+    delete_lore,
+    read_with_sources,
+)
+from mud_assistant.assistant.characters.card import CardPreview, preview_card
+from mud_assistant.assistant.characters.character import CardRefused, Character, CharacterError, Lorebook, LoreEntry
+from mud_assistant.assistant.characters.game_files import check_export_name, read_typed_card, write_typed_card
+from mud_assistant.assistant.characters.importing import export_card, import_card, write_character
+from mud_assistant.assistant.characters.reading import (
     FOLDER,
     SHIPPED,
     character_folder,

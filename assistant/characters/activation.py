@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from assistant.characters.character import MAX_AFTER, Lorebook, LoreEntry, estimate_tokens
-from tools.text.key_search import KeySearch
+from mud_assistant.assistant.characters.character import MAX_AFTER, Lorebook, LoreEntry, estimate_tokens
+from mud_assistant.tools.text.key_search import KeySearch
 
 #: How many tokens of lore are shown when the book does not say: a share of the window, at most so many.
 WINDOW_SHARE, MAX_TOKENS = 8, 600

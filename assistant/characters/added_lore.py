@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from assistant.characters.character import MAX_ENTRIES, Character, CharacterError, LoreEntry
-from assistant.characters.reading import (
+from mud_assistant.assistant.characters.character import MAX_ENTRIES, Character, CharacterError, LoreEntry
+from mud_assistant.assistant.characters.reading import (
     LORE_FOLDER,
     MAX_OWN_FILE,
     SHIPPED,
@@ -20,8 +20,8 @@ from assistant.characters.reading import (
     read_lore_files,
     read_text,
 )
-from assistant.characters.written import lore_of_markdown, split_markdown
-from assistant.durable import write_whole
+from mud_assistant.assistant.characters.written import lore_of_markdown, split_markdown
+from mud_assistant.assistant.durable import write_whole
 
 #: The file that lore is added to.
 ADDED = "added.md"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assistant.characters.character import (
+from mud_assistant.assistant.characters.character import (
     MAX_AFTER,
     MAX_ENTRIES,
     MAX_KEY,
@@ -21,11 +21,11 @@ from assistant.characters.character import (
     LoreEntry,
     unique_titles,
 )
-from assistant.characters.cleaning import clean_line
-from assistant.characters.decorators import split_decorators
-from assistant.characters.fields import Fields
-from assistant.characters.topic_tables import EXTENSION, own_extension
-from assistant.characters.unused import unused_in_entries
+from mud_assistant.assistant.characters.cleaning import clean_line
+from mud_assistant.assistant.characters.decorators import split_decorators
+from mud_assistant.assistant.characters.fields import Fields
+from mud_assistant.assistant.characters.topic_tables import EXTENSION, own_extension
+from mud_assistant.assistant.characters.unused import unused_in_entries
 
 MAX_SCAN_DEPTH, MAX_BUDGET, USUAL_ORDER = 50, 100_000, 100
 _REGEX = re.compile(r"/(.*)/[a-z]*", re.DOTALL)

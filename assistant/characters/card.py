@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.characters.book import is_lorebook, read_book
-from assistant.characters.character import (
+from mud_assistant.assistant.characters.book import is_lorebook, read_book
+from mud_assistant.assistant.characters.character import (
     MAX_EXAMPLE,
     MAX_EXAMPLES,
     MAX_GREETING,
@@ -29,11 +29,11 @@ from assistant.characters.character import (
     file_name,
     valid_name,
 )
-from assistant.characters.cleaning import clean_line, clean_text
-from assistant.characters.container import read_card_file
-from assistant.characters.fields import Fields
-from assistant.characters.topic_tables import read_topics
-from assistant.characters.unused import unused_in_card
+from mud_assistant.assistant.characters.cleaning import clean_line, clean_text
+from mud_assistant.assistant.characters.container import read_card_file
+from mud_assistant.assistant.characters.fields import Fields
+from mud_assistant.assistant.characters.topic_tables import read_topics
+from mud_assistant.assistant.characters.unused import unused_in_card
 
 #: The newest version of cards that is fully known.
 NEWEST = 3.0

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from msgspec import Struct, field
 
-from assistant.errors import AssistantError
+from mud_assistant.assistant.errors import AssistantError
 
 #: The longest persona, greeting, line of an example, lore text, title and key, in characters.
 MAX_PERSONA, MAX_GREETING, MAX_EXAMPLE, MAX_LORE, MAX_TITLE, MAX_KEY = 8000, 1200, 300, 8000, 120, 120

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tools.text.clean import clean_speech, one_line
+from mud_assistant.tools.text.clean import clean_speech, one_line
 
 _MANY_LINES = 10_000
 #: Taken out wherever they stand.

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from assistant.characters import png
-from assistant.characters.character import CardRefused
+from mud_assistant.assistant.characters import png
+from mud_assistant.assistant.characters.character import CardRefused
 
 #: The largest file, and the largest text of a card, in bytes.
 MAX_FILE, MAX_TEXT = 8 * 1024 * 1024, 1024 * 1024

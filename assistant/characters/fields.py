@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assistant.characters.character import USER
-from assistant.characters.cleaning import clean_line, clean_text, has_marks
-from assistant.characters.macros import WHOEVER, Macros
+from mud_assistant.assistant.characters.character import USER
+from mud_assistant.assistant.characters.cleaning import clean_line, clean_text, has_marks
+from mud_assistant.assistant.characters.macros import WHOEVER, Macros
 
 #: The longest field that is read, in characters; the rest of a longer one is left out.
 MAX_FIELD = 32_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assistant.characters.character import CharacterError
-from assistant.characters.container import MAX_FILE
-from assistant.characters.reading import CARD_ENDINGS, FOLDER, read_file
+from mud_assistant.assistant.characters.character import CharacterError
+from mud_assistant.assistant.characters.container import MAX_FILE
+from mud_assistant.assistant.characters.reading import CARD_ENDINGS, FOLDER, read_file
 
 #: The folder of exported cards, in that of the characters: a card there is no character by itself.
 EXPORTED = "exported"

@@ -1,6 +1,6 @@
 """Imports a card that the owner has seen and confirmed, as a folder they can edit; exports a character as a card.
 
-Blocks: not for the reactor thread. `assistant.characters.card.preview_card` says what an import would bring.
+Blocks: not for the reactor thread. `preview_card` (`card.py`) says what an import would bring.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assistant.characters import png
-from assistant.characters.book import raw_entries, read_book, written_entry
-from assistant.characters.card import CardPreview, card_data, preview_card
-from assistant.characters.character import Character, CharacterError, Lorebook, LoreEntry, file_name
-from assistant.characters.container import MAX_FILE, read_card_file
-from assistant.characters.fields import Fields
-from assistant.characters.reading import (
+from mud_assistant.assistant.characters import png
+from mud_assistant.assistant.characters.book import raw_entries, read_book, written_entry
+from mud_assistant.assistant.characters.card import CardPreview, card_data, preview_card
+from mud_assistant.assistant.characters.character import Character, CharacterError, Lorebook, LoreEntry, file_name
+from mud_assistant.assistant.characters.container import MAX_FILE, read_card_file
+from mud_assistant.assistant.characters.fields import Fields
+from mud_assistant.assistant.characters.reading import (
     CHARACTER_FILE,
     LORE_FOLDER,
     ORIGINAL,
@@ -30,7 +30,7 @@ from assistant.characters.reading import (
     read_character,
     read_file,
 )
-from assistant.characters.topic_tables import toml_string, toml_value, topics_toml, with_topics
+from mud_assistant.assistant.characters.topic_tables import toml_string, toml_value, topics_toml, with_topics
 
 _LORE_FILE = "card.toml"
 #: Those that are written only where they are not as usual.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from assistant.characters.character import CHAR, USER
+from mud_assistant.assistant.characters.character import CHAR, USER
 
 #: Stands for the player in texts that every player is meant by.
 WHOEVER = "whoever speaks to you"

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from assistant.characters.character import CardRefused
+from mud_assistant.assistant.characters.character import CardRefused
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 #: The most bytes of all texts together once they are inflated: two cards of 1 MiB as base64, with line ends.

@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from assistant.characters.card import preview_card
-from assistant.characters.character import (
+from mud_assistant.assistant.characters.card import preview_card
+from mud_assistant.assistant.characters.character import (
     MAX_ENTRIES,
     MAX_TOPICS,
     CardRefused,
@@ -27,8 +27,8 @@ from assistant.characters.character import (
     Topic,
     unique_titles,
 )
-from assistant.characters.container import MAX_FILE
-from assistant.characters.written import character_of, lore_of_markdown, lore_of_toml, topics_of_toml
+from mud_assistant.assistant.characters.container import MAX_FILE
+from mud_assistant.assistant.characters.written import character_of, lore_of_markdown, lore_of_toml, topics_of_toml
 
 #: The folder of characters, beside the settings or in the game's folder.
 FOLDER = "characters"

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from assistant.characters.character import (
+from mud_assistant.assistant.characters.character import (
     MAX_ASKS,
     MAX_EXAMPLE,
     MAX_KEY,
@@ -21,7 +21,7 @@ from assistant.characters.character import (
     MAX_TOPICS,
     Topic,
 )
-from assistant.characters.fields import Fields
+from mud_assistant.assistant.characters.fields import Fields
 
 #: The name of our table among the extensions of a card and of an entry of its lorebook.
 EXTENSION = "mud_assistant"

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from assistant.characters.cleaning import clean_line
-from assistant.characters.decorators import split_decorators
+from mud_assistant.assistant.characters.cleaning import clean_line
+from mud_assistant.assistant.characters.decorators import split_decorators
 
 #: What is used of a lore entry, what only names, numbers or shows it, and what says nothing by itself: where a text
 #: stands is ours to say, and a weight counts in a group alone. As cards write them.

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assistant.characters.character import (
+from mud_assistant.assistant.characters.character import (
     MAX_AFTER,
     MAX_ASKS,
     MAX_ENTRIES,
@@ -38,7 +38,7 @@ from assistant.characters.character import (
     Topic,
     unique_titles,
 )
-from assistant.toml_text import parse_toml
+from mud_assistant.assistant.toml_text import parse_toml
 
 
 def _text(longest: int) -> Any:

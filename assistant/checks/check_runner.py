@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
-from assistant.checks.finding import Finding, FindingState, Problem, Show, Skipped, Unclear, in_one_line
-from resilience import Deadline, DeadlineExceeded
+from mud_assistant.assistant.checks.finding import Finding, FindingState, Problem, Show, Skipped, Unclear, in_one_line
+from mud_assistant.resilience import Deadline, DeadlineExceeded
 
 #: After so many seconds a check is reported as still running, and again after as many.
 SLOW_SECONDS = 3.0

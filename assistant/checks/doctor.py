@@ -10,22 +10,22 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import FindingState, Show
-from assistant.checks.journal import bindings, durable, room, searchable, sound
-from assistant.checks.model import ModelChecks
-from assistant.checks.own_tools import judge_own_tools
-from assistant.checks.web import PAGE, WebChecks
-from assistant.config.schema import Config
-from assistant.keys.binding import KeyBinding
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import key_sources
-from assistant.models.bound_keys import BoundKeys
-from assistant.models.choose import LOOK_SECONDS
-from assistant.runtime.own_tools import OwnTools
-from llm.embedded.fetching.models import default_data_dir
-from resilience import DeadlineExceeded, HttpExchange, Pipeline
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import FindingState, Show
+from mud_assistant.assistant.checks.journal import bindings, durable, room, searchable, sound
+from mud_assistant.assistant.checks.model import ModelChecks
+from mud_assistant.assistant.checks.own_tools import judge_own_tools
+from mud_assistant.assistant.checks.web import PAGE, WebChecks
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import key_sources
+from mud_assistant.assistant.models.bound_keys import BoundKeys
+from mud_assistant.assistant.models.choose import LOOK_SECONDS
+from mud_assistant.assistant.runtime.own_tools import OwnTools
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
+from mud_assistant.resilience import DeadlineExceeded, HttpExchange, Pipeline
+from mud_assistant.resilience.background import in_daemon_thread
 
 #: Seconds in which a journal of the largest usual size can be read, on a slow disk too.
 JOURNAL_SECONDS = 60.0
@@ -81,7 +81,7 @@ class _Checks:
         await self._journal()
         await self._telemetry(bound)
         if self._request.web:
-            from assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
+            from mud_assistant.assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 
             make = partial(WebProviders, reactor=self._reactor, exchange=self._exchange)
             await WebChecks(config.web, self._keys, self._runner, self._request.page, make).run()
@@ -97,7 +97,7 @@ class _Checks:
                     place, model, self._exchange, self._keys, bound, default_data_dir(), self._runner
                 ).run()
         if config.enabled or config.models:
-            from assistant.checks.gateway import given_keys, who_may_ask  # noqa: PLC0415  (only where it is used)
+            from mud_assistant.assistant.checks.gateway import given_keys, who_may_ask  # noqa: PLC0415  (only where it is used)
 
             for check, work in (("gateway keys", given_keys), ("gateway", who_may_ask)):
                 look = partial(work, config, request.folder)
@@ -106,8 +106,8 @@ class _Checks:
     async def _vectors(self, bound: BoundKeys) -> None:
         if (memory := self._request.config.memory).vectors == "off":
             return
-        from assistant.checks.memory import VectorChecks  # noqa: PLC0415  (only where vectors are used)
-        from assistant.models.embedding import EmbedderParts, vector_server  # noqa: PLC0415  (the same)
+        from mud_assistant.assistant.checks.memory import VectorChecks  # noqa: PLC0415  (only where vectors are used)
+        from mud_assistant.assistant.models.embedding import EmbedderParts, vector_server  # noqa: PLC0415  (the same)
 
         server = vector_server(self._reactor, self._request.environment)
         pipeline = Pipeline(self._reactor, Random())  # noqa: S311  (jitter is no secret)
@@ -118,7 +118,7 @@ class _Checks:
         request = self._request
         if not (request.config.telemetry.metrics or request.config.telemetry.sends(request.environment)):
             return
-        from assistant.checks.telemetry import TelemetryChecks  # noqa: PLC0415  (only where it is switched on)
+        from mud_assistant.assistant.checks.telemetry import TelemetryChecks  # noqa: PLC0415  (only where it is switched on)
 
         parts = (request.environment, request.folder, self._keys, bound, self._exchange, self._runner)
         await TelemetryChecks(request.config.telemetry, *parts).run()
@@ -160,7 +160,7 @@ class _Checks:
 
     async def _check_database(self) -> None:
         if (database := self._database()) is None:
-            from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
+            from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
 
             self._runner.note("journal server", FindingState.WRONG, NO_DRIVER)
         else:
@@ -173,7 +173,7 @@ class _Checks:
         if not config.url:
             return None
         try:
-            from assistant.checks.postgres import PostgresChecks  # noqa: PLC0415  (only where it is used)
+            from mud_assistant.assistant.checks.postgres import PostgresChecks  # noqa: PLC0415  (only where it is used)
         except ImportError:
             return None
         return PostgresChecks(self._reactor, config, self._keys, self._runner)

@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from assistant.checks.finding import Problem
-from assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.checks.finding import Problem
+from mud_assistant.assistant.config.gateway import GatewayConfig
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

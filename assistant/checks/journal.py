@@ -10,15 +10,15 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.checks.finding import Problem, Unclear
-from assistant.config.schema import JournalConfig
-from assistant.journal.errors import CannotRead
-from assistant.journal.files import beside, connect, make_durable
-from assistant.journal.reading import open_for_reading
-from assistant.keys.binding import KeyBinding
-from assistant.memory.recall import SqliteIndex
-from assistant.memory.recall.sqlite.files import damage_of
-from assistant.memory.recall_file import ENDING
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.files import beside, connect, make_durable
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.memory.recall import SqliteIndex
+from mud_assistant.assistant.memory.recall.sqlite.files import damage_of
+from mud_assistant.assistant.memory.recall_file import ENDING
 
 #: The value of `PRAGMA synchronous` for FULL.
 _FULL = 2

@@ -10,19 +10,19 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import Problem, Unclear
-from assistant.config.schema import ModelConfig
-from assistant.keys.reference import KeySources
-from assistant.models.offer import in_the_way, is_there, usual_model
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.convert import MINILM, MINILM_NAME
-from llm.embedded.fetching.hub_file import Hub, kept_file
-from llm.embedded.fetching.hub_name import is_hub_name, parse_hub_name
-from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, ModelFile
-from llm.embedded.fetching.opener import https_opener
-from llm.embedded.fetching.store import arrived_bytes, is_being_fetched
-from llm.embedded.machine import free_bytes
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.models.offer import in_the_way, is_there, usual_model
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.convert import MINILM, MINILM_NAME
+from mud_assistant.llm.embedded.fetching.hub_file import Hub, kept_file
+from mud_assistant.llm.embedded.fetching.hub_name import is_hub_name, parse_hub_name
+from mud_assistant.llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, ModelFile
+from mud_assistant.llm.embedded.fetching.opener import https_opener
+from mud_assistant.llm.embedded.fetching.store import arrived_bytes, is_being_fetched
+from mud_assistant.llm.embedded.machine import free_bytes
 
 #: How long a hub has to answer, in seconds.
 HUB_SECONDS = 30.0
@@ -117,7 +117,7 @@ def _on_its_way(model: ModelFile, name: str, folder: Path) -> str:
         raise Unclear(
             f"{model.name} is being fetched: {arrived_bytes(model, folder) // _MB} MB are here ({model.cost})"
         )
-    by_hand = f"by hand: python -m llm.embedded.fetch --model-name {name}"
+    by_hand = f"by hand: python -m mud_assistant.llm.embedded.fetch --model-name {name}"
     begun = f"{arrived} MB are here, " if (arrived := arrived_bytes(model, folder) // _MB) else ""
     if why := in_the_way(model, folder):
         raise Unclear(f"{model.name} is not there, and is not fetched by itself: {why}; {begun}{by_hand}")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import Problem, Unclear
-from assistant.config.sections import MemoryConfig
-from assistant.errors import KeyReferenceError
-from assistant.models.embedding import EmbedderParts, embedder_of
-from llm import BadCredential, LLMError, ModelNotFound, Unavailable
-from llm.embedded.fetching.convert import MINILM
-from llm.embeddings.embedder import Embedder, Vector
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.models.embedding import EmbedderParts, embedder_of
+from mud_assistant.llm import BadCredential, LLMError, ModelNotFound, Unavailable
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.llm.embeddings.embedder import Embedder, Vector
 
 #: The longest time for the first vectors, in seconds: a server may load its model first.
 VECTOR_SECONDS = 180.0

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import Problem, Unclear
-from assistant.checks.local_model import check_local_model
-from assistant.checks.probes import SHOWN, ask_to_greet, list_names, options_set, refused_option
-from assistant.config import known_providers
-from assistant.config.schema import ModelConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
-from assistant.models.bound_keys import BoundKeys
-from assistant.models.choose import LOOK_SECONDS, PROBE_SECONDS
-from assistant.models.chosen import how_counted, load_table, provider_of, question_seconds, with_keys
-from assistant.models.mistaken import openai_instead, whose_address
-from llm import (
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.checks.local_model import check_local_model
+from mud_assistant.assistant.checks.probes import SHOWN, ask_to_greet, list_names, options_set, refused_option
+from mud_assistant.assistant.config import known_providers
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
+from mud_assistant.assistant.models.bound_keys import BoundKeys
+from mud_assistant.assistant.models.choose import LOOK_SECONDS, PROBE_SECONDS
+from mud_assistant.assistant.models.chosen import how_counted, load_table, provider_of, question_seconds, with_keys
+from mud_assistant.assistant.models.mistaken import openai_instead, whose_address
+from mud_assistant.llm import (
     BadCredential,
     LLMError,
     LLMProvider,
@@ -29,9 +29,9 @@ from llm import (
     ToolsUnsupported,
     Unavailable,
 )
-from llm.discover import describe_model, offered_models
-from llm.providers.offered import OfferedModel
-from resilience import Deadline, HttpExchange
+from mud_assistant.llm.discover import describe_model, offered_models
+from mud_assistant.llm.providers.offered import OfferedModel
+from mud_assistant.resilience import Deadline, HttpExchange
 
 #: Seconds for the question to the model, on top of what its settings allow for a first byte.
 ANSWER_SECONDS = 60.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.runtime.own_tools import OwnTools
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.runtime.own_tools import OwnTools
 
 CHECK = "own tools"
 

@@ -8,18 +8,25 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import Problem, Unclear
-from assistant.config.schema import JournalConfig
-from assistant.errors import KeyReferenceError
-from assistant.journal.postgres.facts import ServerFacts, look_at, remembered_keys
-from assistant.journal.postgres.opening import CannotUse
-from assistant.journal.postgres.refusals import NEWEST, OLDEST, POOLED, newer_tables, too_old, wrong_encoding
-from assistant.journal.postgres.schema import STEPS
-from assistant.keys.binding import KeyBinding
-from assistant.keys.reference import KeySources, resolve_key
-from resilience import DeadlineExceeded
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal.postgres.facts import ServerFacts, look_at, remembered_keys
+from mud_assistant.assistant.journal.postgres.opening import CannotUse
+from mud_assistant.assistant.journal.postgres.refusals import (
+    NEWEST,
+    OLDEST,
+    POOLED,
+    newer_tables,
+    too_old,
+    wrong_encoding,
+)
+from mud_assistant.assistant.journal.postgres.schema import STEPS
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.resilience import DeadlineExceeded
+from mud_assistant.resilience.background import in_daemon_thread
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.config import known_providers
-from assistant.config.schema import ModelConfig
-from assistant.models.chosen import call_options, limits_of, question_seconds
-from llm import LLMError, LLMProvider, LLMResponse, ToolSpec, UnifiedLLMClient, system, user
-from resilience import Deadline, HttpExchange, RetryConfig
+from mud_assistant.assistant.config import known_providers
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.models.chosen import call_options, limits_of, question_seconds
+from mud_assistant.llm import LLMError, LLMProvider, LLMResponse, ToolSpec, UnifiedLLMClient, system, user
+from mud_assistant.resilience import Deadline, HttpExchange, RetryConfig
 
 #: Enough for a model that thinks before it calls, and no more than a fraction of a cent at any provider.
 MAX_ANSWER_TOKENS = 400

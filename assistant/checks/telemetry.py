@@ -9,14 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 from twisted.web.http_headers import Headers
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import Problem, Unclear
-from assistant.config.telemetry import METRICS_MISSING, OTEL_MISSING, TelemetryConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KeySources, resolve_key
-from assistant.models.bound_keys import BoundKeys, bindings_of_telemetry
-from resilience import HttpExchange, Request, ResilienceError
-from resilience.http.request import Collected, origin_of
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.config.telemetry import METRICS_MISSING, OTEL_MISSING, TelemetryConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.assistant.models.bound_keys import BoundKeys, bindings_of_telemetry
+from mud_assistant.resilience import HttpExchange, Request, ResilienceError
+from mud_assistant.resilience.http.request import Collected, origin_of
 
 #: How long a collector may take to answer, in seconds.
 COLLECTOR_SECONDS = 10.0

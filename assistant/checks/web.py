@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, assert_never
 from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.finding import FindingState, Problem
-from assistant.config.sections import WebConfig, WebProviderConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
-from tools.web.errors import ErrorKind, WebError
-from tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import FindingState, Problem
+from mud_assistant.assistant.config.sections import WebConfig, WebProviderConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.reference import KEY_SECONDS, KeySources, resolve_key
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
 
 if TYPE_CHECKING:
-    from assistant.web.web import WebProviders
+    from mud_assistant.assistant.web.web import WebProviders
 
 #: The query of the check: every index has an answer to it.
 QUERY = SearchQuery("Wikipedia encyclopedia", limit=3)

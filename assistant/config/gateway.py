@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from assistant.config.model_config import ModelConfig
-from assistant.config.sections import Settings
-from assistant.http_server.addresses import checked_network, is_loopback
+from mud_assistant.assistant.config.model_config import ModelConfig
+from mud_assistant.assistant.config.sections import Settings
+from mud_assistant.assistant.http_server.addresses import checked_network, is_loopback
 
 #: A name of a model as clients send it.
 ModelName = Annotated[str, Field(pattern=r"^[\w.:/@+-]{1,100}$")]

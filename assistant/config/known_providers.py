@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from assistant.errors import did_you_mean
-from llm.embedded.fetching.hub_name import is_hub_name
-from llm.errors import BadCredential, LLMError, Unavailable
-from llm.messages import JSONObject
-from llm.providers import LocalProvider, OllamaProvider, provider_classes
-from llm.providers.provider import LLMProvider
+from mud_assistant.assistant.errors import did_you_mean
+from mud_assistant.llm.embedded.fetching.hub_name import is_hub_name
+from mud_assistant.llm.errors import BadCredential, LLMError, Unavailable
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.providers import LocalProvider, OllamaProvider, provider_classes
+from mud_assistant.llm.providers.provider import LLMProvider
 
 AUTO, EMBEDDED = "auto", "embedded"
 #: The provider whose server "auto" looks for first, and the one for any other server of the owner's.
@@ -39,7 +39,7 @@ def is_embedded(provider: str, model: str, url: str = "") -> bool:
     """Tell whether these settings mean the embedded model, whatever servers there are."""
     if provider != AUTO or url:
         return provider == EMBEDDED
-    from llm.embedded.fetching.models import MODELS  # noqa: PLC0415  (the models that come along, only for "auto")
+    from mud_assistant.llm.embedded.fetching.models import MODELS  # noqa: PLC0415  (the models that come along, only for "auto")
 
     return model in MODELS or model.endswith(".gguf") or is_hub_name(model)
 

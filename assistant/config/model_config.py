@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assistant.config.model_options import (
+from mud_assistant.assistant.config.model_options import (
     ApiVersion,
     Betas,
     Duration,
@@ -18,7 +18,7 @@ from assistant.config.model_options import (
     SpecialText,
     ThinkingTokens,
 )
-from assistant.config.sections import Address, KeyReference, Seconds, Settings
+from mud_assistant.assistant.config.sections import Address, KeyReference, Seconds, Settings
 
 
 class PriceConfig(Settings):

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
-from assistant.config.known_providers import holders, holds, server_tools_of, takers, takes
-from assistant.keys.reference import check_reference
-from llm.embedded.fetching.hub_name import is_hub_name, parse_hub_name
-from llm.messages import JSONObject
-from llm.request import Structured
+from mud_assistant.assistant.config.known_providers import holders, holds, server_tools_of, takers, takes
+from mud_assistant.assistant.keys.reference import check_reference
+from mud_assistant.llm.embedded.fetching.hub_name import is_hub_name, parse_hub_name
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.request import Structured
 
 #: Parts of a request that are the program's own; settings must not replace them.
 _OWN_PARTS = ("messages", "model", "stream", "system")

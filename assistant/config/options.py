@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from assistant.config.playing import OF_A_CHARACTER
-from assistant.config.schema import AssistantConfig, Config, ModelConfig
-from assistant.config.sections import WebConfig
-from assistant.config.settings import SettingsError
-from assistant.config.words import allowed, example, problem, read, written
+from mud_assistant.assistant.config.playing import OF_A_CHARACTER
+from mud_assistant.assistant.config.schema import AssistantConfig, Config, ModelConfig
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.config.words import allowed, example, problem, read, written
 
 #: The tables whose settings may be named without the table, in the order in which a name is looked up.
 _TABLES: dict[str, type[BaseModel]] = {"assistant": AssistantConfig, "model": ModelConfig}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assistant.characters.character import MAX_EXAMPLES, Character
-from assistant.characters.macros import insert_names
-from assistant.characters.reading import character_folder, read_character
-from assistant.config.schema import AssistantConfig, Config
+from mud_assistant.assistant.characters.character import MAX_EXAMPLES, Character
+from mud_assistant.assistant.characters.macros import insert_names
+from mud_assistant.assistant.characters.reading import character_folder, read_character
+from mud_assistant.assistant.config.schema import AssistantConfig, Config
 
 #: The settings that a character has as well. Further greetings belong to the first.
 OF_A_CHARACTER = ("persona", "voice", "greeting", "more_greetings")

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from assistant.http_server.addresses import is_loopback
+from mud_assistant.assistant.http_server.addresses import is_loopback
 
 #: An example for owners.
 EXAMPLE = "postgresql://mud@db.example/mud"

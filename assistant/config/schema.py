@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from assistant.config.gateway import GatewayConfig
-from assistant.config.known_providers import needs_prices
-from assistant.config.model_config import ModelConfig, PriceConfig
-from assistant.config.sections import (
+from mud_assistant.assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.config.known_providers import needs_prices
+from mud_assistant.assistant.config.model_config import ModelConfig, PriceConfig
+from mud_assistant.assistant.config.sections import (
     KeyReference,
     MannerConfig,
     MemoryConfig,
@@ -20,8 +20,8 @@ from assistant.config.sections import (
     WebConfig,
     WorkerConfig,
 )
-from assistant.config.telemetry import TelemetryConfig
-from assistant.events.classify import Classification
+from mud_assistant.assistant.config.telemetry import TelemetryConfig
+from mud_assistant.assistant.events.classify import Classification
 
 __all__ = [
     "DEFAULT_PERSONA",
@@ -173,7 +173,7 @@ class BudgetConfig(Settings):
 
 def _postgres_address(value: str) -> str:
     if value:
-        from assistant.config.postgres_url import parse_postgres_url  # noqa: PLC0415  (only where one is set)
+        from mud_assistant.assistant.config.postgres_url import parse_postgres_url  # noqa: PLC0415  (only where one is set)
 
         parse_postgres_url(value)
     return value

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator, model_validator
 
-from assistant.http_server.addresses import checked_network
-from assistant.keys.reference import check_reference
-from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
+from mud_assistant.assistant.http_server.addresses import checked_network
+from mud_assistant.assistant.keys.reference import check_reference
+from mud_assistant.tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -69,7 +69,7 @@ class WebProviderConfig(Settings):
 
 def _host_name(written: str) -> str:
     """Return the normal form of a host as people write it."""
-    from tools.web.fetch.hosts import own_domains  # noqa: PLC0415  (only where such a name is set)
+    from mud_assistant.tools.web.fetch.hosts import own_domains  # noqa: PLC0415  (only where such a name is set)
 
     try:
         (name,) = own_domains([written])

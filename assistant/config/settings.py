@@ -12,11 +12,11 @@ from typing import Any
 from pydantic import ValidationError
 from twisted.logger import Logger
 
-from assistant.config.known_providers import AUTO, left_behind
-from assistant.config.schema import Config
-from assistant.config.words import problem, table_in
-from assistant.errors import AssistantError, did_you_mean
-from assistant.toml_text import parse_toml
+from mud_assistant.assistant.config.known_providers import AUTO, left_behind
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.words import problem, table_in
+from mud_assistant.assistant.errors import AssistantError, did_you_mean
+from mud_assistant.assistant.toml_text import parse_toml
 
 DEFAULT_FILE = Path("assistant.toml")
 _log = Logger()

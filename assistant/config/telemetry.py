@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field, field_validator
 
-from assistant.config.sections import Address, KeyReference, Settings
+from mud_assistant.assistant.config.sections import Address, KeyReference, Settings
 
 #: Where a collector usually listens.
 USUAL_ENDPOINT = "http://localhost:4318"

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.toml_text import parse_toml
+from mud_assistant.assistant.toml_text import parse_toml
 
 Value = str | bool | float | Sequence[str] | Mapping[str, object]
 Path = tuple[str, ...]

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from assistant.toml_text import parse_toml
+from mud_assistant.assistant.toml_text import parse_toml
 
 #: What people type for yes, for no, and for no value at all.
 _YES, _NO = {"yes", "y", "true", "on", "1"}, {"no", "n", "false", "off", "0"}

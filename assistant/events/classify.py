@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from assistant.events.events import (
+from mud_assistant.assistant.events.events import (
     Arrived,
     ChannelSaid,
     Emoted,
@@ -22,7 +22,7 @@ from assistant.events.events import (
     quoted_in,
     spoken_text,
 )
-from tools.trust import Kind
+from mud_assistant.tools.trust import Kind
 
 #: How often assistants may answer each other until a human speaks (RFC 3834 in spirit).
 MAX_BOT_EXCHANGES = 4

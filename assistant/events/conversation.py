@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.events.classify import Attention, Classification, is_named, is_unspoken
-from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
-from tools.trust import Audience, Kind, Principal, may_hear
+from mud_assistant.assistant.events.classify import Attention, Classification, is_named, is_unspoken
+from mud_assistant.assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Said
+from mud_assistant.tools.trust import Audience, Kind, Principal, may_hear
 
 #: How many people, and how many lines to everybody, an assistant keeps track of; the oldest go first.
 MAX_KEPT = 200

@@ -8,9 +8,9 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
-from tools.context import Pending
-from tools.text.clean import clean_heard, one_line
-from tools.trust import Audience, Principal, channel_id
+from mud_assistant.tools.context import Pending
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.trust import Audience, Principal, channel_id
 
 #: How many characters of one person's words, and of a name, reach a prompt.
 MAX_HEARD, MAX_NAME = 2000, 120

@@ -23,9 +23,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from assistant.events.outcome import Cancelled, Failed, Outcome
-from assistant.events.scheduler import Scheduler, Slot
-from resilience import Launcher
+from mud_assistant.assistant.events.outcome import Cancelled, Failed, Outcome
+from mud_assistant.assistant.events.scheduler import Scheduler, Slot
+from mud_assistant.resilience import Launcher
 
 #: How many runs crash in a row before the emergency stop.
 MAX_CRASHES = 5

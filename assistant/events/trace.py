@@ -6,9 +6,9 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from assistant.events.outcome import Outcome
-from llm import CallRecord, LLMResponse
-from tools import Executed
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.llm import CallRecord, LLMResponse
+from mud_assistant.tools import Executed
 
 
 class StepTrace(Struct, frozen=True):

@@ -11,11 +11,11 @@ from typing import Protocol
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention
-from assistant.events.events import Event
-from assistant.events.outcome import Outcome
-from assistant.events.trace import StepTrace
-from llm.response import StreamEvent
+from mud_assistant.assistant.events.classify import Attention
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.llm.response import StreamEvent
 
 _log = Logger()
 

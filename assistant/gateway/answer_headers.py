@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assistant.gateway.streaming import Headers
-from llm.client import UnifiedLLMClient
-from llm.response import Usage
+from mud_assistant.assistant.gateway.streaming import Headers
+from mud_assistant.llm.client import UnifiedLLMClient
+from mud_assistant.llm.response import Usage
 
 #: Tells which fields of a request were left out or changed.
 AMENDED_HEADER = b"x-mud-assistant-amended"

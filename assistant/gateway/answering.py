@@ -15,27 +15,27 @@ from msgspec import Struct, structs
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
-from assistant.gateway.asking import check_turns, options_of, was_told
-from assistant.gateway.http.response import ClientResponse
-from assistant.gateway.keys import Admission
-from assistant.gateway.models import OfferedChain
-from assistant.gateway.sight import check_sight, must_look
-from assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
-from llm import Link, LLMError, ModelChain
-from llm.client import UnifiedLLMClient
-from llm.dialects.dialect import AnswerHead, AskedCall, Dialect
-from llm.dialects.failures import RequestRefused, failure_of
-from llm.dialects.images import estimated_tokens, images_in
-from llm.dialects.passing import Passing
-from llm.dialects.rendering import AnswerRenderer
-from llm.forwarding import NotForwardable, RawRequest, amended_fields, forward
-from llm.messages import JSONObject
-from llm.other_form import ReadAnswer
-from llm.providers.provider import LLMProvider
-from llm.request import HOPS_HEADER
-from llm.response import Usage
-from resilience import Caller, Deadline, HttpExchange
+from mud_assistant.assistant.gateway.answer_headers import AMENDED_HEADER, FALLBACK_HEADER, cost_headers, model_headers
+from mud_assistant.assistant.gateway.asking import check_turns, options_of, was_told
+from mud_assistant.assistant.gateway.http.response import ClientResponse
+from mud_assistant.assistant.gateway.keys import Admission
+from mud_assistant.assistant.gateway.models import OfferedChain
+from mud_assistant.assistant.gateway.sight import check_sight, must_look
+from mud_assistant.assistant.gateway.streaming import HTTP_OK, AnswerStream, Headers, RenderingListener
+from mud_assistant.llm import Link, LLMError, ModelChain
+from mud_assistant.llm.client import UnifiedLLMClient
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall, Dialect
+from mud_assistant.llm.dialects.failures import RequestRefused, failure_of
+from mud_assistant.llm.dialects.images import estimated_tokens, images_in
+from mud_assistant.llm.dialects.passing import Passing
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.forwarding import NotForwardable, RawRequest, amended_fields, forward
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.other_form import ReadAnswer
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.request import HOPS_HEADER
+from mud_assistant.llm.response import Usage
+from mud_assistant.resilience import Caller, Deadline, HttpExchange
 
 _JSON = b"application/json"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import structs
 
-from llm import LLMError, StreamBroken
-from llm.dialects.failures import RequestRefused, unsupported
-from llm.errors import LLMDeadlineExceeded, ProtocolError
-from llm.messages import Message, Role
-from llm.providers.provider import LLMProvider
-from llm.request import CallOptions, merge
-from resilience import ResilienceError
+from mud_assistant.llm import LLMError, StreamBroken
+from mud_assistant.llm.dialects.failures import RequestRefused, unsupported
+from mud_assistant.llm.errors import LLMDeadlineExceeded, ProtocolError
+from mud_assistant.llm.messages import Message, Role
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.request import CallOptions, merge
+from mud_assistant.resilience import ResilienceError
 
 _USUAL = CallOptions()
 

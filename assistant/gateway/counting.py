@@ -5,15 +5,15 @@ from __future__ import annotations
 import orjson
 from twisted.logger import Logger
 
-from assistant.gateway.answering import ModelRequest
-from llm import LLMError
-from llm.answer import HTTP_OK
-from llm.client import UnifiedLLMClient
-from llm.dialects.images import estimated_tokens
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.errors import Unavailable
-from llm.forwarding import amended_body, headers_of
-from resilience import Collected, Deadline, HttpExchange, Request, ResilienceError
+from mud_assistant.assistant.gateway.answering import ModelRequest
+from mud_assistant.llm import LLMError
+from mud_assistant.llm.answer import HTTP_OK
+from mud_assistant.llm.client import UnifiedLLMClient
+from mud_assistant.llm.dialects.images import estimated_tokens
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.errors import Unavailable
+from mud_assistant.llm.forwarding import amended_body, headers_of
+from mud_assistant.resilience import Collected, Deadline, HttpExchange, Request, ResilienceError
 
 #: How long the provider may take, in seconds. Clients wait for the number before they ask the model itself.
 _SECONDS = 5.0

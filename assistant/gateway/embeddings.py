@@ -6,14 +6,14 @@ import struct
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 
-from assistant.gateway.models import MayUse
-from assistant.models.embedding import SharedEmbedder
-from llm.dialects.dialect import OfferedModelName
-from llm.dialects.failures import Failure, FailureKind, RequestRefused
-from llm.dialects.fields import RequestFields
-from llm.embeddings.embedder import Vector
-from llm.messages import JSON, JSONObject
-from resilience import Caller
+from mud_assistant.assistant.gateway.models import MayUse
+from mud_assistant.assistant.models.embedding import SharedEmbedder
+from mud_assistant.llm.dialects.dialect import OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure, FailureKind, RequestRefused
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.embeddings.embedder import Vector
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.resilience import Caller
 
 #: How many texts one request may have, as at OpenAI.
 _MAX_TEXTS = 2048

@@ -9,18 +9,18 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore
 from twisted.logger import Logger
 
-from assistant.config.gateway import GatewayConfig
-from assistant.config.model_config import ModelConfig
-from assistant.config.schema import Config
-from assistant.errors import AssistantError
-from assistant.gateway.sight import may_see
-from assistant.models.choose import window_tokens
-from assistant.models.chosen import ChosenModel, call_options
-from assistant.service.parts import SharedParts
-from llm import Link, ModelChain
-from llm.dialects.dialect import OfferedModelName
-from llm.dialects.failures import Failure, FailureKind, RequestRefused
-from resilience.coroutines import run
+from mud_assistant.assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.config.model_config import ModelConfig
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.gateway.sight import may_see
+from mud_assistant.assistant.models.choose import window_tokens
+from mud_assistant.assistant.models.chosen import ChosenModel, call_options
+from mud_assistant.assistant.service.parts import SharedParts
+from mud_assistant.llm import Link, ModelChain
+from mud_assistant.llm.dialects.dialect import OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure, FailureKind, RequestRefused
+from mud_assistant.resilience.coroutines import run
 
 #: The name of the assistants' own models, where the settings name none.
 OWN = "assistant"

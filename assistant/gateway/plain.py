@@ -6,9 +6,9 @@ from importlib.metadata import version
 
 import orjson
 
-from assistant.gateway.http.response import ClientResponse
-from assistant.gateway.streaming import HTTP_OK, Headers
-from llm.messages import JSONObject
+from mud_assistant.assistant.gateway.http.response import ClientResponse
+from mud_assistant.assistant.gateway.streaming import HTTP_OK, Headers
+from mud_assistant.llm.messages import JSONObject
 
 #: Where those who watch the gateway look.
 HEALTH = "/healthz"

@@ -7,17 +7,17 @@ import secrets
 from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
-from assistant.config.gateway import GatewayConfig
-from assistant.errors import AssistantError
-from assistant.gateway.embeddings import GatewayEmbeddings
-from assistant.gateway.http.bodies import BodyReader
-from assistant.gateway.http.guards import HeadGuard
-from assistant.gateway.http.listener import GatewayListener
-from assistant.gateway.keys import key_store, ring_of
-from assistant.gateway.models import GatewayModels
-from assistant.gateway.site import Gateway, GatewayParts
-from assistant.http_server.addresses import Proxies
-from assistant.service.service import AssistantService
+from mud_assistant.assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.gateway.embeddings import GatewayEmbeddings
+from mud_assistant.assistant.gateway.http.bodies import BodyReader
+from mud_assistant.assistant.gateway.http.guards import HeadGuard
+from mud_assistant.assistant.gateway.http.listener import GatewayListener
+from mud_assistant.assistant.gateway.keys import key_store, ring_of
+from mud_assistant.assistant.gateway.models import GatewayModels
+from mud_assistant.assistant.gateway.site import Gateway, GatewayParts
+from mud_assistant.assistant.http_server.addresses import Proxies
+from mud_assistant.assistant.service.service import AssistantService
 
 _TAKEN = (
     "the gateway cannot be opened at port {port} of {interface}: {why}. Another program has it, maybe a gateway that "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from llm import LLMError
-from llm.client import UnifiedLLMClient
-from llm.dialects.images import images_in_body
-from llm.discover import describe_model
-from llm.errors import ImagesUnsupported
-from llm.messages import JSONObject
-from llm.providers.ollama import OllamaProvider
-from resilience import Deadline, HttpExchange
+from mud_assistant.llm import LLMError
+from mud_assistant.llm.client import UnifiedLLMClient
+from mud_assistant.llm.dialects.images import images_in_body
+from mud_assistant.llm.discover import describe_model
+from mud_assistant.llm.errors import ImagesUnsupported
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.providers.ollama import OllamaProvider
+from mud_assistant.resilience import Deadline, HttpExchange
 
 #: How long the server may take to describe a model, in seconds.
 _SECONDS = 5.0

@@ -24,31 +24,31 @@ from msgspec.structs import replace
 from twisted.internet.defer import DeferredSemaphore
 from twisted.logger import Logger
 
-from assistant.config.gateway import GatewayConfig
-from assistant.config.schema import BudgetConfig
-from assistant.gateway.answering import ModelAnswer, ModelRequest
-from assistant.gateway.counting import count_tokens
-from assistant.gateway.embeddings import GatewayEmbeddings
-from assistant.gateway.http.bodies import BodyReader
-from assistant.gateway.http.calls import ClientRequest
-from assistant.gateway.http.response import ClientResponse
-from assistant.gateway.keys import Admission, KeyRing, limit_headers
-from assistant.gateway.models import GatewayModels
-from assistant.gateway.plain import OPEN_PATHS, send_greeting, send_json
-from assistant.gateway.streaming import Headers
-from assistant.loop.spending import total_account
-from llm import LLMError
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.completions import CompletionsDialect
-from llm.dialects.dialect import Dialect
-from llm.dialects.failures import Failure, FailureKind, RequestRefused, failure_of, invalid
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.dialects.ollama.dialect import OllamaDialect
-from llm.dialects.ollama.generate import GenerateDialect
-from llm.dialects.responses.dialect import ResponsesDialect
-from llm.messages import JSONObject
-from llm.request import HOPS_HEADER
-from resilience import Caller, HttpExchange
+from mud_assistant.assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.config.schema import BudgetConfig
+from mud_assistant.assistant.gateway.answering import ModelAnswer, ModelRequest
+from mud_assistant.assistant.gateway.counting import count_tokens
+from mud_assistant.assistant.gateway.embeddings import GatewayEmbeddings
+from mud_assistant.assistant.gateway.http.bodies import BodyReader
+from mud_assistant.assistant.gateway.http.calls import ClientRequest
+from mud_assistant.assistant.gateway.http.response import ClientResponse
+from mud_assistant.assistant.gateway.keys import Admission, KeyRing, limit_headers
+from mud_assistant.assistant.gateway.models import GatewayModels
+from mud_assistant.assistant.gateway.plain import OPEN_PATHS, send_greeting, send_json
+from mud_assistant.assistant.gateway.streaming import Headers
+from mud_assistant.assistant.loop.spending import total_account
+from mud_assistant.llm import LLMError
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.completions import CompletionsDialect
+from mud_assistant.llm.dialects.dialect import Dialect
+from mud_assistant.llm.dialects.failures import Failure, FailureKind, RequestRefused, failure_of, invalid
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.dialects.ollama.dialect import OllamaDialect
+from mud_assistant.llm.dialects.ollama.generate import GenerateDialect
+from mud_assistant.llm.dialects.responses.dialect import ResponsesDialect
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.request import HOPS_HEADER
+from mud_assistant.resilience import Caller, HttpExchange
 
 #: The most gateways that a call may pass.
 MAX_HOPS = 3

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from assistant.gateway.http.response import ClientResponse
-from llm.dialects.rendering import AnswerRenderer
-from llm.request import ActingListener
-from llm.response import StreamEvent
+from mud_assistant.assistant.gateway.http.response import ClientResponse
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.request import ActingListener
+from mud_assistant.llm.response import StreamEvent
 
 #: Seconds of silence after which a client is shown that the call goes on. Clients give up after 30 s and more.
 PING_SECONDS = 15.0

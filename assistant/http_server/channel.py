@@ -17,7 +17,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure as Reason
 from twisted.web.http import HTTPChannel, Request
 
-from assistant.http_server.bounds import (
+from mud_assistant.assistant.http_server.bounds import (
     BODY_SECONDS,
     HEAD_SECONDS,
     IDLE_SECONDS,
@@ -32,7 +32,7 @@ from assistant.http_server.bounds import (
     no_room,
     too_large,
 )
-from assistant.http_server.request_head import RequestHead, check_form, check_line, read_head
+from mud_assistant.assistant.http_server.request_head import RequestHead, check_form, check_line, read_head
 
 
 class ReceivedRequest(Request):

@@ -11,9 +11,9 @@ from twisted.internet.interfaces import IAddress, IListeningPort, IReactorTime
 from twisted.internet.protocol import ServerFactory
 from twisted.web.http import RESPONSES, Request
 
-from assistant.http_server.bounds import HeldBytes, UnreadRequest
-from assistant.http_server.channel import ReceivedRequest, ServerChannel, Serving
-from assistant.http_server.request_head import RequestHead
+from mud_assistant.assistant.http_server.bounds import HeldBytes, UnreadRequest
+from mud_assistant.assistant.http_server.channel import ReceivedRequest, ServerChannel, Serving
+from mud_assistant.assistant.http_server.request_head import RequestHead
 
 #: Seconds in which answers that wait to be sent may still go out when the listener closes.
 CLOSING_SECONDS = 1.0

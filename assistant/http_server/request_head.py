@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from twisted.web.http_headers import Headers
 
-from assistant.http_server.bounds import UnreadRequest
+from mud_assistant.assistant.http_server.bounds import UnreadRequest
 
 _SLASHES = re.compile(r"//+")
 _BEARER = "bearer "

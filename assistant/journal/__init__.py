@@ -3,7 +3,7 @@
 `MemoryJournal` keeps it as long as the process lives. `StoredJournal` keeps it on disk, in a `Store`.
 """
 
-from assistant.journal.errors import (
+from mud_assistant.assistant.journal.errors import (
     AlreadyRecorded,
     BrokenRecord,
     Fenced,
@@ -17,9 +17,9 @@ from assistant.journal.errors import (
     NewerRecord,
     UnknownRun,
 )
-from assistant.journal.memory import MemoryJournal, RunRecord
-from assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
-from assistant.journal.protocol import (
+from mud_assistant.assistant.journal.memory import MemoryJournal, RunRecord
+from mud_assistant.assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
+from mud_assistant.assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
     Cleared,
@@ -33,13 +33,13 @@ from assistant.journal.protocol import (
     StreamEntry,
     UnknownEffect,
 )
-from assistant.journal.sqlite.store import Store
-from assistant.journal.stored_journal import StoredJournal
-from assistant.journal.tables.lease import Lease
-from assistant.journal.tables.mutes import Muted, StoredMutes
-from assistant.journal.tables.process_wide import StoredBindings, StoredUsage
-from assistant.journal.tables.removal import Pruned, next_prune_after
-from assistant.journal.tables.stream import LoadedStream, StoredStream
+from mud_assistant.assistant.journal.sqlite.store import Store
+from mud_assistant.assistant.journal.stored_journal import StoredJournal
+from mud_assistant.assistant.journal.tables.lease import Lease
+from mud_assistant.assistant.journal.tables.mutes import Muted, StoredMutes
+from mud_assistant.assistant.journal.tables.process_wide import StoredBindings, StoredUsage
+from mud_assistant.assistant.journal.tables.removal import Pruned, next_prune_after
+from mud_assistant.assistant.journal.tables.stream import LoadedStream, StoredStream
 
 __all__ = [
     "NO_CHANGE",

@@ -16,7 +16,7 @@ import orjson
 from msgspec import Struct
 from pydantic import BaseModel
 
-from assistant.journal.errors import BrokenRecord, JournalError, NewerRecord
+from mud_assistant.assistant.journal.errors import BrokenRecord, JournalError, NewerRecord
 
 #: The version of the records written here.
 VERSION = 1

@@ -21,8 +21,8 @@ from __future__ import annotations
 import sqlite3
 from datetime import UTC, datetime
 
-from assistant.errors import AssistantError
-from tools.errors import Away
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.tools.errors import Away
 
 #: SQLite tells no more of a disk that is full than of one that is broken, unless the system says "no space left".
 _NOT_TAKEN = (

@@ -28,10 +28,10 @@ from pathlib import Path
 from urllib.parse import quote
 from zlib import crc32
 
-from assistant.durable import put_in_place
-from assistant.journal.database import OWED
-from assistant.journal.errors import is_outage
-from assistant.journal.schema import Schema
+from mud_assistant.assistant.durable import put_in_place
+from mud_assistant.assistant.journal.database import OWED
+from mud_assistant.assistant.journal.errors import is_outage
+from mud_assistant.assistant.journal.schema import Schema
 
 #: Bytes of a page; fixed, so that damage can be found page by page.
 PAGE_BYTES = 4096

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from twisted.internet.defer import succeed
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Event
-from assistant.events.outcome import Outcome, settles
-from assistant.journal.errors import AlreadyRecorded, InboxFullError, UnknownRun
-from assistant.journal.protocol import (
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.outcome import Outcome, settles
+from mud_assistant.assistant.journal.errors import AlreadyRecorded, InboxFullError, UnknownRun
+from mud_assistant.assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
     Cleared,
@@ -23,9 +23,9 @@ from assistant.journal.protocol import (
     Write,
     steps_of,
 )
-from llm.messages import ToolCall
-from llm.response import LLMResponse
-from tools.result import Executed
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.llm.response import LLMResponse
+from mud_assistant.tools.result import Executed
 
 #: How many finished runs are kept for reading.
 KEPT_RUNS = 100

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.journal.database import Database
+from mud_assistant.assistant.journal.database import Database
 
 
 def no_password() -> None:

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 from msgspec import Struct
 from twisted.internet.defer import Deferred
 
-from assistant.events.classify import Attention
-from assistant.events.events import Event
-from assistant.events.outcome import Outcome
-from llm.messages import Message, ToolCall
-from llm.response import LLMResponse
-from tools.result import Executed
-from tools.trust import Audience
+from mud_assistant.assistant.events.classify import Attention
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.llm.messages import Message, ToolCall
+from mud_assistant.llm.response import LLMResponse
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.trust import Audience
 
 
 class Accepted(Struct, frozen=True):

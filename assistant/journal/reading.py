@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from assistant.journal.database import Database
-from assistant.journal.errors import CannotRead
-from assistant.journal.place import JournalPlace, PostgresPlace, ReadableJournal
-from assistant.journal.sqlite import reading as file_reading
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace, ReadableJournal
+from mud_assistant.assistant.journal.sqlite import reading as file_reading
 
 
 @contextmanager
@@ -38,9 +38,9 @@ def open_database(
     to return True. None is no limit.
     """
     try:
-        from assistant.journal.postgres.reading import reading  # noqa: PLC0415  (only where one is set)
+        from mud_assistant.assistant.journal.postgres.reading import reading  # noqa: PLC0415  (only where one is set)
     except ImportError as error:
-        from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (as above)
+        from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (as above)
 
         raise CannotRead(NO_DRIVER) from error
     return reading(place, seconds, is_over)

@@ -11,8 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import (
+from mud_assistant.assistant.events import outcome
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import (
     Arrived,
     ByRule,
     ChannelSaid,
@@ -25,10 +26,9 @@ from assistant.events.events import (
     Said,
     Whispered,
 )
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.journal.codec import Codec, Plain
-from assistant.journal.errors import NewerRecord
-from llm.messages import (
+from mud_assistant.assistant.journal.codec import Codec, Plain
+from mud_assistant.assistant.journal.errors import NewerRecord
+from mud_assistant.llm.messages import (
     Block,
     Citation,
     Message,
@@ -41,13 +41,13 @@ from llm.messages import (
     ToolCall,
     ToolResult,
 )
-from llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
-from tools.context import Pending
-from tools.errors import Status
-from tools.game import Target
-from tools.result import Executed
-from tools.tool import Category
-from tools.trust import Kind, Principal
+from mud_assistant.llm.response import FinishReason, LLMResponse, RateLimitInfo, Usage
+from mud_assistant.tools.context import Pending
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.game import Target
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.tool import Category
+from mud_assistant.tools.trust import Kind, Principal
 
 _EVENTS: Mapping[str, type[Event]] = {
     "said": Said,
@@ -69,12 +69,12 @@ _BLOCKS: Mapping[str, type[Block]] = {
     "server_result": ServerToolResult,
     "citation": Citation,
 }
-_OUTCOMES: Mapping[str, type[Outcome]] = {
-    "answered": Answered,
-    "nothing": NothingToDo,
-    "limit": LimitReached,
-    "failed": Failed,
-    "cancelled": Cancelled,
+_OUTCOMES: Mapping[str, type[outcome.Outcome]] = {
+    "answered": outcome.Answered,
+    "nothing": outcome.NothingToDo,
+    "limit": outcome.LimitReached,
+    "failed": outcome.Failed,
+    "cancelled": outcome.Cancelled,
 }
 #: The kind of each class.
 _KIND_OF = {cls: kind for kinds in (_EVENTS, _BLOCKS, _OUTCOMES) for kind, cls in kinds.items()}
@@ -172,12 +172,12 @@ def _unpack_attention(plain: Plain) -> Attention:
     return Attention(Classification(plain["verdict"]), plain["importance"], plain["addressed"])
 
 
-def _unpack_outcome(plain: Plain) -> Outcome:
-    cls: type[Outcome] = _kind(plain, _OUTCOMES)
-    if cls is Answered:
-        return Answered(tuple(plain["acts"]))
-    if cls is LimitReached:
-        return LimitReached(Limit(plain["limit"]), plain["cause"], plain.get("account", ""))
+def _unpack_outcome(plain: Plain) -> outcome.Outcome:
+    cls: type[outcome.Outcome] = _kind(plain, _OUTCOMES)
+    if cls is outcome.Answered:
+        return outcome.Answered(tuple(plain["acts"]))
+    if cls is outcome.LimitReached:
+        return outcome.LimitReached(outcome.Limit(plain["limit"]), plain["cause"], plain.get("account", ""))
     return cls(**_arguments(plain))
 
 
@@ -289,8 +289,8 @@ EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
 ATTENTION: Codec[Attention] = Codec(
     lambda attention: {name: value for name, value in _flat(attention).items() if name != "asked"}, _unpack_attention
 )
-OUTCOME: Codec[Outcome] = Codec(  # nothing to do, without a cause, as it was written before there were causes
-    lambda outcome: {"k": "nothing"} if outcome == NothingToDo() else _pack_tagged(outcome), _unpack_outcome
+OUTCOME: Codec[outcome.Outcome] = Codec(  # nothing to do, without a cause, as it was written before there were causes
+    lambda end: {"k": "nothing"} if end == outcome.NothingToDo() else _pack_tagged(end), _unpack_outcome
 )
 CALL: Codec[ToolCall] = Codec(_pack_call, _unpack_call)
 MESSAGE: Codec[Message] = Codec(_pack_message, _unpack_message)

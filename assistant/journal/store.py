@@ -18,10 +18,10 @@ from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.python.failure import Failure
 
-from assistant.events.scheduler import CallsInTurn
-from assistant.journal.database import Database
-from assistant.journal.errors import Fenced, JournalClosed
-from assistant.journal.place import JournalPlace, Opened
+from mud_assistant.assistant.events.scheduler import CallsInTurn
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import Fenced, JournalClosed
+from mud_assistant.assistant.journal.place import JournalPlace, Opened
 
 #: The most jobs in one transaction.
 MAX_BATCH = 256

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from assistant.events.classify import Attention
-from assistant.events.events import Event
-from assistant.events.outcome import Outcome
-from assistant.journal.database import Database
-from assistant.journal.errors import JournalUnwritable
-from assistant.journal.protocol import (
+from mud_assistant.assistant.events.classify import Attention
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import JournalUnwritable
+from mud_assistant.assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
     Cleared,
@@ -25,20 +25,20 @@ from assistant.journal.protocol import (
     StreamChange,
     UnknownEffect,
 )
-from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
-from assistant.journal.store import JournalStore
-from assistant.journal.tables import inbox, removal, runs, stream
-from assistant.journal.tables.acquaintances import meet
-from assistant.journal.tables.inbox import Taken
-from assistant.journal.tables.lease import Lease
-from assistant.journal.tables.noting import note
-from assistant.journal.tables.removal import Pruned, prune
-from assistant.journal.tables.runs import RunPlace
-from assistant.journal.waiting import WaitingEvents
-from llm.messages import ToolCall
-from llm.response import LLMResponse
-from tools.memories import Memory
-from tools.result import Executed
+from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.journal.tables import inbox, removal, runs, stream
+from mud_assistant.assistant.journal.tables.acquaintances import meet
+from mud_assistant.assistant.journal.tables.inbox import Taken
+from mud_assistant.assistant.journal.tables.lease import Lease
+from mud_assistant.assistant.journal.tables.noting import note
+from mud_assistant.assistant.journal.tables.removal import Pruned, prune
+from mud_assistant.assistant.journal.tables.runs import RunPlace
+from mud_assistant.assistant.journal.waiting import WaitingEvents
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.llm.response import LLMResponse
+from mud_assistant.tools.memories import Memory
+from mud_assistant.tools.result import Executed
 
 
 class StoredJournal:

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 
-from assistant.events.outcome import Failed, Outcome, settles
-from assistant.journal.protocol import Accepted
+from mud_assistant.assistant.events.outcome import Failed, Outcome, settles
+from mud_assistant.assistant.journal.protocol import Accepted
 
 T = TypeVar("T")
 

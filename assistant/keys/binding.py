@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from resilience import origin_of
+from mud_assistant.resilience import origin_of
 
 
 class KeyBinding(Struct, frozen=True):

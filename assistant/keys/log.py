@@ -14,7 +14,7 @@ from twisted.python.log import logerr
 from twisted.python.reflect import safe_repr, safe_str
 from zope.interface import implementer
 
-from assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.redaction import Secrets
 
 #: Twisted's own fields, which hold no text of others.
 _OWN = frozenset({"log_level", "log_time", "log_logger", "log_trace"})

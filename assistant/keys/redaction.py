@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from twisted.logger import Logger
 
-from assistant.keys.disguises import Folded, KeyPieces, fold, fold_closed, has_markup, replace_spans
+from mud_assistant.assistant.keys.disguises import Folded, KeyPieces, fold, fold_closed, has_markup, replace_spans
 
 #: Replaces a secret.
 SHOWN = "[key]"

@@ -18,10 +18,10 @@ from typing import Any, Protocol, cast
 
 from msgspec import Struct, field
 
-from assistant.errors import KeyReferenceError
-from assistant.keys.redaction import Secrets
-from resilience import DeadlineExceeded
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.resilience import DeadlineExceeded
+from mud_assistant.resilience.background import in_daemon_thread
 
 #: The largest key file in bytes; a larger file holds something else.
 MAX_BYTES = 8 * 1024

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from assistant.language.attend import View
-from assistant.language.words import names_in, sentences_of, words_of
+from mud_assistant.assistant.language.attend import View
+from mud_assistant.assistant.language.words import names_in, sentences_of, words_of
 
 
 class Deed(Struct, frozen=True):

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from assistant.language.knowing import facts_in, find_facts
-from assistant.language.languages import language_of
-from assistant.language.persons import asks_of_self
-from assistant.language.things import absent_things, known_words
-from assistant.language.words import is_question, listed, names_in, sentences_of, with_article, words_of
+from mud_assistant.assistant.language.knowing import facts_in, find_facts
+from mud_assistant.assistant.language.languages import language_of
+from mud_assistant.assistant.language.persons import asks_of_self
+from mud_assistant.assistant.language.things import absent_things, known_words
+from mud_assistant.assistant.language.words import is_question, listed, names_in, sentences_of, with_article, words_of
 
 #: How many absent things are named.
 MAX_ABSENT = 2

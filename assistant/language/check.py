@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from assistant.language.persons import asks_of_self
-from assistant.language.words import is_like, runs, sentences_of, words_of
+from mud_assistant.assistant.language.persons import asks_of_self
+from mud_assistant.assistant.language.words import is_like, runs, sentences_of, words_of
 
 #: An answer repeats a line from this likeness on, or with this many of its words in a row.
 MAX_LIKENESS, COPIED_WORDS = 0.75, 6

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from assistant.language.persons import capital, to_first
-from assistant.language.words import content_words, is_question, sentences_of, words_of
+from mud_assistant.assistant.language.persons import capital, to_first
+from mud_assistant.assistant.language.words import content_words, is_question, sentences_of, words_of
 
 #: The most facts that are found for a line.
 MAX_FOUND = 2

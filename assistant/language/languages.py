@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.words import words_of
+from mud_assistant.assistant.language.words import words_of
 
 #: Common words of each language. Two of them in a line, and more of them than English ones, tell the language.
 _COMMON = {

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.acts import ANY_GESTURE, COMMANDS, Deed, deeds_in
-from assistant.language.attend import View
-from assistant.language.languages import COMMON_ENGLISH, is_foreign
-from assistant.language.things import DENIES, known_words
-from assistant.language.words import names_in, sentences_of, words_of
+from mud_assistant.assistant.language.acts import ANY_GESTURE, COMMANDS, Deed, deeds_in
+from mud_assistant.assistant.language.attend import View
+from mud_assistant.assistant.language.languages import COMMON_ENGLISH, is_foreign
+from mud_assistant.assistant.language.things import DENIES, known_words
+from mud_assistant.assistant.language.words import names_in, sentences_of, words_of
 
 #: Kinds that need the name of a thing or a way, which a line in another language has in other words.
 OF_THINGS = frozenset({"go", "give", "take", "drop", "look", "read", *COMMANDS})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.words import sentences_of
+from mud_assistant.assistant.language.words import sentences_of
 
 #: Words before a "you" to whom something is done.
 _TO_YOU = "to|of|at|for|with|by|from|on|about|taught|gave|told|made|left|owes|loves|hates|saved|raised|call|calls"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.words import sentences_of, singular, words_of
+from mud_assistant.assistant.language.words import sentences_of, singular, words_of
 
 _THINGS_TEXT = """
     accordion altar amulet anchor anvil apple apron aquarium armchair armor armour arrow axe badge bag bagpipe

@@ -6,22 +6,30 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
-from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.language.words import is_question
-from assistant.loop.lateness import saying_what_is_answered
-from assistant.loop.recollecting import known_lore
-from assistant.loop.recovery import MAYBE_HEARD, SAY, Early, RecoveredAnswer, Rest, warn_of_unknown, whole_text
-from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.manner import answer_by, call_for_text, in_manner
-from assistant.loop.speech.screening import SPEECH
-from assistant.loop.writing import CallLog
-from assistant.memory import questions
-from llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
-from llm import assistant as assistant_message
-from tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
-from tools.text.clean import one_line
-from tools.text.lenient import plain
-from tools.trust import Audience, common
+from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
+from mud_assistant.assistant.language.words import is_question
+from mud_assistant.assistant.loop.lateness import saying_what_is_answered
+from mud_assistant.assistant.loop.recollecting import known_lore
+from mud_assistant.assistant.loop.recovery import (
+    MAYBE_HEARD,
+    SAY,
+    Early,
+    RecoveredAnswer,
+    Rest,
+    warn_of_unknown,
+    whole_text,
+)
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.speech.manner import answer_by, call_for_text, in_manner
+from mud_assistant.assistant.loop.speech.screening import SPEECH
+from mud_assistant.assistant.loop.writing import CallLog
+from mud_assistant.assistant.memory import questions
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.text.lenient import plain
+from mud_assistant.tools.trust import Audience, common
 
 #: Added to the results of a step that told the run nothing new.
 REPEATED = "You know this already: answer now with say."

@@ -12,29 +12,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from assistant.events.events import ChannelSaid, Paged, Whispered, format_event
-from assistant.events.outcome import Limit, LimitReached
-from assistant.language.acts import asked_deeds
-from assistant.loop.acting import text_as_call
-from assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
-from assistant.loop.overheard import overheard, request_hook
-from assistant.loop.prompt import trusted_scene
-from assistant.loop.recovery import Early
-from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.gestures import MARKS, act_out
-from assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
-from assistant.loop.spending import A_MINUTE
-from assistant.loop.talk.ask import ask_plainly
-from assistant.loop.talk.calls import speech_call
-from assistant.loop.talk.question import question_of, trusted_level
-from assistant.loop.talk.topics import words_otherwise
-from llm import BudgetReached, LLMResponse, Message, ToolCall, user
-from llm import assistant as assistant_message
-from llm.messages import JSONObject, Text
-from llm.packing.packed import Joined, parts_of
-from resilience import Deadline
-from tools.policy.decide import base_permission
-from tools.text.lenient import plain
+from mud_assistant.assistant.events.events import ChannelSaid, Paged, Whispered, format_event
+from mud_assistant.assistant.events.outcome import Limit, LimitReached
+from mud_assistant.assistant.language.acts import asked_deeds
+from mud_assistant.assistant.loop.acting import text_as_call
+from mud_assistant.assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
+from mud_assistant.assistant.loop.overheard import overheard, request_hook
+from mud_assistant.assistant.loop.prompt import trusted_scene
+from mud_assistant.assistant.loop.recovery import Early
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.speech.gestures import MARKS, act_out
+from mud_assistant.assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
+from mud_assistant.assistant.loop.spending import A_MINUTE
+from mud_assistant.assistant.loop.talk.ask import ask_plainly
+from mud_assistant.assistant.loop.talk.calls import speech_call
+from mud_assistant.assistant.loop.talk.question import question_of, trusted_level
+from mud_assistant.assistant.loop.talk.topics import words_otherwise
+from mud_assistant.llm import BudgetReached, LLMResponse, Message, ToolCall, user
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.llm.messages import JSONObject, Text
+from mud_assistant.llm.packing.packed import Joined, parts_of
+from mud_assistant.resilience import Deadline
+from mud_assistant.tools.policy.decide import base_permission
+from mud_assistant.tools.text.lenient import plain
 
 #: Added to the prompt, not to the stream, after an answer with neither text nor a call.
 NUDGE = "(You answered nothing. Call one of your tools.)"

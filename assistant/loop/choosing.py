@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.events.classify import Attention, Classification, is_unspoken
-from assistant.events.conversation import Conversations
-from assistant.events.events import Noticed, hearers_of, spoken_text
-from assistant.journal import Accepted
-from tools import Pending
+from mud_assistant.assistant.events.classify import Attention, Classification, is_unspoken
+from mud_assistant.assistant.events.conversation import Conversations
+from mud_assistant.assistant.events.events import Noticed, hearers_of, spoken_text
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.tools import Pending
 
 
 def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> Sequence[Accepted]:

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.events.events import ChannelSaid
-from assistant.loop.acting import carry_out
-from assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
-from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.manner import call_for_text
-from assistant.loop.speech.screening import Repeat
-from assistant.loop.speech.sentence import GrowingArgument, first_sentence
-from llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
-from llm import assistant as assistant_message
-from llm.response import CallDelta, ServerBlockSeen, TextDelta
-from llm.wire.accumulate import Accumulator
-from tools import NOTHING_YET, Kind
-from tools.policy.decide import base_permission
+from mud_assistant.assistant.events.events import ChannelSaid
+from mud_assistant.assistant.loop.acting import carry_out
+from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.speech.manner import call_for_text
+from mud_assistant.assistant.loop.speech.screening import Repeat
+from mud_assistant.assistant.loop.speech.sentence import GrowingArgument, first_sentence
+from mud_assistant.llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.llm.response import CallDelta, ServerBlockSeen, TextDelta
+from mud_assistant.llm.wire.accumulate import Accumulator
+from mud_assistant.tools import NOTHING_YET, Kind
+from mud_assistant.tools.policy.decide import base_permission
 
 #: How words begin that must be seen as a whole: quoted, acted, formatted, or a call in some form.
 _WHOLE_FIRST = re.compile("[\"'\u201c\u201e\u201d\u2018\u00ab`*_#<>{(\\[|~-]")

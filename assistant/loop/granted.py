@@ -9,16 +9,16 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from assistant.journal import InterruptedStep
-from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.recovery import RecoveredAnswer, left_of
-from assistant.loop.run import Run, RunContext
-from llm import ToolCall
-from tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
-from tools.policy.binding import difference, find_requirement
-from tools.policy.decide import NOT_RUN, PolicyRule, level_of
-from tools.policy.session import VOID
-from tools.text.clean import one_line
+from mud_assistant.assistant.journal import InterruptedStep
+from mud_assistant.assistant.loop.acting import act, answer_by_rule
+from mud_assistant.assistant.loop.recovery import RecoveredAnswer, left_of
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.llm import ToolCall
+from mud_assistant.tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
+from mud_assistant.tools.policy.binding import difference, find_requirement
+from mud_assistant.tools.policy.decide import NOT_RUN, PolicyRule, level_of
+from mud_assistant.tools.policy.session import VOID
+from mud_assistant.tools.text.clean import one_line
 
 #: Longest reason that a player is shown, in characters.
 _MAX_REASON = 300

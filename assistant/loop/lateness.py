@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from assistant.events.classify import is_unspoken
-from assistant.events.conversation import is_farewell, is_greeting
-from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
-from assistant.events.outcome import NothingToDo
-from assistant.journal import InterruptedStep
-from assistant.loop.recovery import Early
-from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.screening import SPEECH
-from llm import ToolCall
-from tools import Kind, Reach
-from tools.text.clean import one_line
-from tools.text.lenient import plain
+from mud_assistant.assistant.events.classify import is_unspoken
+from mud_assistant.assistant.events.conversation import is_farewell, is_greeting
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.journal import InterruptedStep
+from mud_assistant.assistant.loop.recovery import Early
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.speech.screening import SPEECH
+from mud_assistant.llm import ToolCall
+from mud_assistant.tools import Kind, Reach
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.text.lenient import plain
 
 #: The longest part of a line that is said again, in characters.
 MAX_SHOWN = 80

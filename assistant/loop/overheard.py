@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from assistant.events.watching import Watchers
-from assistant.loop.run import Run, RunContext
-from llm import ActingListener, OnRequest, StreamEvent
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.llm import ActingListener, OnRequest, StreamEvent
 
 
 class Overheard(ActingListener):

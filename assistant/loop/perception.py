@@ -13,19 +13,19 @@ from weakref import proxy
 
 from twisted.logger import Logger
 
-from assistant.events.classify import Classification
-from assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
-from assistant.journal import Accepted
-from assistant.loop.prompt import scene_labels, scene_line, visit_line
-from assistant.loop.recollecting import recollect
-from assistant.loop.run import Run, RunContext
-from assistant.memory.entries import Entry
-from assistant.memory.origins import sources_of
-from assistant.memory.outgoing import View, find_withheld
-from assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
-from llm import user
-from tools import Category, Kind, Label, ToolFailed, label_of
-from tools.trust import Audience, Source, Withheld, clamp_level, may_hear
+from mud_assistant.assistant.events.classify import Classification
+from mud_assistant.assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.loop.prompt import scene_labels, scene_line, visit_line
+from mud_assistant.assistant.loop.recollecting import recollect
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.memory.entries import Entry
+from mud_assistant.assistant.memory.origins import sources_of
+from mud_assistant.assistant.memory.outgoing import View, find_withheld
+from mud_assistant.assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
+from mud_assistant.llm import user
+from mud_assistant.tools import Category, Kind, Label, ToolFailed, label_of
+from mud_assistant.tools.trust import Audience, Source, Withheld, clamp_level, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())

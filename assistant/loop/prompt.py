@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from llm.messages import Message, system
-from tools.game import Person, Scene, Thing
-from tools.text.clean import clean_heard, one_line
-from tools.trust import Label, Source
+from mud_assistant.llm.messages import Message, system
+from mud_assistant.tools.game import Person, Scene, Thing
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.trust import Label, Source
 
 _Seen = TypeVar("_Seen", Person, Thing, Person | Thing)
 #: The longest name and the longest room description in a scene, in characters.

@@ -13,18 +13,27 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome, settles
-from assistant.events.trace import StepTrace
-from assistant.journal import InterruptedStep, JournalError
-from assistant.loop.acting import act, keep_said, outcome_of, outcome_without_words
-from assistant.loop.asking import ask, next_payer
-from assistant.loop.lateness import unanswered_outcome
-from assistant.loop.perception import perceive
-from assistant.loop.recovery import SAY, Early, RecoveredAnswer
-from assistant.loop.resuming import act_unasked, open_run
-from assistant.loop.run import Run, RunContext
-from llm import BudgetReached, ContextOverflow, LLMDeadlineExceeded, LLMError
-from tools import NOTHING_YET
+from mud_assistant.assistant.events.outcome import (
+    Answered,
+    Cancelled,
+    Failed,
+    Limit,
+    LimitReached,
+    NothingToDo,
+    Outcome,
+    settles,
+)
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.journal import InterruptedStep, JournalError
+from mud_assistant.assistant.loop.acting import act, keep_said, outcome_of, outcome_without_words
+from mud_assistant.assistant.loop.asking import ask, next_payer
+from mud_assistant.assistant.loop.lateness import unanswered_outcome
+from mud_assistant.assistant.loop.perception import perceive
+from mud_assistant.assistant.loop.recovery import SAY, Early, RecoveredAnswer
+from mud_assistant.assistant.loop.resuming import act_unasked, open_run
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.llm import BudgetReached, ContextOverflow, LLMDeadlineExceeded, LLMError
+from mud_assistant.tools import NOTHING_YET
 
 _log = Logger()
 

@@ -13,25 +13,25 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.characters.character import MAX_AFTER
-from assistant.characters.macros import insert_names
-from assistant.journal import JournalError
-from assistant.journal.tables.memories import SHOWN
-from assistant.language.words import content_words, words_of
-from assistant.loop.run import Run, RunContext
-from assistant.loop.visitors import defuse, meet, note_told, own_words
-from assistant.memory.acquaintance.asked_parts import asks_own_words
-from assistant.memory.acquaintance.told_questions import only_asks
-from assistant.memory.recall.index import RecallIndexError
-from assistant.memory.recall.words import collect_stems
-from assistant.memory.remembering import spoken_part
-from assistant.memory.topics.next_saying import key_of
-from llm import Role, user
-from resilience.background import Full
-from tools.memories import MAX_TEXT, Memory, MemoryKind, Recalled, describe_memory
-from tools.text.clean import clean_heard, one_line
-from tools.trust import TOP, Label, Principal, Source, may_hear
-from tools.verbs.remembering import withheld_text
+from mud_assistant.assistant.characters.character import MAX_AFTER
+from mud_assistant.assistant.characters.macros import insert_names
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.journal.tables.memories import SHOWN
+from mud_assistant.assistant.language.words import content_words, words_of
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.visitors import defuse, meet, note_told, own_words
+from mud_assistant.assistant.memory.acquaintance.asked_parts import asks_own_words
+from mud_assistant.assistant.memory.acquaintance.told_questions import only_asks
+from mud_assistant.assistant.memory.recall.index import RecallIndexError
+from mud_assistant.assistant.memory.recall.words import collect_stems
+from mud_assistant.assistant.memory.remembering import spoken_part
+from mud_assistant.assistant.memory.topics.next_saying import key_of
+from mud_assistant.llm import Role, user
+from mud_assistant.resilience.background import Full
+from mud_assistant.tools.memories import MAX_TEXT, Memory, MemoryKind, Recalled, describe_memory
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.trust import TOP, Label, Principal, Source, may_hear
+from mud_assistant.tools.verbs.remembering import withheld_text
 
 #: The most tokens of what is recalled, and its largest share of the stream's budget.
 MAX_TOKENS, SHARE = 400, 1 / 16

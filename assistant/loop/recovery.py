@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from assistant.journal import InterruptedStep
-from llm import FinishReason, LLMResponse, Message, ToolCall, Usage
-from llm import assistant as assistant_message
-from tools import Begun, Executed, Past, Status
-from tools.text.clean import MAX_SPEECH_CHARS, clean_speech
+from mud_assistant.assistant.journal import InterruptedStep
+from mud_assistant.llm import FinishReason, LLMResponse, Message, ToolCall, Usage
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.tools import Begun, Executed, Past, Status
+from mud_assistant.tools.text.clean import MAX_SPEECH_CHARS, clean_speech
 
 #: The tool whose words may be spoken before all of them have arrived.
 SAY = "say"

@@ -7,20 +7,20 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from assistant.events.outcome import Failed, Outcome
-from assistant.journal import InterruptedRun, InterruptedStep
-from assistant.loop.acting import act, carry_out, outcome_of
-from assistant.loop.asking import discreet
-from assistant.loop.choosing import of_one_run
-from assistant.loop.granted import act_on_granted, is_granted_step, make_granted
-from assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
-from assistant.loop.run import Run, RunContext
-from assistant.loop.spending import Meter, RunLimits
-from assistant.loop.unasked import act_by_rule, look_up_first
-from assistant.loop.writing import Writes
-from resilience import Deadline
-from tools import ContextTrust, Dispatcher
-from tools.web.cite import WebTurn
+from mud_assistant.assistant.events.outcome import Failed, Outcome
+from mud_assistant.assistant.journal import InterruptedRun, InterruptedStep
+from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
+from mud_assistant.assistant.loop.asking import discreet
+from mud_assistant.assistant.loop.choosing import of_one_run
+from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
+from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.spending import Meter, RunLimits
+from mud_assistant.assistant.loop.unasked import act_by_rule, look_up_first
+from mud_assistant.assistant.loop.writing import Writes
+from mud_assistant.resilience import Deadline
+from mud_assistant.tools import ContextTrust, Dispatcher
+from mud_assistant.tools.web.cite import WebTurn
 
 #: The outcome of a run that the death of the process cut off three times. Its events are parked.
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")

@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING
 import msgspec
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.config.schema import AssistantConfig, ModelConfig
-from assistant.events.conversation import Conversations, Floor
-from assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
-from assistant.events.scheduler import Scheduler
-from assistant.events.trace import Observer
-from assistant.events.watching import Watchers
-from assistant.journal import Accepted, Journal
-from assistant.keys.disguises import KeyPieces
-from assistant.loop.choosing import approved_call, triggers_in
-from assistant.loop.recovery import EarlySpeech
-from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.loop.speech.screening import Repeats
-from assistant.loop.spending import Billing, Meter
-from assistant.loop.writing import Writes
-from assistant.memory.acquaintance.known_people import KnownPeople
-from assistant.memory.acquaintance.spoken_answers import KnownAnswer
-from assistant.memory.history import History
-from assistant.memory.origins import Voices
-from assistant.memory.questions import Questions
-from assistant.memory.topics.knowledge import Knowledge
-from assistant.memory.window import Window
-from llm import LLMResponse, Message, ModelChain
-from llm.modes.capabilities import is_hopeless
-from tools import (
+from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
+from mud_assistant.assistant.events.conversation import Conversations, Floor
+from mud_assistant.assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.trace import Observer
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.journal import Accepted, Journal
+from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.loop.choosing import approved_call, triggers_in
+from mud_assistant.assistant.loop.recovery import EarlySpeech
+from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
+from mud_assistant.assistant.loop.speech.screening import Repeats
+from mud_assistant.assistant.loop.spending import Billing, Meter
+from mud_assistant.assistant.loop.writing import Writes
+from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
+from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.origins import Voices
+from mud_assistant.assistant.memory.questions import Questions
+from mud_assistant.assistant.memory.topics.knowledge import Knowledge
+from mud_assistant.assistant.memory.window import Window
+from mud_assistant.llm import LLMResponse, Message, ModelChain
+from mud_assistant.llm.modes.capabilities import is_hopeless
+from mud_assistant.tools import (
     Approvals,
     ContextTrust,
     Dispatcher,
@@ -48,11 +48,11 @@ from tools import (
     Scene,
     World,
 )
-from tools.context import Following, no_http
-from tools.memories import RECALLED, Memory
-from tools.trust import Audience, may_hear
-from tools.web.cite import WebTurn
-from tools.web.fetch.seen import SeenUrls
+from mud_assistant.tools.context import Following, no_http
+from mud_assistant.tools.memories import RECALLED, Memory
+from mud_assistant.tools.trust import Audience, may_hear
+from mud_assistant.tools.web.cite import WebTurn
+from mud_assistant.tools.web.fetch.seen import SeenUrls
 
 if TYPE_CHECKING:
     from treq.client import HTTPClient

@@ -13,12 +13,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.events.outcome import Limit
-from llm.response import Usage
-from llm.sending import MODEL_ACCOUNT
-from resilience import Account, Allowance, Caller, Deadline
-from tools import Kind, Principal
+from mud_assistant.assistant.config.schema import AllowanceConfig, BudgetConfig
+from mud_assistant.assistant.events.outcome import Limit
+from mud_assistant.llm.response import Usage
+from mud_assistant.llm.sending import MODEL_ACCOUNT
+from mud_assistant.resilience import Account, Allowance, Caller, Deadline
+from mud_assistant.tools import Kind, Principal
 
 #: Shares of the context window at which the model is told, softly and then strongly, to finish.
 SOFT_ADVICE, STRONG_ADVICE = 0.6, 0.8

@@ -15,17 +15,17 @@ import re
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import ByRule, Event, Left, Noticed, spoken_text
-from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.journal import InboxFullError
-from assistant.loop.acting import act, answer_by_rule
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.found import SEARCH
-from llm import ToolCall
-from tools import Kind, Principal, Scene, Status
-from tools.context import A_MINUTE
-from tools.trust import label_of
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import ByRule, Event, Left, Noticed, spoken_text
+from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
+from mud_assistant.assistant.journal import InboxFullError
+from mud_assistant.assistant.loop.acting import act, answer_by_rule
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.found import SEARCH
+from mud_assistant.llm import ToolCall
+from mud_assistant.tools import Kind, Principal, Scene, Status
+from mud_assistant.tools.context import A_MINUTE
+from mud_assistant.tools.trust import label_of
 
 MOVE, HOME = "move", "home"
 #: The line that tells the assistant that it goes home by itself.

@@ -12,16 +12,21 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.journal import JournalError
-from assistant.language.words import words_of
-from assistant.loop.run import Run, RunContext
-from assistant.memory.acquaintance.asked_parts import asks_of_people, asks_when, asks_whether_known, names_asked
-from assistant.memory.acquaintance.known_people import FoundPeople
-from assistant.memory.acquaintance.spoken_answers import answer_about_stranger
-from assistant.memory.acquaintance.visitor_words import Asking, VisitorNotes, tell_of
-from assistant.memory.time_words import find_time_asked
-from tools.memories import Memory, describe_memory
-from tools.trust import Principal, authority_of_words
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.memory.acquaintance.asked_parts import (
+    asks_of_people,
+    asks_when,
+    asks_whether_known,
+    names_asked,
+)
+from mud_assistant.assistant.memory.acquaintance.known_people import FoundPeople
+from mud_assistant.assistant.memory.acquaintance.spoken_answers import answer_about_stranger
+from mud_assistant.assistant.memory.acquaintance.visitor_words import Asking, VisitorNotes, tell_of
+from mud_assistant.assistant.memory.time_words import find_time_asked
+from mud_assistant.tools.memories import Memory, describe_memory
+from mud_assistant.tools.trust import Principal, authority_of_words
 
 #: So many memories are shown with their time where a line asks for that.
 MAX_DATED = 3

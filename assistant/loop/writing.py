@@ -11,9 +11,9 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.python.failure import Failure
 
-from assistant.journal.protocol import Journal, Write
-from llm import LLMResponse, ToolCall
-from tools import Executed, Registry
+from mud_assistant.assistant.journal.protocol import Journal, Write
+from mud_assistant.llm import LLMResponse, ToolCall
+from mud_assistant.tools import Executed, Registry
 
 
 class Writes:

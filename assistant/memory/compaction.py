@@ -19,11 +19,11 @@ from msgspec import Struct
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from assistant.memory.entries import Entry, OldPart, mask
-from assistant.memory.history import History
-from llm import LLMError, Message, system, user
-from llm.messages import Role, ServerToolCall, ServerToolResult, Text, ToolCall, ToolResult
-from tools.text.clean import clean_heard, one_line
+from mud_assistant.assistant.memory.entries import Entry, OldPart, mask
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.llm import LLMError, Message, system, user
+from mud_assistant.llm.messages import Role, ServerToolCall, ServerToolResult, Text, ToolCall, ToolResult
+from mud_assistant.tools.text.clean import clean_heard, one_line
 
 #: Shares of the budget from which a summary is wanted, and from which it is wanted before the next run.
 SOFT, HARD = 0.7, 0.85

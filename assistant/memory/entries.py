@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.journal import StreamEntry
-from assistant.journal.tables.repeats import has_any, own_words
-from llm.messages import Message, Role, ToolResult, tool_results, user
-from llm.packing.packed import Cut, Part
-from tools.trust import ASSISTANT_ID, TOP, Audience, clamp_level, may_hear
+from mud_assistant.assistant.journal import StreamEntry
+from mud_assistant.assistant.journal.tables.repeats import has_any, own_words
+from mud_assistant.llm.messages import Message, Role, ToolResult, tool_results, user
+from mud_assistant.llm.packing.packed import Cut, Part
+from mud_assistant.tools.trust import ASSISTANT_ID, TOP, Audience, clamp_level, may_hear
 
 #: Replaces a tool output that was masked.
 MASK = "[old output left out]"

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 from struct import Struct
 
-from assistant.journal import NO_CHANGE, StreamChange
-from assistant.journal.records import MESSAGE
-from assistant.memory.entries import Entry, to_store
-from llm.packing.pack import pack, regroup
-from llm.packing.packed import Part
-from tools.trust import TOP, Audience, may_hear
+from mud_assistant.assistant.journal import NO_CHANGE, StreamChange
+from mud_assistant.assistant.journal.records import MESSAGE
+from mud_assistant.assistant.memory.entries import Entry, to_store
+from mud_assistant.llm.packing.pack import pack, regroup
+from mud_assistant.llm.packing.packed import Part
+from mud_assistant.tools.trust import TOP, Audience, may_hear
 
 #: A packed entry: key, tokens, number in the journal; importance, authority, foreign authority; the counts of its
 #: messages and events, and the index of its sources.

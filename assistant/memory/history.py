@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import reduce
 from itertools import islice
 
-from assistant.journal import StreamChange, StreamEntry
-from assistant.memory.entries import Entry, OldPart, find_with_repeats, from_store, lost_of, old_part, trusted_part
-from assistant.memory.entry_table import KnownEvents, LabelCounts, PackedEntries, Unsaved
-from assistant.memory.trimming import squeeze, trim
-from llm.messages import Message, user
-from llm.packing.packed import Joined, Part
-from tools.trust import Audience, Label, common
+from mud_assistant.assistant.journal import StreamChange, StreamEntry
+from mud_assistant.assistant.memory import entries as rows
+from mud_assistant.assistant.memory.entry_table import KnownEvents, LabelCounts, PackedEntries, Unsaved
+from mud_assistant.assistant.memory.trimming import squeeze, trim
+from mud_assistant.llm.messages import Message, user
+from mud_assistant.llm.packing.packed import Joined, Part
+from mud_assistant.tools.trust import Audience, Label, common
 
 #: Entries at the end that neither trimming nor a summary touches.
 KEPT_ENTRIES = 10
@@ -43,7 +43,7 @@ class History:
         self._known = KnownEvents()
         self._scene: tuple[str, int] | None = None
         self._unsaved = Unsaved()
-        self._out: OldPart | None = None
+        self._out: rows.OldPart | None = None
         #: The keys of what the current run has added.
         self._of_run: dict[int, None] = {}
 
@@ -57,7 +57,7 @@ class History:
 
     def find_lost(self, lines: Mapping[str, str], hearers: Audience = frozenset(), least: int = 0) -> set[str]:
         """Return those of the given events whose line, or its beginning, no entry of this level shows to these."""
-        return lost_of(self._packed.items(), lines, hearers, least) if lines else set()
+        return rows.lost_of(self._packed.items(), lines, hearers, least) if lines else set()
 
     def naming(self, principal_id: str) -> int:
         """Return how many entries have this principal among their sources."""
@@ -96,13 +96,13 @@ class History:
         """
         if not least or least <= self.min_level():
             return self._packed.parts(hearers)
-        return trusted_part(self._packed.items(), hearers, least, scene, min(self._of_run, default=0))
+        return rows.trusted_part(self._packed.items(), hearers, least, scene, min(self._of_run, default=0))
 
     def messages(self) -> list[Message]:
         """Return the stream as messages, oldest first."""
         return list(Joined(self.parts()))
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[rows.Entry, ...]:
         """Return the entries, oldest first."""
         return tuple(self._packed.entries())
 
@@ -196,8 +196,8 @@ class History:
         self._out = None
         return self._remove_with_repeats(lambda _: True)
 
-    def _remove_with_repeats(self, goes: Callable[[Entry], bool]) -> int:
-        keys = find_with_repeats(self._packed.unpack(), goes)
+    def _remove_with_repeats(self, goes: Callable[[rows.Entry], bool]) -> int:
+        keys = rows.find_with_repeats(self._packed.unpack(), goes)
         for key in keys:
             self.remove(key)
         self._packed.pack_open()
@@ -222,20 +222,20 @@ class History:
             squeeze(self, self._packed.unpack(), self._of_run, needed, keep)
             self._packed.pack_open()
 
-    def old_part(self, tokens: int) -> OldPart:
+    def old_part(self, tokens: int) -> rows.OldPart:
         """Return the oldest entries of one audience, none of the last ten, with at least this many tokens if there are.
 
         They stay in the stream until `replace_by_summary`. Taking another part voids this one.
         """
-        self._out = old_part(islice(self._packed.items(), max(0, len(self._packed) - KEPT_ENTRIES)), tokens)
+        self._out = rows.old_part(islice(self._packed.items(), max(0, len(self._packed) - KEPT_ENTRIES)), tokens)
         return self._out
 
-    def put_back(self, part: OldPart) -> None:
+    def put_back(self, part: rows.OldPart) -> None:
         """Give up summarising the part; the stream stays as it is."""
         if self._out is part:
             self._out = None
 
-    def replace_by_summary(self, part: OldPart, text: str, importance: int) -> bool:
+    def replace_by_summary(self, part: rows.OldPart, text: str, importance: int) -> bool:
         """Replace the part by `text`. Return False, and change nothing, when the part is void.
 
         What was appended meanwhile stays; what was trimmed meanwhile is gone. The journal keeps entries in the order
@@ -263,7 +263,7 @@ class History:
 
     def _append(self, new: StreamEntry, *, others_level: int | None = None) -> int:
         """Append an entry and return its key."""
-        entry = from_store(new, self.count(new.messages), others_level)
+        entry = rows.from_store(new, self.count(new.messages), others_level)
         if entry.audience is not None:  # the entry must fit in either form
             entry.tokens = max(entry.tokens, self.count(entry.mask))
         self.tokens += entry.tokens
@@ -271,7 +271,7 @@ class History:
         self._known.add(entry.event_ids)
         return self._place(entry)
 
-    def _place(self, entry: Entry) -> int:
+    def _place(self, entry: rows.Entry) -> int:
         self._last_key += 1
         self._packed.add(self._last_key, entry)
         self._unsaved.added(self._last_key, entry.seq)

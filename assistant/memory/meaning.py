@@ -14,13 +14,13 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.memory.recall.index import RecallIndex, RecallIndexError
-from assistant.memory.recall.vectors import Vector, make_vector
-from assistant.memory.recall_file import IndexWorker
-from llm import LLMError
-from llm.embeddings.embedder import MAX_BATCH, Embedder
-from resilience import Deadline, DeadlineExceeded
-from resilience.background import Full
+from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
+from mud_assistant.assistant.memory.recall.vectors import Vector, make_vector
+from mud_assistant.assistant.memory.recall_file import IndexWorker
+from mud_assistant.llm import LLMError
+from mud_assistant.llm.embeddings.embedder import MAX_BATCH, Embedder
+from mud_assistant.resilience import Deadline, DeadlineExceeded
+from mud_assistant.resilience.background import Full
 
 #: How long the vector of a query is waited for, in seconds; the search goes on without it.
 QUERY_SECONDS = 0.5

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from assistant.memory.entries import Entry
-from assistant.memory.history import History
-from llm.messages import Message, Role
-from tools import Scene, label_of
-from tools.policy.decide import GAME_TEXTS, name_source
-from tools.text.clean import one_line
-from tools.trust import Principal, rank
+from mud_assistant.assistant.memory.entries import Entry
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.llm.messages import Message, Role
+from mud_assistant.tools import Scene, label_of
+from mud_assistant.tools.policy.decide import GAME_TEXTS, name_source
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.trust import Principal, rank
 
 #: Words that say nothing about where a text is from.
 _COMMON = frozenset(

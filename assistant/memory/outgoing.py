@@ -13,12 +13,12 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from assistant.language.words import PLAIN_WORDS
-from assistant.memory.entries import Entry
-from assistant.memory.origins import texts_of, words_of
-from llm.messages import Message
-from tools.memories import Memory
-from tools.trust import Withheld
+from mud_assistant.assistant.language.words import PLAIN_WORDS
+from mud_assistant.assistant.memory.entries import Entry
+from mud_assistant.assistant.memory.origins import texts_of, words_of
+from mud_assistant.llm.messages import Message
+from mud_assistant.tools.memories import Memory
+from mud_assistant.tools.trust import Withheld
 
 #: The parts of addresses that say nothing.
 _OF_ADDRESSES = frozenset({"http", "https", "www", "com", "org", "net"})

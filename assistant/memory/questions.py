@@ -7,11 +7,11 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.events.classify import Asked, Attention
-from assistant.events.events import ChannelSaid, Emoted, Event, Paged, Said, Whispered, quoted_in
-from assistant.language.words import is_question, sentences_of
-from tools.text.clean import clean_heard
-from tools.trust import TOP, label_of
+from mud_assistant.assistant.events.classify import Asked, Attention
+from mud_assistant.assistant.events.events import ChannelSaid, Emoted, Event, Paged, Said, Whispered, quoted_in
+from mud_assistant.assistant.language.words import is_question, sentences_of
+from mud_assistant.tools.text.clean import clean_heard
+from mud_assistant.tools.trust import TOP, label_of
 
 #: How long a question waits for its answer, in seconds.
 ANSWER_SECONDS = 120.0

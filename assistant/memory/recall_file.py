@@ -15,10 +15,10 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.memory.recall.index import RecallIndex, RecallIndexError
-from assistant.memory.recall.sqlite.file_index import SqliteIndex
-from assistant.memory.recall.vectors import Vector
-from resilience.background import DaemonThreads, FromThread, Launcher
+from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
+from mud_assistant.assistant.memory.recall.sqlite.file_index import SqliteIndex
+from mud_assistant.assistant.memory.recall.vectors import Vector
+from mud_assistant.resilience.background import DaemonThreads, FromThread, Launcher
 
 T = TypeVar("T")
 #: How many searches may wait for the index.

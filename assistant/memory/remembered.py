@@ -15,24 +15,23 @@ from typing import TypeVar
 from twisted.internet.defer import DeferredLock
 from twisted.python.failure import Failure
 
-from assistant.journal import Accepted
-from assistant.journal.database import Database, owe
-from assistant.journal.errors import JournalError
-from assistant.journal.schema import SCHEMA
-from assistant.journal.tables import memories as rows
-from assistant.journal.tables.acquaintances import meet
-from assistant.journal.tables.lease import MemoryRows
-from assistant.journal.tables.memories import SHOWN
-from assistant.journal.tables.removal import forget_entries
-from assistant.memory.recall.index import RecallIndex, RecallIndexError
-from assistant.memory.recall.search import RecallHits, RecallQuery
-from assistant.memory.recall_file import IndexWorker
-from assistant.memory.remembering import Remember, profile_id, remembering
-from assistant.memory.sleep.stored import note_lost
-from resilience.background import Relay, run_relay
-from tools.errors import ToolFailed
-from tools.memories import RECALLED, KeptMemory, Memory, Recalled
-from tools.trust import TOP, Audience, may_hear
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.journal.database import Database, owe
+from mud_assistant.assistant.journal.errors import JournalError
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.tables import memories as rows
+from mud_assistant.assistant.journal.tables.acquaintances import meet
+from mud_assistant.assistant.journal.tables.lease import MemoryRows
+from mud_assistant.assistant.journal.tables.removal import forget_entries
+from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
+from mud_assistant.assistant.memory.recall.search import RecallHits, RecallQuery
+from mud_assistant.assistant.memory.recall_file import IndexWorker
+from mud_assistant.assistant.memory.remembering import Remember, profile_id, remembering
+from mud_assistant.assistant.memory.sleep.stored import note_lost
+from mud_assistant.resilience.background import Relay, run_relay
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.memories import RECALLED, KeptMemory, Memory, Recalled
+from mud_assistant.tools.trust import TOP, Audience, may_hear
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -281,7 +280,7 @@ def _remove_others(assistant: str, there: frozenset[str], count: int, erase: boo
 def _drop(assistant: str, memory_id: str, db: Database) -> list[Memory]:
     owe(db)
     gone = rows.drop(db, assistant, memory_id)
-    forget_entries(db, assistant, (), {SHOWN + memory.id for memory in gone})
+    forget_entries(db, assistant, (), {rows.SHOWN + memory.id for memory in gone})
     return note_lost(db, assistant, gone)
 
 

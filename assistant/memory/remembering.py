@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from assistant.events.classify import Asked
-from assistant.events.events import (
+from mud_assistant.assistant.events.classify import Asked
+from mud_assistant.assistant.events.events import (
     ChannelSaid,
     Emoted,
     Event,
@@ -22,15 +22,15 @@ from assistant.events.events import (
     audience_of,
     quoted_in,
 )
-from assistant.journal import Accepted
-from assistant.journal.tables.acquaintances import MET
-from assistant.language.words import content_words, is_open_question, words_of
-from assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
-from assistant.memory.acquaintance.told_matters import read_answer
-from assistant.memory.acquaintance.told_questions import only_asks
-from tools.memories import MAX_NAME, MAX_TEXT, Fact, Memory, MemoryKind, memory_id
-from tools.text.clean import clean_heard, one_line
-from tools.trust import Audience, audience_key, clamp_level, label_of
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.journal.tables.acquaintances import MET
+from mud_assistant.assistant.language.words import content_words, is_open_question, words_of
+from mud_assistant.assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
+from mud_assistant.assistant.memory.acquaintance.told_matters import read_answer
+from mud_assistant.assistant.memory.acquaintance.told_questions import only_asks
+from mud_assistant.tools.memories import MAX_NAME, MAX_TEXT, Fact, Memory, MemoryKind, memory_id
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.trust import Audience, audience_key, clamp_level, label_of
 
 #: How important things are, from 1 to 10: told in private or with the character's name; a gift, a promise, a number or
 #: a name; told to it; overheard; seen; noticed. `events/classify.py` gives a line with the name an attention of 10.

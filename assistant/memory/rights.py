@@ -8,12 +8,12 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.journal import Cleared, Forgotten, Muted, StoredMutes
-from assistant.journal.tables.memories import SHOWN
-from assistant.memory.acquaintance.known_people import Acquaintance, FoundPeople, KnownPeople
-from assistant.memory.history import History
-from tools import Memories, Memory, Principal
-from tools.trust import may_hear
+from mud_assistant.assistant.journal import Cleared, Forgotten, Muted, StoredMutes
+from mud_assistant.assistant.journal.tables.memories import SHOWN
+from mud_assistant.assistant.memory.acquaintance.known_people import Acquaintance, FoundPeople, KnownPeople
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.tools import Memories, Memory, Principal
+from mud_assistant.tools.trust import may_hear
 
 
 class Remembered(Struct, frozen=True):

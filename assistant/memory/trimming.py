@@ -16,8 +16,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from assistant.memory.entries import KNOWN_BY, Entry, mask_outputs
-from llm.messages import Message, Role, ToolResult, tool_results, user
+from mud_assistant.assistant.memory.entries import KNOWN_BY, Entry, mask_outputs
+from mud_assistant.llm.messages import Message, Role, ToolResult, tool_results, user
 
 #: The share of the budget that the lines of one perception may take. Overheard lines beyond that are left out.
 PERCEIVED_SHARE = 1 / 3

@@ -12,8 +12,8 @@ from typing import Protocol
 from msgspec import Struct
 from twisted.logger import Logger
 
-from assistant.memory.history import History
-from llm import ContextOverflow, Message, ModelChain
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.llm import ContextOverflow, Message, ModelChain
 
 #: The tokens that the stream always has, however small the window is.
 MIN_STREAM_TOKENS = 256

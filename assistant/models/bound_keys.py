@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
-from assistant.config.model_options import token_references
-from assistant.config.schema import Config, ModelConfig
-from assistant.config.sections import MemoryConfig, WebProviderConfig
-from assistant.config.telemetry import TelemetryConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, rebind
-from assistant.keys.reference import anchor
-from llm import UnknownProviderError, get_provider
+from mud_assistant.assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
+from mud_assistant.assistant.config.model_options import token_references
+from mud_assistant.assistant.config.schema import Config, ModelConfig
+from mud_assistant.assistant.config.sections import MemoryConfig, WebProviderConfig
+from mud_assistant.assistant.config.telemetry import TelemetryConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.binding import KeyBinding, Unbound, Voided, binding_state, rebind
+from mud_assistant.assistant.keys.reference import anchor
+from mud_assistant.llm import UnknownProviderError, get_provider
 
 #: How the owner of a trial gives a key again.
 AT_THE_COMMAND_LINE = "name it on the command line: --key {reference}"
@@ -122,8 +122,8 @@ def bindings_of_telemetry(config: TelemetryConfig, folder: Path = Path()) -> lis
 
 def usual_url(name: str) -> str:
     """Return the address that a web provider's key goes to when the settings name none, empty when it goes nowhere."""
-    from tools.web.read.jina import JinaSettings  # noqa: PLC0415  (not in a process without keys for the web)
-    from tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS  # noqa: PLC0415  (the same)
+    from mud_assistant.tools.web.read.jina import JinaSettings  # noqa: PLC0415  (not in a process without keys for the web)
+    from mud_assistant.tools.web.registry import READ_PROVIDERS, SEARCH_PROVIDERS  # noqa: PLC0415  (the same)
 
     if name == "jina":
         return JinaSettings().base_url

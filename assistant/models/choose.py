@@ -13,22 +13,30 @@ from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.config import known_providers
-from assistant.config.known_providers import has_model, no_such_model, why_unusable
-from assistant.config.schema import ModelConfig
-from assistant.errors import KeyReferenceError, NoModelError
-from assistant.keys.reference import KeySources, resolve_key
-from assistant.models.bound_keys import BoundKeys
-from assistant.models.chosen import EMBEDDED_CONTEXT, ChosenModel, Served, load_table, patient, provider_of, with_keys
-from assistant.models.mistaken import openai_instead, whose_address
-from assistant.models.offer import usual_model
-from llm import LLMError, LLMProvider, ModelNotFound, Rejected, UnknownProviderError, get_provider
-from llm.discover import describe_model, offered_models
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.models import pinned_path
-from llm.embedded.progress import Endpoint
-from llm.providers.offered import OfferedModel
-from resilience import Credential, Deadline, HttpExchange, origin_of
+from mud_assistant.assistant.config import known_providers
+from mud_assistant.assistant.config.known_providers import has_model, no_such_model, why_unusable
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.errors import KeyReferenceError, NoModelError
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.assistant.models.bound_keys import BoundKeys
+from mud_assistant.assistant.models.chosen import (
+    EMBEDDED_CONTEXT,
+    ChosenModel,
+    Served,
+    load_table,
+    patient,
+    provider_of,
+    with_keys,
+)
+from mud_assistant.assistant.models.mistaken import openai_instead, whose_address
+from mud_assistant.assistant.models.offer import usual_model
+from mud_assistant.llm import LLMError, LLMProvider, ModelNotFound, Rejected, UnknownProviderError, get_provider
+from mud_assistant.llm.discover import describe_model, offered_models
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.models import pinned_path
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.providers.offered import OfferedModel
+from mud_assistant.resilience import Credential, Deadline, HttpExchange, origin_of
 
 #: How long to wait for a server to say what it has, in seconds. A local Ollama answers in milliseconds.
 LOOK_SECONDS = 10.0
@@ -36,10 +44,7 @@ PROBE_SECONDS = 2.0
 #: A very small model answers every question with noop, the easy way out, and types speech as a command. Each further
 #: tool makes it choose worse.
 EMBEDDED_WITHHELD = frozenset(
-    [
-        *("noop", "execute_command", "page", "channel"),
-        *("take", "drop", "give", "follow", "stay", "home"),
-    ]
+    ["noop", "execute_command", "page", "channel", "take", "drop", "give", "follow", "stay", "home"]
 )
 #: Of how many models the server is asked whether they know tools.
 _MAX_ASKED = 8

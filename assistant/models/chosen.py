@@ -13,14 +13,14 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from assistant.config.known_providers import constructor_options
-from assistant.config.model_options import expanded_tools, token_references, with_tokens
-from assistant.config.schema import ModelConfig
-from assistant.keys.reference import KeySources, resolve_key
-from llm import LLMProvider, get_provider
-from llm.embedded.progress import Endpoint
-from llm.tokens.tables import TableCounter, TableUnusable, load_counter, order_tables
-from resilience import BreakerConfig, DeadlineExceeded, InFlightConfig, Limits, UpstreamConfig
+from mud_assistant.assistant.config.known_providers import constructor_options
+from mud_assistant.assistant.config.model_options import expanded_tools, token_references, with_tokens
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.llm import LLMProvider, get_provider
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.tokens.tables import TableCounter, TableUnusable, load_counter, order_tables
+from mud_assistant.resilience import BreakerConfig, DeadlineExceeded, InFlightConfig, Limits, UpstreamConfig
 
 _log = Logger()
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.models.chosen import ChosenModel
-from llm import CallReports, Capabilities, UnifiedLLMClient
-from llm.response import Prices
-from resilience import HttpExchange, Pipeline, RetryConfig
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.llm import CallReports, Capabilities, UnifiedLLMClient
+from mud_assistant.llm.response import Prices
+from mud_assistant.resilience import HttpExchange, Pipeline, RetryConfig
 
 
 class ClientParts(Struct, frozen=True):

@@ -10,24 +10,24 @@ from typing import Any
 from msgspec import Struct, field
 from twisted.logger import Logger
 
-from assistant.config.schema import ModelConfig
-from assistant.config.sections import MemoryConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KeySources, resolve_key
-from assistant.models.bound_keys import BoundKeys, binding_of_vectors
-from assistant.models.chosen import ChosenModel, limits_of
-from llm import LLMProvider, get_provider
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.convert import MINILM, MINILM_NAME
-from llm.embedded.fetching.models import default_data_dir
-from llm.embedded.progress import Endpoint, FetchProgress, Phase
-from llm.embedded.supervisor import Commands, EmbeddedModel
-from llm.embeddings.embedder import Embedder
-from llm.embeddings.ollama import OllamaEmbeddings
-from llm.embeddings.openai import OpenAIEmbeddings
-from llm.embeddings.remote import RemoteEmbedder
-from llm.embeddings.served import MINILM_TOKENS, EmbeddedEmbedder, ServerProcess
-from resilience import HttpExchange, Pipeline
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.assistant.models.bound_keys import BoundKeys, binding_of_vectors
+from mud_assistant.assistant.models.chosen import ChosenModel, limits_of
+from mud_assistant.llm import LLMProvider, get_provider
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.convert import MINILM, MINILM_NAME
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
+from mud_assistant.llm.embedded.progress import Endpoint, FetchProgress, Phase
+from mud_assistant.llm.embedded.supervisor import Commands, EmbeddedModel
+from mud_assistant.llm.embeddings.embedder import Embedder
+from mud_assistant.llm.embeddings.ollama import OllamaEmbeddings
+from mud_assistant.llm.embeddings.openai import OpenAIEmbeddings
+from mud_assistant.llm.embeddings.remote import RemoteEmbedder
+from mud_assistant.llm.embeddings.served import MINILM_TOKENS, EmbeddedEmbedder, ServerProcess
+from mud_assistant.resilience import HttpExchange, Pipeline
 
 _log = Logger()
 #: Makes the process that serves the embedded model. The callbacks get its address after a restart, and its end.

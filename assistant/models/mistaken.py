@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from assistant.config.known_providers import ANY_SERVER
-from llm import LLMError, LLMProvider, Unavailable
-from llm.discover import lists_as_openai
-from llm.providers import provider_classes
-from resilience import Deadline, HttpExchange
+from mud_assistant.assistant.config.known_providers import ANY_SERVER
+from mud_assistant.llm import LLMError, LLMProvider, Unavailable
+from mud_assistant.llm.discover import lists_as_openai
+from mud_assistant.llm.providers import provider_classes
+from mud_assistant.resilience import Deadline, HttpExchange
 
 
 def whose_address(provider: LLMProvider) -> str:

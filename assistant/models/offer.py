@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from assistant.config.schema import ModelConfig
-from llm.embedded.fetching.convert import MINILM
-from llm.embedded.fetching.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir
-from llm.embedded.machine import free_bytes, usable_cores
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.llm.embedded.fetching.models import DEFAULT_MODEL, QWEN_CODER_BETTER, ModelFile, default_data_dir
+from mud_assistant.llm.embedded.machine import free_bytes, usable_cores
 
 _GB = 1_000_000_000
 SMALL, BETTER = "small", "better"

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
-from assistant.checks.finding import Finding
-from assistant.config.options import Option
-from assistant.config.schema import ModelConfig
-from assistant.page.values.actions import NewModel, SettingChanged
-from assistant.page.values.assistants import SettingLine
-from assistant.service.operations.operated import KnownAssistant, SettingsStore
-from assistant.service.operations.operators import Conflict, InvalidInput, NotAllowed, NotFound, Operator, Unavailable
-from assistant.service.operations.operators import OperationRefused as PageError
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.config.options import Option
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.page.values.actions import NewModel, SettingChanged
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.service.operations.operated import KnownAssistant, SettingsStore
+from mud_assistant.assistant.service.operations.operators import (
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Operator,
+    Unavailable,
+)
+from mud_assistant.assistant.service.operations.operators import OperationRefused as PageError
 
 __all__ = [
     "Conflict",

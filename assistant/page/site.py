@@ -11,30 +11,30 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from assistant.errors import KeyReferenceError
-from assistant.gateway.keys import key_store
-from assistant.http_server.addresses import Proxies
-from assistant.journal.place import JournalPlace
-from assistant.keys.reference import resolve_key
-from assistant.page import views
-from assistant.page.api.openapi import api_routes
-from assistant.page.http.call import PublicRoute, Route
-from assistant.page.http.guard import hash_token
-from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
-from assistant.page.http.resource import PageResource
-from assistant.page.http.stream import MAX_SECONDS, live_route
-from assistant.page.live import AskedRequests, LiveHub
-from assistant.page.operations.desk import Desk
-from assistant.page.operations.lag import ReactorLag
-from assistant.page.operations.records import JournalRecords
-from assistant.page.operations.servers import CircuitLog, servers_in_use
-from assistant.page.operations.sources import Sources
-from assistant.page.ports import Door, PageHost
-from assistant.page.reading.reader import JournalReader
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.door import error_page_for
-from assistant.page.views.layout import static_files
-from assistant.service.service import AssistantService
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.gateway.keys import key_store
+from mud_assistant.assistant.http_server.addresses import Proxies
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.keys.reference import resolve_key
+from mud_assistant.assistant.page import views
+from mud_assistant.assistant.page.api.openapi import api_routes
+from mud_assistant.assistant.page.http.call import PublicRoute, Route
+from mud_assistant.assistant.page.http.guard import hash_token
+from mud_assistant.assistant.page.http.health import health_routes, metrics_route, open_metrics_route
+from mud_assistant.assistant.page.http.resource import PageResource
+from mud_assistant.assistant.page.http.stream import MAX_SECONDS, live_route
+from mud_assistant.assistant.page.live import AskedRequests, LiveHub
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.operations.lag import ReactorLag
+from mud_assistant.assistant.page.operations.records import JournalRecords
+from mud_assistant.assistant.page.operations.servers import CircuitLog, servers_in_use
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.ports import Door, PageHost
+from mud_assistant.assistant.page.reading.reader import JournalReader
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.door import error_page_for
+from mud_assistant.assistant.page.views.layout import static_files
+from mud_assistant.assistant.service.service import AssistantService
 
 #: The bytes of the secret behind the tokens of forms.
 _SECRET_BYTES = 32

@@ -10,40 +10,40 @@ from msgspec import Struct, field
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.characters import Character, LoreScanner
-from assistant.config.schema import AssistantConfig, BudgetConfig
-from assistant.config.sections import MemoryConfig
-from assistant.config.settings import SettingsError
-from assistant.events.classify import Manners
-from assistant.events.conversation import Conversations, Floor
-from assistant.events.scheduler import Scheduler
-from assistant.events.trace import Observer
-from assistant.events.watching import Watchers
-from assistant.keys.disguises import KeyPieces
-from assistant.loop.asking import ask_for_itself
-from assistant.loop.granted import request_text
-from assistant.loop.run import RunContext
-from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.loop.spending import Billing, MinuteCounts
-from assistant.memory.compaction import Compactor, summary_tokens
-from assistant.memory.history import History
-from assistant.memory.questions import Questions
-from assistant.memory.remembered import IndexedMemories
-from assistant.memory.rights import Rights
-from assistant.memory.topics.knowledge import CharacterIndex, Knowledge, index_character
-from assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
-from assistant.models.chosen import ChosenModel, call_options
-from assistant.models.clients import ClientParts, client_of
-from assistant.runtime.character import Assistant, OnFailure
-from assistant.runtime.fronts import fronts_of
-from assistant.runtime.sleeping import Sleep
-from assistant.runtime.storage import Storage
-from assistant.runtime.warming import Warmer
-from llm import CallReports, Capabilities, Link, Message, ModelChain
-from resilience import HttpExchange, Launcher, Pipeline
-from tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
-from tools.context import Following, no_http
-from tools.web.fetch.seen import SeenUrls
+from mud_assistant.assistant.characters import Character, LoreScanner
+from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.events.classify import Manners
+from mud_assistant.assistant.events.conversation import Conversations, Floor
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.trace import Observer
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.loop.asking import ask_for_itself
+from mud_assistant.assistant.loop.granted import request_text
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
+from mud_assistant.assistant.loop.spending import Billing, MinuteCounts
+from mud_assistant.assistant.memory.compaction import Compactor, summary_tokens
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.questions import Questions
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex, Knowledge, index_character
+from mud_assistant.assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
+from mud_assistant.assistant.models.chosen import ChosenModel, call_options
+from mud_assistant.assistant.models.clients import ClientParts, client_of
+from mud_assistant.assistant.runtime.character import Assistant, OnFailure
+from mud_assistant.assistant.runtime.fronts import fronts_of
+from mud_assistant.assistant.runtime.sleeping import Sleep
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.runtime.warming import Warmer
+from mud_assistant.llm import CallReports, Capabilities, Link, Message, ModelChain
+from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
+from mud_assistant.tools.context import Following, no_http
+from mud_assistant.tools.web.fetch.seen import SeenUrls
 
 if TYPE_CHECKING:
     from treq.client import HTTPClient

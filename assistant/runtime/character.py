@@ -7,23 +7,30 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Classification, Manners
-from assistant.events.conversation import Cooldown
-from assistant.events.events import Event, Noticed
-from assistant.events.outcome import Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.events.tick import Tick, TickPace
-from assistant.journal import Cleared, Fenced, Forgotten, InboxFullError, JournalUnreadable, JournalUnwritable
-from assistant.loop.granted import tell_void, why_void
-from assistant.loop.react import react
-from assistant.loop.run import RunContext
-from assistant.loop.unasked import Homing, walking_after
-from assistant.memory.compaction import Compactor
-from assistant.memory.rights import Rights
-from assistant.runtime import inbox
-from assistant.runtime.company import Company
-from assistant.runtime.sleeping import Sleep, forgetting
-from tools import Declined, Denied, Given, Kind, Pending, Principal
-from tools.policy.approvals import ENDS
+from mud_assistant.assistant.events.classify import Attention, Classification, Manners
+from mud_assistant.assistant.events.conversation import Cooldown
+from mud_assistant.assistant.events.events import Event, Noticed
+from mud_assistant.assistant.events.outcome import Failed, Limit, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.events.tick import Tick, TickPace
+from mud_assistant.assistant.journal import (
+    Cleared,
+    Fenced,
+    Forgotten,
+    InboxFullError,
+    JournalUnreadable,
+    JournalUnwritable,
+)
+from mud_assistant.assistant.loop.granted import tell_void, why_void
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.unasked import Homing, walking_after
+from mud_assistant.assistant.memory.compaction import Compactor
+from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.runtime import inbox
+from mud_assistant.assistant.runtime.company import Company
+from mud_assistant.assistant.runtime.sleeping import Sleep, forgetting
+from mud_assistant.tools import Declined, Denied, Given, Kind, Pending, Principal
+from mud_assistant.tools.policy.approvals import ENDS
 
 _log = Logger()
 

@@ -6,18 +6,18 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.characters.macros import address
-from assistant.events.classify import Attention, Classification, Manners, is_for_everybody
-from assistant.events.events import Arrived, Event, Said
-from assistant.journal import JournalError
-from assistant.journal.tables.acquaintances import KnownFact
-from assistant.language.languages import is_foreign
-from assistant.loop.run import RunContext
-from assistant.memory.acquaintance.visitor_words import matter_due, question_of_matter
-from assistant.memory.questions import room
-from resilience import Launcher
-from tools import Kind, Principal, ToolFailed
-from tools.text.clean import one_line
+from mud_assistant.assistant.characters.macros import address
+from mud_assistant.assistant.events.classify import Attention, Classification, Manners, is_for_everybody
+from mud_assistant.assistant.events.events import Arrived, Event, Said
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.journal.tables.acquaintances import KnownFact
+from mud_assistant.assistant.language.languages import is_foreign
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.memory.acquaintance.visitor_words import matter_due, question_of_matter
+from mud_assistant.assistant.memory.questions import room
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import Kind, Principal, ToolFailed
+from mud_assistant.tools.text.clean import one_line
 
 #: The longest time in which an assistant decides, by chance, whether it answers a line to everybody, in seconds.
 LONGEST_DELAY = 1.0

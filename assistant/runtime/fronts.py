@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from assistant.config.schema import AssistantConfig
-from assistant.journal.records import MESSAGE
-from assistant.loop.prompt import system_message
-from assistant.memory.window import Front
-from assistant.models.chosen import ChosenModel
-from llm import CallOptions, Message
-from llm.packing.pack import pack
-from llm.packing.packed import Joined, Part
-from tools import Registry, World
-from tools.game import tools_without_use
-from tools.verbs import ACT_TOOLS, FOLLOW, LOOK, MOVE, STAY
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.journal.records import MESSAGE
+from mud_assistant.assistant.loop.prompt import system_message
+from mud_assistant.assistant.memory.window import Front
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.llm import CallOptions, Message
+from mud_assistant.llm.packing.pack import pack
+from mud_assistant.llm.packing.packed import Joined, Part
+from mud_assistant.tools import Registry, World
+from mud_assistant.tools.game import tools_without_use
+from mud_assistant.tools.verbs import ACT_TOOLS, FOLLOW, LOOK, MOVE, STAY
 
 #: Tools that a model with a small window is not offered.
 _SPARED = frozenset(tool.name for tool in ACT_TOOLS) - {MOVE.name}

@@ -7,19 +7,19 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
-from assistant.journal import Journal, MemoryJournal, StoredMutes
-from assistant.journal.place import JournalPlace
-from assistant.journal.tables.removal import erase
-from assistant.keys.binding import KeyBinding
-from assistant.keys.reference import KeySources
-from assistant.memory.acquaintance.known_people import KnownPeople
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import IndexWorker, RecallInMemory
-from assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
-from assistant.memory.remembering import Remember
-from assistant.memory.sleep.stored import StoredSleep
-from assistant.runtime.storage import Notices, Storage
-from resilience.budget.shared import SharedLedger
+from mud_assistant.assistant.journal import Journal, MemoryJournal, StoredMutes
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.tables.removal import erase
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import IndexWorker, RecallInMemory
+from mud_assistant.assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
+from mud_assistant.assistant.memory.remembering import Remember
+from mud_assistant.assistant.memory.sleep.stored import StoredSleep
+from mud_assistant.assistant.runtime.storage import Notices, Storage
+from mud_assistant.resilience.budget.shared import SharedLedger
 
 
 def in_memory(

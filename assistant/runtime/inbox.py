@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Container
 
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Classification, Manners, classify
-from assistant.events.events import Event
-from assistant.journal import Fenced, InboxFullError, Journal, JournalUnwritable
+from mud_assistant.assistant.events.classify import Attention, Classification, Manners, classify
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.journal import Fenced, InboxFullError, Journal, JournalUnwritable
 
 _log = Logger()
 

@@ -6,12 +6,22 @@ from collections.abc import Callable, Sequence
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.events.classify import is_about_all, is_named
-from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Paged, Said, Whispered
-from assistant.journal import Fenced, InboxFullError, JournalUnwritable
-from assistant.runtime.character import Assistant
-from resilience import Launcher
-from tools import Principal
+from mud_assistant.assistant.events.classify import is_about_all, is_named
+from mud_assistant.assistant.events.events import (
+    Arrived,
+    ChannelSaid,
+    Emoted,
+    Event,
+    Gave,
+    Left,
+    Paged,
+    Said,
+    Whispered,
+)
+from mud_assistant.assistant.journal import Fenced, InboxFullError, JournalUnwritable
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import Principal
 
 #: Makes an event from its id and the time it happened, in clock seconds.
 MakeEvent = Callable[[str, float], Event]

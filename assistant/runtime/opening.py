@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.config.schema import JournalConfig
-from assistant.runtime.in_memory import MemoryFile
-from assistant.runtime.storage import JournalFile, KeptJournal
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.runtime.in_memory import MemoryFile
+from mud_assistant.assistant.runtime.storage import JournalFile, KeptJournal
 
 
 class WantedJournal(Struct, frozen=True):
@@ -37,9 +37,9 @@ def kept_journal(
     """
     if place.config.url:
         try:
-            from assistant.runtime.sharing.journal import SharedJournal  # noqa: PLC0415  (who shares no journal has no psycopg)
+            from mud_assistant.assistant.runtime.sharing.journal import SharedJournal  # noqa: PLC0415  (who shares no journal has no psycopg)
         except ImportError:
-            from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (the same)
+            from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (the same)
 
             return MemoryFile(reactor.seconds), NO_DRIVER
         shared = SharedJournal(place.config, place.process, reactor, wall, on_trouble, language=place.language)

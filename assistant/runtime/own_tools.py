@@ -19,8 +19,8 @@ from msgspec import Struct
 from msgspec.json import encode
 from twisted.internet.defer import CancelledError
 
-from tools import Arguments, Category, Reach, Registry, Source, Tool
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from mud_assistant.tools import Arguments, Category, Reach, Registry, Source, Tool
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 #: The entry points by which an installed package offers tools: each is a tool, a list of tools, or a module of them.
 GROUP = "mud_assistant.tools"

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from assistant.config.sections import MemoryConfig
-from assistant.events.events import Event
-from assistant.loop.asking import ask_for_itself
-from assistant.loop.run import RunContext
-from assistant.memory.sleep.plan import QuietSigns, SleepPlan
-from assistant.memory.sleep.stored import StoredSleep
-from llm import Message
-from llm.messages import JSONObject
-from resilience import Launcher
-from tools import Kind, ToolFailed
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.loop.asking import ask_for_itself
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.memory.sleep.plan import QuietSigns, SleepPlan
+from mud_assistant.assistant.memory.sleep.stored import StoredSleep
+from mud_assistant.llm import Message
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import Kind, ToolFailed
 
 if TYPE_CHECKING:
-    from assistant.memory.sleep.night import Sleeper
+    from mud_assistant.assistant.memory.sleep.night import Sleeper
 
 #: How long one answer may take at night, in seconds. Nobody waits for it.
 ANSWER_SECONDS = 600.0
@@ -110,7 +110,7 @@ class Sleep:
             return
         sleeper = self._sleeper = self._sleeper or self._make_sleeper()
         end = await sleeper.maybe(QuietSigns(now, self._empty_since, utc_offset=self._utc_offset))
-        from assistant.memory.sleep.night import NightEnd  # noqa: PLC0415  (`_make_sleeper` has loaded it)
+        from mud_assistant.assistant.memory.sleep.night import NightEnd  # noqa: PLC0415  (`_make_sleeper` has loaded it)
 
         if end in {NightEnd.NOT_DUE, NightEnd.OVER}:
             self._sleeper, self._not_before = None, now + LOOK_AGAIN_SECONDS
@@ -125,7 +125,7 @@ class Sleep:
         return any(not person.is_ai for person in scene.people)
 
     def _make_sleeper(self) -> Sleeper:
-        from assistant.memory.sleep.night import Sleeper  # noqa: PLC0415  (many assistants never have a night)
+        from mud_assistant.assistant.memory.sleep.night import Sleeper  # noqa: PLC0415  (many assistants never have a night)
 
         context, config = self._context, self._config
         plan = SleepPlan(sleep_hour=config.sleep_hour, sleep_calls=config.sleep_calls, quiet_seconds=QUIET_SECONDS)

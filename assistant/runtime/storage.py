@@ -12,8 +12,8 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from assistant.config.schema import JournalConfig
-from assistant.journal import (
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.journal import (
     Journal,
     JournalError,
     Opened,
@@ -27,23 +27,23 @@ from assistant.journal import (
     StreamEntry,
     next_prune_after,
 )
-from assistant.journal.database import is_owed
-from assistant.journal.files import beside
-from assistant.journal.place import JournalPlace
-from assistant.journal.store import JournalStore
-from assistant.journal.tables.inbox import count_pending
-from assistant.journal.tables.removal import erase
-from assistant.keys.reference import KeySources
-from assistant.memory.acquaintance.known_people import KnownPeople
-from assistant.memory.recall.index import RecallIndex, RecallIndexError
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import ENDING, RecallFile, RecallThread
-from assistant.memory.remembered import IndexedMemories
-from assistant.memory.remembering import Remember, remembering
-from assistant.memory.sleep.stored import StoredSleep, note_lost
-from resilience import Launcher
-from resilience.budget.shared import SharedLedger
-from tools import Memories
+from mud_assistant.assistant.journal.database import is_owed
+from mud_assistant.assistant.journal.files import beside
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.journal.tables.inbox import count_pending
+from mud_assistant.assistant.journal.tables.removal import erase
+from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
+from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import ENDING, RecallFile, RecallThread
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.memory.remembering import Remember, remembering
+from mud_assistant.assistant.memory.sleep.stored import StoredSleep, note_lost
+from mud_assistant.resilience import Launcher
+from mud_assistant.resilience.budget.shared import SharedLedger
+from mud_assistant.tools import Memories
 
 _log = Logger()
 

@@ -10,12 +10,12 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.loop.run import RunContext
-from assistant.loop.talk.choose import kinds_front
-from assistant.loop.talk.question import front_of
-from assistant.models.chosen import LOCAL_SECONDS, ChosenModel
-from assistant.runtime.character import Assistant
-from llm import Busy, CallOptions, LLMError, Message, ToolSpec
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.talk.choose import kinds_front
+from mud_assistant.assistant.loop.talk.question import front_of
+from mud_assistant.assistant.models.chosen import LOCAL_SECONDS, ChosenModel
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.llm import Busy, CallOptions, LLMError, Message, ToolSpec
 
 #: How long to wait for a server that is busy with other calls, in seconds.
 AGAIN_SECONDS = 5.0

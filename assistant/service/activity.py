@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assistant.events.outcome import Outcome
-from assistant.events.trace import StepTrace
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.trace import StepTrace
 
 
 class Activity:

@@ -19,21 +19,21 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.language.words import listed
-from assistant.models.chosen import LOCAL_SECONDS, ChosenModel, call_options
-from assistant.models.offer import BETTER, VARIABLE, fetches, hint, in_the_way, is_there, uses_vectors
-from assistant.runtime.warming import beginnings_of
-from assistant.service.embedded import ModelLease, gentle_fetch
-from assistant.service.parts import SharedParts
-from assistant.service.runner import AssistantRunner, RunnerState
-from llm import LLMError, get_provider
-from llm.chain import Link, ModelChain
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.convert import MINILM, MINILM_NAME
-from llm.embedded.fetching.models import QWEN_CODER_BETTER, ModelFile, pinned_path
-from llm.embedded.progress import Endpoint, FetchProgress, Phase
-from resilience import Launcher, origin_of
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.language.words import listed
+from mud_assistant.assistant.models.chosen import LOCAL_SECONDS, ChosenModel, call_options
+from mud_assistant.assistant.models.offer import BETTER, VARIABLE, fetches, hint, in_the_way, is_there, uses_vectors
+from mud_assistant.assistant.runtime.warming import beginnings_of
+from mud_assistant.assistant.service.embedded import ModelLease, gentle_fetch
+from mud_assistant.assistant.service.parts import SharedParts
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.llm import LLMError, get_provider
+from mud_assistant.llm.chain import Link, ModelChain
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.convert import MINILM, MINILM_NAME
+from mud_assistant.llm.embedded.fetching.models import QWEN_CODER_BETTER, ModelFile, pinned_path
+from mud_assistant.llm.embedded.progress import Endpoint, FetchProgress, Phase
+from mud_assistant.resilience import Launcher, origin_of
+from mud_assistant.resilience.background import in_daemon_thread
 
 #: Seconds before a fetch that failed is tried again; the last pause repeats.
 PAUSES_SECONDS = (30.0, 120.0, 600.0, 1800.0)
@@ -251,7 +251,7 @@ def _fire(waiter: Deferred[None] | None) -> None:
 
 
 def _by_hand(name: str) -> str:
-    return f"By hand: python -m llm.embedded.fetch --model-name {name}"
+    return f"By hand: python -m mud_assistant.llm.embedded.fetch --model-name {name}"
 
 
 def _ignore(_: Endpoint) -> None:

@@ -9,9 +9,9 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.service.runner import AssistantRunner
-from resilience import Deadline, DeadlineExceeded
-from tools import Approvals
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.resilience import Deadline, DeadlineExceeded
+from mud_assistant.tools import Approvals
 
 #: Told to a player whose request still waits for approval when the process ends.
 GONE = "The game restarts before {name} was given leave for what you wanted: ask for it again when it is back."

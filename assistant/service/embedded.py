@@ -11,11 +11,11 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.models.chosen import EMBEDDED_CONTEXT, Served
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.models import default_data_dir, pinned_name
-from llm.embedded.progress import Endpoint, FetchProgress, Phase
-from llm.embedded.supervisor import Commands, EmbeddedModel
+from mud_assistant.assistant.models.chosen import EMBEDDED_CONTEXT, Served
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.models import default_data_dir, pinned_name
+from mud_assistant.llm.embedded.progress import Endpoint, FetchProgress, Phase
+from mud_assistant.llm.embedded.supervisor import Commands, EmbeddedModel
 
 _log = Logger()
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from tools import Person, Principal, Scene, ToolFailed, World
-from tools.game import GameCommand, Route
-from tools.trust import Audience
+from mud_assistant.tools import Person, Principal, Scene, ToolFailed, World
+from mud_assistant.tools.game import GameCommand, Route
+from mud_assistant.tools.trust import Audience
 
 #: What an act that came too late is answered.
 STOPPED = "You were stopped: nothing was done."

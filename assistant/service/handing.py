@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.events.events import Event
-from assistant.journal import JournalError
-from assistant.runtime.sharing.journal import SharedJournal
-from assistant.service.runner import AssistantRunner, RunnerState
-from assistant.service.service import AssistantService
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.assistant.service.service import AssistantService
 
 _log = Logger()
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from msgspec import Struct
 from twisted.logger import Logger
 
-from assistant.characters import FOLDER
-from assistant.config.schema import Config
-from assistant.config.sections import WebConfig
-from assistant.events.outcome import Failed, LimitReached, Outcome
-from assistant.events.trace import Observer, StepTrace
-from assistant.events.watching import Watchers
-from assistant.journal import HeldElsewhere
-from assistant.keys.redaction import Secrets
-from assistant.runtime.opening import WantedJournal
-from assistant.runtime.own_tools import OwnTools
-from assistant.service.embedded import MakeFetch, MakeServed
-from tools import Principal, Tool, World
+from mud_assistant.assistant.characters import FOLDER
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
+from mud_assistant.assistant.events.trace import Observer, StepTrace
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.journal import HeldElsewhere
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.opening import WantedJournal
+from mud_assistant.assistant.runtime.own_tools import OwnTools
+from mud_assistant.assistant.service.embedded import MakeFetch, MakeServed
+from mud_assistant.tools import Principal, Tool, World
 
 #: How the owner of a game gives a key again.
 IN_THE_GAME = "name it again with the command that sets keys: {reference}"

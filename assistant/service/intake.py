@@ -9,17 +9,17 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention, Classification, Manners
-from assistant.events.events import Event
-from assistant.events.watching import Watchers
-from assistant.journal import Fenced, InboxFullError, JournalUnwritable
-from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.runtime import inbox
-from assistant.runtime.character import Assistant
-from assistant.runtime.listener import MakeEvent
-from assistant.runtime.storage import Storage
-from resilience import Launcher
-from tools import Principal
+from mud_assistant.assistant.events.classify import Attention, Classification, Manners
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.journal import Fenced, InboxFullError, JournalUnwritable
+from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
+from mud_assistant.assistant.runtime import inbox
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.listener import MakeEvent
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import Principal
 
 #: The most events that wait for the storage to open.
 MAX_UNHEARD = 500

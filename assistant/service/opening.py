@@ -11,9 +11,9 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.journal import JournalUnreadable, Opened, ReadOnly
-from assistant.runtime.in_memory import MemoryFile
-from assistant.runtime.storage import KeptJournal
+from mud_assistant.assistant.journal import JournalUnreadable, Opened, ReadOnly
+from mud_assistant.assistant.runtime.in_memory import MemoryFile
+from mud_assistant.assistant.runtime.storage import KeptJournal
 
 T = TypeVar("T")
 #: The waits between two attempts to reach a database that is away, in seconds: the first, and the longest.

@@ -10,39 +10,39 @@ from typing import Any, TypeVar
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.characters import Character, CharacterError, read_character
-from assistant.config.playing import with_character
-from assistant.config.schema import AssistantConfig, Config
-from assistant.errors import KeyReferenceError
-from assistant.events.conversation import Floor
-from assistant.events.scheduler import Scheduler
-from assistant.events.watching import Watchers
-from assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, ReadOnly, Sound
-from assistant.keys.reference import anchor, key_sources
-from assistant.loop.spending import MinuteCounts
-from assistant.memory.meaning import Meaning
-from assistant.memory.remembering import Remember
-from assistant.memory.topics.knowledge import CharacterIndex, everyday_finder, index_character
-from assistant.models.bound_keys import BoundKeys, bindings_of
-from assistant.models.choose import Chooser
-from assistant.models.chosen import ChosenModel
-from assistant.models.clients import ClientParts, client_of
-from assistant.models.embedding import EmbedderParts, SharedEmbedder, vector_server
-from assistant.runtime.build import Dependencies
-from assistant.runtime.opening import kept_journal
-from assistant.runtime.storage import Storage
-from assistant.runtime.warming import Warmer
-from assistant.service.embedded import EmbeddedPool, report_to_the_log
-from assistant.service.host import Embodiment, Observers, ServiceConfig, ServiceHooks
-from assistant.service.opening import JournalOpening
-from assistant.service.troubles import Lookout, Troubles
-from assistant.service.usage_store import UsageStore
-from assistant.web.shared import SharedWeb
-from llm import CallReports, Capabilities, UnifiedLLMClient
-from resilience import DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
-from resilience.background import in_daemon_thread
-from tools import Approvals, Registry
-from tools.verbs import ALL_WORLD_TOOLS
+from mud_assistant.assistant.characters import Character, CharacterError, read_character
+from mud_assistant.assistant.config.playing import with_character
+from mud_assistant.assistant.config.schema import AssistantConfig, Config
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.events.conversation import Floor
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.watching import Watchers
+from mud_assistant.assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, ReadOnly, Sound
+from mud_assistant.assistant.keys.reference import anchor, key_sources
+from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.memory.meaning import Meaning
+from mud_assistant.assistant.memory.remembering import Remember
+from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex, everyday_finder, index_character
+from mud_assistant.assistant.models.bound_keys import BoundKeys, bindings_of
+from mud_assistant.assistant.models.choose import Chooser
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.models.clients import ClientParts, client_of
+from mud_assistant.assistant.models.embedding import EmbedderParts, SharedEmbedder, vector_server
+from mud_assistant.assistant.runtime.build import Dependencies
+from mud_assistant.assistant.runtime.opening import kept_journal
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.runtime.warming import Warmer
+from mud_assistant.assistant.service.embedded import EmbeddedPool, report_to_the_log
+from mud_assistant.assistant.service.host import Embodiment, Observers, ServiceConfig, ServiceHooks
+from mud_assistant.assistant.service.opening import JournalOpening
+from mud_assistant.assistant.service.troubles import Lookout, Troubles
+from mud_assistant.assistant.service.usage_store import UsageStore
+from mud_assistant.assistant.web.shared import SharedWeb
+from mud_assistant.llm import CallReports, Capabilities, UnifiedLLMClient
+from mud_assistant.resilience import DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience.background import in_daemon_thread
+from mud_assistant.tools import Approvals, Registry
+from mud_assistant.tools.verbs import ALL_WORLD_TOOLS
 
 T = TypeVar("T")
 

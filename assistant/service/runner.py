@@ -17,24 +17,24 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.config.schema import Config
-from assistant.errors import AssistantError
-from assistant.events.outcome import Failed, LimitReached
-from assistant.journal import HeldElsewhere
-from assistant.loop.speech.fallback_line import FallbackLine, Waking
-from assistant.memory.remembering import remembering
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import build_assistant, granted_tools, manners_of
-from assistant.runtime.character import Assistant
-from assistant.runtime.listener import MakeEvent
-from assistant.runtime.storage import Storage
-from assistant.service.activity import Activity
-from assistant.service.halting import HaltableWorld
-from assistant.service.host import Embodiment, Observers
-from assistant.service.intake import Intake, PendingInbox
-from assistant.service.parts import SharedParts
-from assistant.service.troubles import Alarms
-from resilience import Launcher
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.events.outcome import Failed, LimitReached
+from mud_assistant.assistant.journal import HeldElsewhere
+from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import build_assistant, granted_tools, manners_of
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.listener import MakeEvent
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.service.activity import Activity
+from mud_assistant.assistant.service.halting import HaltableWorld
+from mud_assistant.assistant.service.host import Embodiment, Observers
+from mud_assistant.assistant.service.intake import Intake, PendingInbox
+from mud_assistant.assistant.service.parts import SharedParts
+from mud_assistant.assistant.service.troubles import Alarms
+from mud_assistant.resilience import Launcher
 
 #: First and longest pause before a model is looked for again, in seconds.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0

@@ -13,23 +13,23 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.checks.doctor import DoctorRequest, examine
-from assistant.checks.finding import Finding
-from assistant.checks.probes import ask_to_greet
-from assistant.config.schema import Config, ModelConfig
-from assistant.config.sections import WebConfig
-from assistant.errors import NoModelError
-from assistant.keys.reference import resolve_key
-from assistant.service.bettering import Bettering
-from assistant.service.closing import tell_who_waits, within
-from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
-from assistant.service.parts import SharedParts
-from assistant.service.runner import AssistantRunner
-from assistant.service.sharing import SharedStandstills
-from assistant.service.usage_store import UsageRow, usage_rows
-from llm import LLMError
-from resilience import Launcher
-from tools import Principal
+from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.checks.probes import ask_to_greet
+from mud_assistant.assistant.config.schema import Config, ModelConfig
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.assistant.errors import NoModelError
+from mud_assistant.assistant.keys.reference import resolve_key
+from mud_assistant.assistant.service.bettering import Bettering
+from mud_assistant.assistant.service.closing import tell_who_waits, within
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
+from mud_assistant.assistant.service.parts import SharedParts
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.sharing import SharedStandstills
+from mud_assistant.assistant.service.usage_store import UsageRow, usage_rows
+from mud_assistant.llm import LLMError
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import Principal
 
 #: How long closing may take, in seconds: for the assistants to record what they heard, and for everything else.
 ASSISTANTS_SECONDS, REST_SECONDS = 0.25, 0.2

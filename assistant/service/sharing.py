@@ -9,9 +9,9 @@ import json
 import secrets
 from urllib.parse import urlsplit
 
-from assistant.http_server.addresses import is_loopback
-from assistant.runtime.storage import Notices
-from resilience.pipeline import Pipeline, Standstill
+from mud_assistant.assistant.http_server.addresses import is_loopback
+from mud_assistant.assistant.runtime.storage import Notices
+from mud_assistant.resilience.pipeline import Pipeline, Standstill
 
 #: Begins the notice of a server that is to be left alone.
 COOLDOWN = "cooldown "

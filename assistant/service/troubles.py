@@ -14,17 +14,17 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from assistant.config.settings import SettingsError
-from assistant.errors import KeyReferenceError
-from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.events.trace import StepTrace
-from assistant.journal import HeldElsewhere, Journal, JournalError
-from assistant.loop.spending import TOTAL
-from assistant.runtime.character import Assistant
-from assistant.service.wording.status import key_refusals
-from llm import LLMError
-from resilience import Pipeline
-from tools import Principal
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.journal import HeldElsewhere, Journal, JournalError
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.wording.status import key_refusals
+from mud_assistant.llm import LLMError
+from mud_assistant.resilience import Pipeline
+from mud_assistant.tools import Principal
 
 #: The subject of troubles that concern every assistant.
 EVERYBODY = TOTAL

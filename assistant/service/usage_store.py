@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 from twisted.logger import Logger
 
-from assistant.journal import BrokenRecord, JournalError, JournalUnreadable, StoredUsage
-from assistant.runtime.in_memory import NothingStored
-from resilience import Ledger
+from mud_assistant.assistant.journal import BrokenRecord, JournalError, JournalUnreadable, StoredUsage
+from mud_assistant.assistant.runtime.in_memory import NothingStored
+from mud_assistant.resilience import Ledger
 
 _EPOCH = date(1970, 1, 1)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from assistant.errors import AssistantError
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.hub_file import Hub, kept_file
-from llm.embedded.fetching.hub_name import is_hub_name, parse_hub_name
-from llm.embedded.fetching.models import default_data_dir
-from llm.embedded.fetching.opener import https_opener
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.hub_file import Hub, kept_file
+from mud_assistant.llm.embedded.fetching.hub_name import is_hub_name, parse_hub_name
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
+from mud_assistant.llm.embedded.fetching.opener import https_opener
 
 _YES = {"yes", "y"}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.starting import shadowed
+from mud_assistant.assistant.checks.finding import Finding
 
 
 class DoctorScreen:
@@ -20,13 +19,6 @@ class DoctorScreen:
         """Write a result."""
         self._close()
         _write(sys.stdout, f"{finding.json() if self._json else finding.line()}\n")
-
-    def packages(self) -> bool:
-        """Show whether a package of ours is hidden by another; return False when one is."""
-        in_the_way = shadowed()
-        well = "none of mud-assistant's own is hidden by another"
-        self.show(Finding("packages", FindingState.WRONG if in_the_way else FindingState.OK, in_the_way or well))
-        return not in_the_way
 
     def waiting(self, text: str) -> None:
         """Show which check is slow: at a terminal on one line that changes, elsewhere on a new line each time."""

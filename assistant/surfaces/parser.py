@@ -7,8 +7,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from assistant.errors import did_you_mean
-from assistant.starting import shadowed
+from mud_assistant.assistant.errors import did_you_mean
 
 #: The placeholder in a help where the providers are listed.
 PROVIDERS = "(the providers there are)"
@@ -65,10 +64,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def _providers() -> str:
-    """Return a line for each provider, empty when another package hides ours."""
-    if shadowed():
-        return ""
-    from assistant.config.known_providers import about, known_names  # noqa: PLC0415  (after the check, and for the help alone)
+    """Return a line for each provider."""
+    from mud_assistant.assistant.config.known_providers import about, known_names  # noqa: PLC0415  (for the help alone)
 
     names = known_names()
     width = max(map(len, names))

@@ -14,24 +14,24 @@ from typing import Any
 from msgspec import Struct, field
 from twisted.internet.defer import Deferred
 
-from assistant.characters import character_folder
-from assistant.config.schema import AssistantConfig, Config
-from assistant.errors import AssistantError, complaint
-from assistant.journal import OpeningRefused, ReadOnly, Sound
-from assistant.keys.redaction import Secrets
-from assistant.models.bound_keys import AT_THE_COMMAND_LINE
-from assistant.runtime.own_tools import OwnTools
-from assistant.service.embedded import embedded_model
-from assistant.service.host import ServiceConfig, ServiceHooks
-from assistant.service.service import AssistantService
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.start_progress import Progress
-from assistant.telemetry import watch_service
-from assistant.worlds.embedded.hamlet import HAMLET, Place
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint
-from llm.embedded.supervisor import EmbeddedModel
-from tools import Kind, Principal
+from mud_assistant.assistant.characters import character_folder
+from mud_assistant.assistant.config.schema import AssistantConfig, Config
+from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.journal import OpeningRefused, ReadOnly, Sound
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.models.bound_keys import AT_THE_COMMAND_LINE
+from mud_assistant.assistant.runtime.own_tools import OwnTools
+from mud_assistant.assistant.service.embedded import embedded_model
+from mud_assistant.assistant.service.host import ServiceConfig, ServiceHooks
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.start_progress import Progress
+from mud_assistant.assistant.telemetry import watch_service
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Place
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.embedded.supervisor import EmbeddedModel
+from mud_assistant.tools import Kind, Principal
 
 #: The exit status when there is no model, or the settings or the journal cannot be used.
 CANNOT_START = 2

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from shutil import get_terminal_size
 
-from assistant.surfaces.trial.wrapping import wrapped
-from llm.embedded.progress import FetchProgress, Phase
+from mud_assistant.assistant.surfaces.trial.wrapping import wrapped
+from mud_assistant.llm.embedded.progress import FetchProgress, Phase
 
 _PHASES = {Phase.DOWNLOAD: "fetching", Phase.VERIFY: "checking", Phase.JOIN: "putting together"}
 _MIB = 1024 * 1024

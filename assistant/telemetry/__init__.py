@@ -4,6 +4,6 @@ Each is an extra, off by default, and costs nothing then. Read `telemetry.py` fi
 files here that may be imported where the extras are missing.
 """
 
-from assistant.telemetry.telemetry import Telemetry, watch_service
+from mud_assistant.assistant.telemetry.telemetry import Telemetry, watch_service
 
 __all__ = ["Telemetry", "watch_service"]

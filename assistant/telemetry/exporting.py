@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import NoOpTracerProvider, Tracer
 
-from assistant.telemetry import names
+from mud_assistant.assistant.telemetry import names
 
 #: How many spans wait at most, and go in one request.
 QUEUE, BATCH = 2048, 512

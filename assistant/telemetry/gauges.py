@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from assistant.config.schema import AllowanceConfig
-from assistant.loop.spending import TOTAL
-from assistant.service.runner import AssistantRunner, RunnerState
-from assistant.service.service import AssistantService
-from assistant.telemetry.metrics import PREFIX
-from resilience import Amount
-from resilience.admission.breaker import CircuitState
+from mud_assistant.assistant.config.schema import AllowanceConfig
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.telemetry.metrics import PREFIX
+from mud_assistant.resilience import Amount
+from mud_assistant.resilience.admission.breaker import CircuitState
 
 #: How many servers and assistants have series of their own; the rest are left out.
 MAX_SERVERS, MAX_ASSISTANTS = 20, 300

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from opentelemetry.metrics import Histogram, Meter
 
-from assistant.telemetry import names
-from llm import CallReport
-from llm.reports import ANSWERED
+from mud_assistant.assistant.telemetry import names
+from mud_assistant.llm import CallReport
+from mud_assistant.llm.reports import ANSWERED
 
 #: How many models have series of their own; all others together are "other".
 _MAX_MODELS = 20

@@ -15,10 +15,10 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from assistant.events.outcome import Outcome
-from assistant.events.trace import StepTrace
-from llm import CallReport
-from tools import Status
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.llm import CallReport
+from mud_assistant.tools import Status
 
 #: The beginning of every name.
 PREFIX = "mud_assistant"

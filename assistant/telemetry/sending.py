@@ -12,21 +12,21 @@ from weakref import WeakValueDictionary
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.config.schema import Config
-from assistant.config.telemetry import OTEL_MISSING, keys_in_headers
-from assistant.errors import AssistantError
-from assistant.keys.reference import resolve_key
-from assistant.models.bound_keys import bindings_of_telemetry
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from llm import CallReport
-from resilience import DeadlineExceeded, Launcher
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.telemetry import OTEL_MISSING, keys_in_headers
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.keys.reference import resolve_key
+from mud_assistant.assistant.models.bound_keys import bindings_of_telemetry
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.llm import CallReport
+from mud_assistant.resilience import DeadlineExceeded, Launcher
+from mud_assistant.resilience.background import in_daemon_thread
 
 if TYPE_CHECKING:
-    from assistant.telemetry.exporting import Exporting, SpanCounts
-    from assistant.telemetry.instruments import Instruments
-    from assistant.telemetry.spans import RunSpans, Tracing
+    from mud_assistant.assistant.telemetry.exporting import Exporting, SpanCounts
+    from mud_assistant.assistant.telemetry.instruments import Instruments
+    from mud_assistant.assistant.telemetry.spans import RunSpans, Tracing
 
 #: How long loading the SDK may take, and sending what waits at the end, in seconds.
 LOAD_SECONDS, FLUSH_SECONDS = 60.0, 1.0
@@ -69,7 +69,7 @@ class Sending:
         """Make spans of what this assistant does, as soon as the SDK is loaded."""
         if self._tracing is None:
             return
-        from assistant.telemetry.spans import RunSpans  # noqa: PLC0415  (an extra, loaded by now)
+        from mud_assistant.assistant.telemetry.spans import RunSpans  # noqa: PLC0415  (an extra, loaded by now)
 
         def model() -> tuple[str, str]:
             return (runner.models[0].provider.name, runner.models[0].provider.model) if runner.models else _NO_MODEL
@@ -123,9 +123,9 @@ class Sending:
 
     def _load(self, headers: Mapping[str, str]) -> tuple[Exporting, Instruments, Tracing]:
         """Load and start the SDK. Blocks."""
-        from assistant.telemetry.exporting import Destination, Exporting  # noqa: PLC0415  (an extra)
-        from assistant.telemetry.instruments import Instruments  # noqa: PLC0415  (the same)
-        from assistant.telemetry.spans import Tracing  # noqa: PLC0415  (the same)
+        from mud_assistant.assistant.telemetry.exporting import Destination, Exporting  # noqa: PLC0415  (an extra)
+        from mud_assistant.assistant.telemetry.instruments import Instruments  # noqa: PLC0415  (the same)
+        from mud_assistant.assistant.telemetry.spans import Tracing  # noqa: PLC0415  (the same)
 
         config, inputs = self._config, self._service.config
         urls = {signal: config.url_of(signal, inputs.environment) for signal in self._signals}

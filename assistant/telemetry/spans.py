@@ -15,14 +15,14 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 from opentelemetry.util.types import AttributeValue
 
-from assistant.events.outcome import Cancelled, Failed, LimitReached, Outcome
-from assistant.events.trace import StepTrace
-from assistant.telemetry import names
-from assistant.telemetry.instruments import Instruments
-from llm import CallReport, LLMResponse
-from llm.reports import ANSWERED
-from tools import Executed
-from tools import Status as ToolStatus
+from mud_assistant.assistant.events.outcome import Cancelled, Failed, LimitReached, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.telemetry import names
+from mud_assistant.assistant.telemetry.instruments import Instruments
+from mud_assistant.llm import CallReport, LLMResponse
+from mud_assistant.llm.reports import ANSWERED
+from mud_assistant.tools import Executed
+from mud_assistant.tools import Status as ToolStatus
 
 _NANO = 1_000_000_000
 #: How a call of a tool ends that is no error.

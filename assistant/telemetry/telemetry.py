@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from twisted.logger import Logger
 
-from assistant.config.telemetry import METRICS_MISSING
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.telemetry.sending import Sending
+from mud_assistant.assistant.config.telemetry import METRICS_MISSING
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.telemetry.sending import Sending
 
 if TYPE_CHECKING:
-    from assistant.telemetry.watching import MetricsWatch
+    from mud_assistant.assistant.telemetry.watching import MetricsWatch
 
 _log = Logger()
 
@@ -61,8 +61,8 @@ class Telemetry:
 
     def _start_metrics(self) -> None:
         try:
-            from assistant.telemetry.gauges import ServiceGauges  # noqa: PLC0415  (an extra)
-            from assistant.telemetry.watching import MetricsWatch  # noqa: PLC0415  (the same)
+            from mud_assistant.assistant.telemetry.gauges import ServiceGauges  # noqa: PLC0415  (an extra)
+            from mud_assistant.assistant.telemetry.watching import MetricsWatch  # noqa: PLC0415  (the same)
         except ImportError as error:
             self._trouble = f"{METRICS_MISSING} ({error})"
             _log.error("{why}", why=self._trouble)

@@ -12,12 +12,12 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from assistant.journal import JournalError
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.telemetry.gauges import ServiceGauges
-from assistant.telemetry.metrics import Metrics
-from resilience import Launcher
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.telemetry.gauges import ServiceGauges
+from mud_assistant.assistant.telemetry.metrics import Metrics
+from mud_assistant.resilience import Launcher
 
 #: The seconds between two looks at the reactor, and between two counts of the inboxes.
 LOOK_SECONDS, COUNT_SECONDS = 1.0, 5.0

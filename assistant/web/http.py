@@ -7,11 +7,11 @@ from typing import Any
 
 from treq.client import HTTPClient
 
-from assistant.config.sections import WebConfig
-from assistant.web.tools import policy_of
-from tools.web.fetch.judge import ThreadedResolver
-from tools.web.fetch.url import UrlOrigin
-from tools.web.http import ToolHttp
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.assistant.web.tools import policy_of
+from mud_assistant.tools.web.fetch.judge import ThreadedResolver
+from mud_assistant.tools.web.fetch.url import UrlOrigin
+from mud_assistant.tools.web.http import ToolHttp
 
 
 class HttpOfTools:

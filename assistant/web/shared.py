@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import DeferredLock
 
-from assistant.config.sections import WebConfig, WebProviderConfig
-from assistant.config.settings import SettingsError
-from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KeySources, resolve_key
-from assistant.models.bound_keys import BoundKeys, binding_of_provider
-from resilience import HttpExchange
-from resilience.background import in_daemon_thread
-from tools import Tool
+from mud_assistant.assistant.config.sections import WebConfig, WebProviderConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.assistant.models.bound_keys import BoundKeys, binding_of_provider
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.resilience.background import in_daemon_thread
+from mud_assistant.tools import Tool
 
 if TYPE_CHECKING:
     from treq.client import HTTPClient
 
-    from assistant.web.http import HttpOfTools
-    from assistant.web.web import Web
+    from mud_assistant.assistant.web.http import HttpOfTools
+    from mud_assistant.assistant.web.web import Web
 
 #: How long loading the web's modules may take when it is switched on while assistants run, in seconds.
 _LOAD_SECONDS = 60.0
@@ -31,7 +31,7 @@ HTTP_MISSING = "context.http needs packages that are not here: pip install 'mud-
 def load_web(config: WebConfig) -> None:
     """Load the modules of the web if the settings use it. Blocks: for the start of a process, or another thread."""
     if config.search_provider or config.providers:
-        import assistant.web.web  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
+        import mud_assistant.assistant.web.web  # noqa: F401, PLC0415  (sixty modules that a process without the web never needs)
 
 
 class SharedWeb:
@@ -79,7 +79,7 @@ class SharedWeb:
         """
         if self._http is None:
             try:
-                from assistant.web.http import HttpOfTools  # noqa: PLC0415  (needed by few tools; treq may be missing)
+                from mud_assistant.assistant.web.http import HttpOfTools  # noqa: PLC0415  (needed by few tools; treq may be missing)
             except ModuleNotFoundError as error:
                 raise ModuleNotFoundError(HTTP_MISSING, name=error.name) from error
             self._http = HttpOfTools(self._reactor)
@@ -127,7 +127,7 @@ class SharedWeb:
         """Return the web of these settings, None when they use none. Raises SettingsError and KeyReferenceError."""
         if not config.search_provider:
             return None
-        from assistant.web.web import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start)
+        from mud_assistant.assistant.web.web import Web, WebProviders  # noqa: PLC0415  (`load_web` loaded it at the start)
 
         async def key_of(name: str) -> str:
             provider = config.providers.get(name, WebProviderConfig())

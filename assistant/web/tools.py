@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assistant.config.sections import WebConfig
-from tools import Tool
-from tools.web.fetch.url import UrlOrigin, UrlPolicy
-from tools.web.source.answers import Hits, WebPage
-from tools.web.source.protocol import SearchQuery, WebSource
-from tools.web.tools import PAGE_TIMEOUT_SECONDS, SEARCH_TIMEOUT_SECONDS, open_page_tool, web_search_tool
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.tools import Tool
+from mud_assistant.tools.web.fetch.url import UrlOrigin, UrlPolicy
+from mud_assistant.tools.web.source.answers import Hits, WebPage
+from mud_assistant.tools.web.source.protocol import SearchQuery, WebSource
+from mud_assistant.tools.web.tools import PAGE_TIMEOUT_SECONDS, SEARCH_TIMEOUT_SECONDS, open_page_tool, web_search_tool
 
 
 def policy_of(config: WebConfig) -> UrlPolicy:

@@ -12,29 +12,29 @@ from typing import Any
 
 from msgspec import structs
 
-from assistant.config.sections import WebConfig, WebProviderConfig
-from assistant.config.settings import SettingsError
-from assistant.web.tools import policy_of, web_tools
-from resilience import HttpExchange
-from tools import Tool
-from tools.web.errors import ErrorKind
-from tools.web.extracting.extractor import Extractor
-from tools.web.fetch.fetcher import SafeFetcher
-from tools.web.fetch.judge import Resolver, ThreadedResolver, judge_for_reader
-from tools.web.fetch.url import UrlOrigin
-from tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
-from tools.web.read.direct import DirectReadProvider
-from tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
-from tools.web.read.judging import JudgedReader
-from tools.web.registry import Providers, ProviderSettings, options_of
-from tools.web.search.api import ProviderOptions, Shared
-from tools.web.search.filtering import Domains, FilteredSearch
-from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
-from tools.web.source.cached import Cached, page_cache, search_cache
-from tools.web.source.first_of import FirstOf
-from tools.web.source.paced import Allotted, HourlyQuota, Paced
-from tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
-from tools.web.source.state import OF_A_SERVICE, ProviderState, Rate, kinds_of_reader
+from mud_assistant.assistant.config.sections import WebConfig, WebProviderConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.web.tools import policy_of, web_tools
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.tools import Tool
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.extracting.extractor import Extractor
+from mud_assistant.tools.web.fetch.fetcher import SafeFetcher
+from mud_assistant.tools.web.fetch.judge import Resolver, ThreadedResolver, judge_for_reader
+from mud_assistant.tools.web.fetch.url import UrlOrigin
+from mud_assistant.tools.web.read.crawl4ai import Crawl4AIOptions, Crawl4AIReadProvider, Crawl4AISettings
+from mud_assistant.tools.web.read.direct import DirectReadProvider
+from mud_assistant.tools.web.read.jina import JinaOptions, JinaReadProvider, JinaSettings
+from mud_assistant.tools.web.read.judging import JudgedReader
+from mud_assistant.tools.web.registry import Providers, ProviderSettings, options_of
+from mud_assistant.tools.web.search.api import ProviderOptions, Shared
+from mud_assistant.tools.web.search.filtering import Domains, FilteredSearch
+from mud_assistant.tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
+from mud_assistant.tools.web.source.cached import Cached, page_cache, search_cache
+from mud_assistant.tools.web.source.first_of import FirstOf
+from mud_assistant.tools.web.source.paced import Allotted, HourlyQuota, Paced
+from mud_assistant.tools.web.source.protocol import ReadProvider, SearchProvider, SearchQuery
+from mud_assistant.tools.web.source.state import OF_A_SERVICE, ProviderState, Rate, kinds_of_reader
 
 #: Returns the current key of the provider of this name, empty when there is none.
 RereadKey = Callable[[str], Awaitable[str]]

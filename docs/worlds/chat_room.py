@@ -20,18 +20,28 @@ from twisted.internet.stdio import StandardIO
 from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 
-from assistant.config.schema import Config
-from assistant.config.settings import read_settings
-from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Gave, Left, Paged, Said, Whispered
-from assistant.keys.redaction import Secrets
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.service import AssistantService
-from tools import Kind, Principal, ToolFailed
-from tools.game import GameCommand, Person, Route, Scene, Thing, Written
-from tools.text.lenient import pick_person
-from tools.text.route import search_route
-from tools.trust import Audience
-from tools.verbs import ACCOUNT_TOOLS
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.settings import read_settings
+from mud_assistant.assistant.events.events import (
+    Arrived,
+    ChannelSaid,
+    Emoted,
+    Event,
+    Gave,
+    Left,
+    Paged,
+    Said,
+    Whispered,
+)
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.tools import Kind, Principal, ToolFailed
+from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Thing, Written
+from mud_assistant.tools.text.lenient import pick_person
+from mud_assistant.tools.text.route import search_route
+from mud_assistant.tools.trust import Audience
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS
 
 #: Makes an event from its id and the time, which the taker chooses.
 MakeEvent = Callable[[str, float], Event]

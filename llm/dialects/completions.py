@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.chat.reading import read_request
-from llm.dialects.chat.rendering import DONE, FINISHES, ChatRenderer, usage_of
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.fields import RequestFields
-from llm.messages import JSON, JSONObject
-from llm.response import LLMResponse
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.chat.reading import read_request
+from mud_assistant.llm.dialects.chat.rendering import DONE, FINISHES, ChatRenderer, usage_of
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.llm.response import LLMResponse
 
 #: The fields that a chat has as well, and those of this dialect alone with the values that ask for nothing.
 _SHARED = frozenset(

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from llm.dialects.failures import Failure
-from llm.dialects.rendering import AnswerRenderer
-from llm.messages import JSONObject, Message, ToolSpec
-from llm.request import CallOptions, ToolChoice
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.messages import JSONObject, Message, ToolSpec
+from mud_assistant.llm.request import CallOptions, ToolChoice
 
 
 class AskedCall(Struct, frozen=True):

@@ -7,7 +7,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from llm.errors import (
+from mud_assistant.llm.errors import (
     BadCredential,
     Blocked,
     BudgetReached,

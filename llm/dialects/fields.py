@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
-from llm.dialects.failures import RequestRefused, invalid, unsupported
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.dialects.failures import RequestRefused, invalid, unsupported
+from mud_assistant.llm.messages import JSON, JSONObject
 
 #: What a request is told whose image stands elsewhere than in what a user says.
 NO_IMAGES = "to a provider of another dialect an image can be passed on only in what the user says"

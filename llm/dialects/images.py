@@ -10,9 +10,9 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping, Sequence
 
-from llm.dialects.fields import RequestFields
-from llm.messages import JSON, Block, Image, JSONObject, Message, Role, Text
-from llm.request import IMAGE_TOKENS
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.messages import JSON, Block, Image, JSONObject, Message, Role, Text
+from mud_assistant.llm.request import IMAGE_TOKENS
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,", re.IGNORECASE)
 #: How the kinds of images begin that every provider takes.

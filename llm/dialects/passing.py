@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from llm.dialects.failures import unsupported
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.dialects.failures import unsupported
+from mud_assistant.llm.messages import JSON, JSONObject
 
 #: Tools, sampling and the like, under the names that most dialects share.
 _SHARED = frozenset(

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection
 
 import orjson
 
-from llm.dialects.failures import Failure
-from llm.messages import Citation, ServerToolCall, ServerToolResult, ToolCall
-from llm.response import (
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.messages import Citation, ServerToolCall, ServerToolResult, ToolCall
+from mud_assistant.llm.response import (
     CallDelta,
     LLMResponse,
     ModelSeen,
@@ -26,8 +26,8 @@ from llm.response import (
     Usage,
     UsageSeen,
 )
-from llm.wire.calls import CallPieces, OpenCall
-from llm.wire.thinking import ThinkingSplitter, may_think
+from mud_assistant.llm.wire.calls import CallPieces, OpenCall
+from mud_assistant.llm.wire.thinking import ThinkingSplitter, may_think
 
 #: How the arguments of a call begin when they are a JSON object.
 _OBJECT = re.compile(r"\s*\{\s*[\"}]")

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from llm.dialects.failures import RequestRefused, invalid
-from llm.dialects.fields import RequestFields
-from llm.messages import JSON, Message, Role, ToolCall, ToolResult, ToolSpec, tool_results
-from llm.request import ToolChoice
+from mud_assistant.llm.dialects.failures import RequestRefused, invalid
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.messages import JSON, Message, Role, ToolCall, ToolResult, ToolSpec, tool_results
+from mud_assistant.llm.request import ToolChoice
 
 _WORDS = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
 #: The schema of a tool that says nothing of its arguments.

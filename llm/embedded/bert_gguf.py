@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from llm.embedded.errors import BadModelFile
-from llm.embedded.gguf import MAGIC
+from mud_assistant.llm.embedded.errors import BadModelFile
+from mud_assistant.llm.embedded.gguf import MAGIC
 
 BLOCK = 32
 #: The numbers of a block have a sign and reach this.

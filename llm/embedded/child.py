@@ -12,10 +12,10 @@ from twisted.internet.error import ProcessDone, ProcessTerminated
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.python.failure import Failure
 
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import FetchProgress
-from llm.messages import JSONObject
-from resilience.child import ChildProcess, with_our_packages
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.progress import FetchProgress
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.resilience.child import ChildProcess, with_our_packages
 
 #: How many bytes one line may have. A longer one is dropped.
 MAX_LINE_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-"""The child process that fetches the model file: `python -m llm.embedded.fetch`.
+"""The child process that fetches the model file: `python -m mud_assistant.llm.embedded.fetch`.
 
 It tries the sources in order and writes JSON lines on stdout: progress, notes, and at the end `{"model": PATH}`, or
 `{"error": SENTENCE}` with exit status 1. SIGTERM ends it at once; what it has fetched is kept for the next time.
@@ -16,17 +16,17 @@ from pathlib import Path
 from time import perf_counter
 from types import FrameType
 
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.convert import MINILM, MINILM_NAME
-from llm.embedded.fetching.hub_file import Hub, fetch_hub_file
-from llm.embedded.fetching.hub_name import HubName, parse_hub_name
-from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, ModelFile, default_data_dir
-from llm.embedded.fetching.opener import Opener, https_opener
-from llm.embedded.fetching.parts import fetch_parts
-from llm.embedded.fetching.store import ModelStore
-from llm.embedded.fetching.upstream import fetch_upstream
-from llm.embedded.progress import Reporter
-from resilience.child import die_with_parent, when_parent_goes
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.convert import MINILM, MINILM_NAME
+from mud_assistant.llm.embedded.fetching.hub_file import Hub, fetch_hub_file
+from mud_assistant.llm.embedded.fetching.hub_name import HubName, parse_hub_name
+from mud_assistant.llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, ModelFile, default_data_dir
+from mud_assistant.llm.embedded.fetching.opener import Opener, https_opener
+from mud_assistant.llm.embedded.fetching.parts import fetch_parts
+from mud_assistant.llm.embedded.fetching.store import ModelStore
+from mud_assistant.llm.embedded.fetching.upstream import fetch_upstream
+from mud_assistant.llm.embedded.progress import Reporter
+from mud_assistant.resilience.child import die_with_parent, when_parent_goes
 
 SOURCES_VARIABLE = "MUD_ASSISTANT_MODEL_SOURCES"
 DEFAULT_SOURCES = "file,upstream,parts"
@@ -122,7 +122,9 @@ def _fetched(model: ModelFile | HubName, data_dir: Path, report: Reporter) -> Pa
 
 def main(arguments: Sequence[str]) -> int:
     """Fetch the model file. Return the exit status: 0 when the file is there, 1 when it could not be fetched."""
-    parser = ArgumentParser(prog="python -m llm.embedded.fetch", description="Fetch the pinned local model.")
+    parser = ArgumentParser(
+        prog="python -m mud_assistant.llm.embedded.fetch", description="Fetch the pinned local model."
+    )
     parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="folder that holds model files")
     parser.add_argument(
         "--model-name", type=_model, default=DEFAULT_MODEL, help=f"{', '.join(_KNOWN)}, or hf:OWNER/REPO:QUANT"

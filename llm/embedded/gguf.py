@@ -12,7 +12,7 @@ from pathlib import Path
 from struct import Struct
 from struct import error as StructError
 
-from llm.embedded.errors import BadModelFile, UnknownTemplate
+from mud_assistant.llm.embedded.errors import BadModelFile, UnknownTemplate
 
 CHAT_TEMPLATE = "tokenizer.chat_template"
 

@@ -14,7 +14,7 @@ from typing import TextIO
 
 from msgspec import Struct
 
-from llm.messages import JSONObject
+from mud_assistant.llm.messages import JSONObject
 
 #: Seconds between two progress lines.
 PROGRESS_EVERY_SECONDS = 0.25

@@ -1,4 +1,4 @@
-"""The child process that serves the model on loopback: `python -m llm.embedded.server --model PATH`.
+"""The child process that serves the model on loopback: `python -m mud_assistant.llm.embedded.server --model PATH`.
 
 It is a process of its own for three reasons. Loading holds the interpreter for seconds; an abort in C++ must not take
 the game down; and the library reads a setting when it is loaded. It writes one JSON line: where it listens, or why it
@@ -20,11 +20,11 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from llm.embedded.errors import BadModelFile, EmbeddedError, UnknownTemplate
-from llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, tool_template
-from llm.embedded.machine import free_bytes, usable_cores
-from llm.embedded.progress import Reporter
-from resilience.child import die_with_parent, wait_for_parent_to_go
+from mud_assistant.llm.embedded.errors import BadModelFile, EmbeddedError, UnknownTemplate
+from mud_assistant.llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, tool_template
+from mud_assistant.llm.embedded.machine import free_bytes, usable_cores
+from mud_assistant.llm.embedded.progress import Reporter
+from mud_assistant.resilience.child import die_with_parent, wait_for_parent_to_go
 
 KEY_VARIABLE = "MUD_ASSISTANT_EMBEDDED_KEY"
 #: Without this, idle threads spin, and on a shared machine the model falls to a tenth of its speed.
@@ -146,7 +146,9 @@ def default_threads() -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until the parent goes, which ends the process. Return the exit status 1 when it could not serve."""
-    parser = ArgumentParser(prog="python -m llm.embedded.server", description="Serve a model on loopback.")
+    parser = ArgumentParser(
+        prog="python -m mud_assistant.llm.embedded.server", description="Serve a model on loopback."
+    )
     parser.add_argument("--model", type=Path, required=True, help="GGUF file")
     parser.add_argument("--threads", type=int, default=default_threads())
     parser.add_argument("--ctx", type=int, default=4096, help="context length in tokens")

@@ -21,13 +21,13 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from llm.embedded.child import Answer, Child, Conversation, child_environment, ending
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.hub_name import TOKEN_VARIABLE, wants_token
-from llm.embedded.progress import Endpoint, FetchProgress, Phase, read_progress
-from llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
-from llm.messages import JSONObject
-from resilience.child import module_command
+from mud_assistant.llm.embedded.child import Answer, Child, Conversation, child_environment, ending
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.hub_name import TOKEN_VARIABLE, wants_token
+from mud_assistant.llm.embedded.progress import Endpoint, FetchProgress, Phase, read_progress
+from mud_assistant.llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.resilience.child import module_command
 
 #: The time in which restarts are counted, in seconds.
 WINDOW_SECONDS = 600.0
@@ -49,7 +49,7 @@ class Commands(Struct, frozen=True):
 
         `embeddings`: serve sentence vectors. `gently`: fetch at the lowest priority, behind something else.
         """
-        fetch, server = (module_command(python, f"llm.embedded.{part}") for part in ("fetch", "server"))
+        fetch, server = (module_command(python, f"mud_assistant.llm.embedded.{part}") for part in ("fetch", "server"))
         return cls((*fetch, "--gently") if gently else fetch, (*server, "--embeddings") if embeddings else server)
 
 

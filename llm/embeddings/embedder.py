@@ -13,8 +13,8 @@ from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
-from llm.errors import BadVectors
-from resilience import Caller
+from mud_assistant.llm.errors import BadVectors
+from mud_assistant.resilience import Caller
 
 #: How many texts are sent in one request.
 MAX_BATCH = 32

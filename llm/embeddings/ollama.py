@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from llm.embeddings.remote import EmbeddingDialect, read_object
-from llm.errors import ProtocolError
-from llm.messages import JSONObject
-from llm.providers.provider import LLMProvider
-from resilience import Request
+from mud_assistant.llm.embeddings.remote import EmbeddingDialect, read_object
+from mud_assistant.llm.errors import ProtocolError
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.resilience import Request
 
 #: How long the server keeps the model loaded after a request.
 _KEEP_ALIVE = "10m"

@@ -15,11 +15,11 @@ from typing import Any
 
 import orjson
 
-from llm.embeddings.remote import EmbeddingDialect, read_object
-from llm.errors import BadVectors, ProtocolError, Rejected
-from llm.messages import JSONObject
-from llm.providers.provider import LLMProvider
-from resilience import Request
+from mud_assistant.llm.embeddings.remote import EmbeddingDialect, read_object
+from mud_assistant.llm.errors import BadVectors, ProtocolError, Rejected
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.resilience import Request
 
 _FORM = "encoding_format"
 

@@ -15,14 +15,22 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
 
-from llm.attempt import explain_missing_model, map_failed_exchange, map_unmade_call, set_retry_at
-from llm.discover import require_object
-from llm.embeddings.embedder import MAX_BATCH, MEMORY, Vector, unit_vectors
-from llm.errors import BadCredential, BadVectors, ContextOverflow, LLMError, ModelNotFound, ProtocolError, Rejected
-from llm.providers.provider import LLMProvider
-from llm.verdicts import verdict_of
-from llm.wire.rate_limits import Moment
-from resilience import (
+from mud_assistant.llm.attempt import explain_missing_model, map_failed_exchange, map_unmade_call, set_retry_at
+from mud_assistant.llm.discover import require_object
+from mud_assistant.llm.embeddings.embedder import MAX_BATCH, MEMORY, Vector, unit_vectors
+from mud_assistant.llm.errors import (
+    BadCredential,
+    BadVectors,
+    ContextOverflow,
+    LLMError,
+    ModelNotFound,
+    ProtocolError,
+    Rejected,
+)
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.verdicts import verdict_of
+from mud_assistant.llm.wire.rate_limits import Moment
+from mud_assistant.resilience import (
     Amount,
     Attempt,
     Call,

@@ -9,13 +9,13 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.convert import MINILM
-from llm.embedded.progress import Endpoint
-from llm.embeddings.embedder import MEMORY, Vector
-from llm.embeddings.remote import RemoteEmbedder
-from llm.errors import Unavailable
-from resilience import Caller
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.embeddings.embedder import MEMORY, Vector
+from mud_assistant.llm.embeddings.remote import RemoteEmbedder
+from mud_assistant.llm.errors import Unavailable
+from mud_assistant.resilience import Caller
 
 #: How many numbers its vectors have, and how many tokens it reads with profit.
 MINILM_DIMENSIONS, MINILM_TOKENS = 384, 256

@@ -13,9 +13,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
-from llm.loose_json.tokens import WorkBudget
-from llm.messages import JSON, ToolSpec
+from mud_assistant.llm.loose_json.repair import UnreadableJSON, clean_text, parse_value
+from mud_assistant.llm.loose_json.tokens import WorkBudget
+from mud_assistant.llm.messages import JSON, ToolSpec
 
 _WORDS: dict[str, JSON] = {"true": True, "false": False}
 _NULLS = frozenset({"null", "none", ""})

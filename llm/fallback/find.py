@@ -13,17 +13,17 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llm.fallback.drafts import Candidate, Offer, Reader, Reading, merge_readings
-from llm.fallback.formats.headed import read_gemma, read_headed, read_react
-from llm.fallback.formats.json_calls import read_json
-from llm.fallback.formats.pythonic import read_pythonic
-from llm.fallback.formats.tags import read_elements, read_tags
-from llm.fallback.quotes import Quotes, may_hold_call
-from llm.loose_json.repair import MAX_CHARS
-from llm.messages import Block, Message, Reasoning, Role, ToolCall, ToolSpec, user
-from llm.request import ChatRequest
-from llm.response import FinishReason, LLMResponse
-from llm.wire.thinking import split_thinking
+from mud_assistant.llm.fallback.drafts import Candidate, Offer, Reader, Reading, merge_readings
+from mud_assistant.llm.fallback.formats.headed import read_gemma, read_headed, read_react
+from mud_assistant.llm.fallback.formats.json_calls import read_json
+from mud_assistant.llm.fallback.formats.pythonic import read_pythonic
+from mud_assistant.llm.fallback.formats.tags import read_elements, read_tags
+from mud_assistant.llm.fallback.quotes import Quotes, may_hold_call
+from mud_assistant.llm.loose_json.repair import MAX_CHARS
+from mud_assistant.llm.messages import Block, Message, Reasoning, Role, ToolCall, ToolSpec, user
+from mud_assistant.llm.request import ChatRequest
+from mud_assistant.llm.response import FinishReason, LLMResponse
+from mud_assistant.llm.wire.thinking import split_thinking
 
 _DECORATION = re.compile(
     r"```[ \t]*[\w-]*"

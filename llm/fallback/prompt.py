@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import orjson
 
-from llm.messages import Block, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
-from llm.packing.packed import Joined, parts_of, with_first
+from mud_assistant.llm.messages import Block, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
+from mud_assistant.llm.packing.packed import Joined, parts_of, with_first
 
 
 def instructions(tools: Sequence[ToolSpec]) -> str:

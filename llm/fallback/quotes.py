@@ -14,11 +14,11 @@ from functools import cached_property
 
 import orjson
 
-from llm.fallback.drafts import Candidate, Draft, Offer, Reader
-from llm.fallback.traces import Traces
-from llm.loose_json.tokens import WorkBudget
-from llm.messages import Message, Role, Text, ToolSpec
-from llm.packing.packed import Packed, Part, parts_of
+from mud_assistant.llm.fallback.drafts import Candidate, Draft, Offer, Reader
+from mud_assistant.llm.fallback.traces import Traces
+from mud_assistant.llm.loose_json.tokens import WorkBudget
+from mud_assistant.llm.messages import Message, Role, Text, ToolSpec
+from mud_assistant.llm.packing.packed import Packed, Part, parts_of
 
 #: Blanks, backslashes and escaped line breaks: what may differ between two spellings of one JSON text.
 _SPELLING = re.compile(r"\\[nrt]|[\s\\]+")

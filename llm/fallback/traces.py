@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
-from llm.fallback.drafts import Draft
-from llm.messages import JSON
+from mud_assistant.llm.fallback.drafts import Draft
+from mud_assistant.llm.messages import JSON
 
 _ESCAPE = re.compile(
     r"(?<!\\)\\++(?:u(?P<u>[0-9A-Fa-f]{4})|x(?P<x>[0-9A-Fa-f]{2})|U(?P<long>[0-9A-Fa-f]{8})|(?P<octal>[0-7]{1,3})"

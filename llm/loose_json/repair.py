@@ -14,9 +14,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from llm.loose_json.rewrite import rewrite
-from llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, UnreadableJSON, WorkBudget, scan_value
-from llm.messages import JSON
+from mud_assistant.llm.loose_json.rewrite import rewrite
+from mud_assistant.llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, UnreadableJSON, WorkBudget, scan_value
+from mud_assistant.llm.messages import JSON
 
 __all__ = [
     "MAX_CHARS",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm.loose_json.tokens import Token, UnreadableJSON
+from mud_assistant.llm.loose_json.tokens import Token, UnreadableJSON
 
 _CLOSERS = {"{": "}", "[": "]", "(": "]"}
 _WORDS = {"True": "true", "False": "false", "None": "null"}

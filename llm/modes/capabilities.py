@@ -16,9 +16,9 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llm.modes.mode import FieldOverride, RequestMode
-from llm.request import ChatRequest
-from llm.response import FinishReason, LLMResponse
+from mud_assistant.llm.modes.mode import FieldOverride, RequestMode
+from mud_assistant.llm.request import ChatRequest
+from mud_assistant.llm.response import FinishReason, LLMResponse
 
 #: How many answers the record remembers.
 WINDOW = 50

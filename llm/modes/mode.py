@@ -22,7 +22,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llm.errors import (
+from mud_assistant.llm.errors import (
     ContextOverflow,
     LLMError,
     OutputUnreadable,
@@ -30,10 +30,10 @@ from llm.errors import (
     ThinkingUnsupported,
     ToolsUnsupported,
 )
-from llm.fallback.prompt import call_schema, with_instructions
-from llm.messages import JSON, JSONObject, Message, ToolSpec
-from llm.modes.structured import with_schema
-from llm.request import CallOptions, ChatRequest
+from mud_assistant.llm.fallback.prompt import call_schema, with_instructions
+from mud_assistant.llm.messages import JSON, JSONObject, Message, ToolSpec
+from mud_assistant.llm.modes.structured import with_schema
+from mud_assistant.llm.request import CallOptions, ChatRequest
 
 _ABOUT_SCHEMA = re.compile(
     r"response.?format|output_(format|config)|json.?schema|schema|grammar|\bformat\b", re.IGNORECASE

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec.structs import replace
 
-from llm.errors import SchemaMismatch
-from llm.loose_json.repair import UnreadableJSON, parse_value
-from llm.messages import JSON, JSONObject, Message, Role, Text
-from llm.packing.packed import Joined, parts_of, with_first
-from llm.response import FinishReason, LLMResponse
+from mud_assistant.llm.errors import SchemaMismatch
+from mud_assistant.llm.loose_json.repair import UnreadableJSON, parse_value
+from mud_assistant.llm.messages import JSON, JSONObject, Message, Role, Text
+from mud_assistant.llm.packing.packed import Joined, parts_of, with_first
+from mud_assistant.llm.response import FinishReason, LLMResponse
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError

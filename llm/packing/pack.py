@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from llm.messages import Message
-from llm.packing.packed import Cut, MessageCodec, Packed, Part
+from mud_assistant.llm.messages import Message
+from mud_assistant.llm.packing.packed import Cut, MessageCodec, Packed, Part
 
 #: A row of this many bytes takes no more messages, because adding to a row copies it.
 FULL = 32 * 1024

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol, overload
 
-from llm.messages import Message, Role
-from llm.packing.read_back import read_message, reads_back
+from mud_assistant.llm.messages import Message, Role
+from mud_assistant.llm.packing.read_back import read_message, reads_back
 
 _NONE: Mapping[int, bytes] = MappingProxyType({})
 _ROLES = tuple(Role)
@@ -91,7 +91,7 @@ class Packed(_Unread):
         self.kinds = b""
         #: The records of the messages that cannot be read back from their bytes, by index.
         self.records: Mapping[int, bytes] = _NONE
-        #: What `llm.fallback.quotes` found in the messages: a cache that goes with them.
+        #: What `mud_assistant.llm.fallback.quotes` found in the messages: a cache that goes with them.
         self.heard: object = None
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from llm.messages import Block, Message, RawTurn, Reasoning, Role, Text, ToolCall, ToolResult
+from mud_assistant.llm.messages import Block, Message, RawTurn, Reasoning, Role, Text, ToolCall, ToolResult
 
 
 def reads_back(message: Message, wire: bytes, before: Message | None) -> bool:

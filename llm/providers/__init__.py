@@ -7,13 +7,13 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from llm.providers.anthropic.provider import AnthropicProvider
-from llm.providers.chat import ChatProvider, LocalProvider
-from llm.providers.ollama import OllamaProvider
-from llm.providers.openai import OpenAIProvider
-from llm.providers.openrouter import OpenRouterProvider
-from llm.providers.provider import LLMProvider
-from llm.providers.responses.provider import ResponsesProvider
+from mud_assistant.llm.providers.anthropic.provider import AnthropicProvider
+from mud_assistant.llm.providers.chat import ChatProvider, LocalProvider
+from mud_assistant.llm.providers.ollama import OllamaProvider
+from mud_assistant.llm.providers.openai import OpenAIProvider
+from mud_assistant.llm.providers.openrouter import OpenRouterProvider
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.providers.responses.provider import ResponsesProvider
 
 #: The modules of this package whose providers can be chosen, in the order in which they are listed.
 _MODULES = (

@@ -8,8 +8,8 @@ from hashlib import blake2b
 
 from twisted.web.http_headers import Headers
 
-from llm.wire.redacting import StreamRedactor
-from resilience import origin_of
+from mud_assistant.llm.wire.redacting import StreamRedactor
+from mud_assistant.resilience import origin_of
 
 #: Makes the derived names of keys useless outside this process.
 _SALT = secrets.token_bytes(16)

@@ -19,15 +19,15 @@ import orjson
 from msgspec.structs import replace
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, Rejected, WrongEndpoint
-from llm.messages import JSON, Block, Image, JSONObject, Message, Role, Text, ToolResult, ToolSpec
-from llm.modes.mode import FieldOverride, RequestMode
-from llm.providers.chat_stream import ChatStream
-from llm.providers.provider import NAMELESS, LLMProvider
-from llm.providers.responses.provider import ResponsesProvider
-from llm.request import CallOptions, ToolChoice, merge
-from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import ErrorBody, read_error_body, typed_error
+from mud_assistant.llm.errors import LLMError, Rejected, WrongEndpoint
+from mud_assistant.llm.messages import JSON, Block, Image, JSONObject, Message, Role, Text, ToolResult, ToolSpec
+from mud_assistant.llm.modes.mode import FieldOverride, RequestMode
+from mud_assistant.llm.providers.chat_stream import ChatStream
+from mud_assistant.llm.providers.provider import NAMELESS, LLMProvider
+from mud_assistant.llm.providers.responses.provider import ResponsesProvider
+from mud_assistant.llm.request import CallOptions, ToolChoice, merge
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.error_bodies import ErrorBody, read_error_body, typed_error
 
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 #: Fields a request can do without.

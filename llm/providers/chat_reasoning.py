@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.messages import JSON, JSONObject
 
 _PLAIN = ("reasoning_content", "reasoning", "thinking")
 #: Members of a detail that arrive in pieces. Any other arrives once.

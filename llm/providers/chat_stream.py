@@ -7,16 +7,16 @@ from typing import Any
 
 import orjson
 
-from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.messages import JSONObject, RawTurn
-from llm.providers.chat_reasoning import REASONING_NAMES, ReasoningKept
-from llm.providers.chat_usage import read_usage
-from llm.response import FinishReason
-from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import excerpt, read_error, typed_error
-from llm.wire.lines import ServerSentEvent
-from llm.wire.parser import SSEParser
-from llm.wire.template import Template, template_of
+from mud_assistant.llm.errors import LLMError, ProtocolError, StreamBroken
+from mud_assistant.llm.messages import JSONObject, RawTurn
+from mud_assistant.llm.providers.chat_reasoning import REASONING_NAMES, ReasoningKept
+from mud_assistant.llm.providers.chat_usage import read_usage
+from mud_assistant.llm.response import FinishReason
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.error_bodies import excerpt, read_error, typed_error
+from mud_assistant.llm.wire.lines import ServerSentEvent
+from mud_assistant.llm.wire.parser import SSEParser
+from mud_assistant.llm.wire.template import Template, template_of
 
 _FINISH = {
     "stop": FinishReason.STOP,

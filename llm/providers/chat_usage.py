@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from llm.response import Usage
+from mud_assistant.llm.response import Usage
 
 
 def read_usage(chunk: Mapping[str, Any]) -> Usage | None:

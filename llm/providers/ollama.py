@@ -13,18 +13,18 @@ from typing import Any
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, ProtocolError, StreamBroken
-from llm.messages import JSON, Image, JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.providers.chat import encoded_tool
-from llm.providers.offered import OfferedModel, names_in
-from llm.providers.provider import NAMELESS, LLMProvider
-from llm.request import CallOptions, ToolChoice, merge
-from llm.response import FinishReason, Usage
-from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
-from llm.wire.lines import LineDecoder
-from llm.wire.parser import RecordParser
-from resilience import Request
+from mud_assistant.llm.errors import LLMError, ProtocolError, StreamBroken
+from mud_assistant.llm.messages import JSON, Image, JSONObject, Message, Role, ToolResult, ToolSpec
+from mud_assistant.llm.providers.chat import encoded_tool
+from mud_assistant.llm.providers.offered import OfferedModel, names_in
+from mud_assistant.llm.providers.provider import NAMELESS, LLMProvider
+from mud_assistant.llm.request import CallOptions, ToolChoice, merge
+from mud_assistant.llm.response import FinishReason, Usage
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.error_bodies import excerpt, read_error, read_error_body, typed_error
+from mud_assistant.llm.wire.lines import LineDecoder
+from mud_assistant.llm.wire.parser import RecordParser
+from mud_assistant.resilience import Request
 
 _FINISH = {"length": FinishReason.LENGTH}
 

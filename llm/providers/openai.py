@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from llm.messages import JSONObject, ToolSpec
-from llm.modes.structured import is_strict
-from llm.providers.chat import ELSEWHERE, ChatProvider
-from llm.request import CallOptions, ToolChoice, merge
-from llm.wire.error_bodies import ErrorBody
+from mud_assistant.llm.messages import JSONObject, ToolSpec
+from mud_assistant.llm.modes.structured import is_strict
+from mud_assistant.llm.providers.chat import ELSEWHERE, ChatProvider
+from mud_assistant.llm.request import CallOptions, ToolChoice, merge
+from mud_assistant.llm.wire.error_bodies import ErrorBody
 
 
 class OpenAIProvider(ChatProvider):

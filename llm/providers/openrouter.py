@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, QuotaExhausted, RateLimited
-from llm.messages import JSONObject, ToolSpec
-from llm.modes.structured import is_strict
-from llm.providers.chat import ChatProvider
-from llm.request import CallOptions, ToolChoice, merge
+from mud_assistant.llm.errors import LLMError, QuotaExhausted, RateLimited
+from mud_assistant.llm.messages import JSONObject, ToolSpec
+from mud_assistant.llm.modes.structured import is_strict
+from mud_assistant.llm.providers.chat import ChatProvider
+from mud_assistant.llm.request import CallOptions, ToolChoice, merge
 
 
 class OpenRouterProvider(ChatProvider):

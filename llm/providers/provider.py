@@ -13,19 +13,19 @@ from typing import Any
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, Rejected
-from llm.fallback.prompt import as_text
-from llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
-from llm.modes.mode import FieldOverride, RequestMode, apply_overrides
-from llm.packing.packed import join_bytes, parts_of
-from llm.providers.address import KeyedAddress
-from llm.providers.offered import OfferedModel, listed_models
-from llm.request import CallOptions, ToolChoice
-from llm.response import RateLimitInfo, StreamEvent, StreamParser
-from llm.tokens.estimate import TokenEstimator
-from llm.wire.building import AnswerBuilder, AnswerParser, EventParser, EventRecorder
-from llm.wire.rate_limits import Moment, read_rate_limits
-from resilience import Request, SentHeaders, host_of, origin_of
+from mud_assistant.llm.errors import LLMError, Rejected
+from mud_assistant.llm.fallback.prompt import as_text
+from mud_assistant.llm.messages import JSON, JSONObject, Message, ToolResult, ToolSpec
+from mud_assistant.llm.modes.mode import FieldOverride, RequestMode, apply_overrides
+from mud_assistant.llm.packing.packed import join_bytes, parts_of
+from mud_assistant.llm.providers.address import KeyedAddress
+from mud_assistant.llm.providers.offered import OfferedModel, listed_models
+from mud_assistant.llm.request import CallOptions, ToolChoice
+from mud_assistant.llm.response import RateLimitInfo, StreamEvent, StreamParser
+from mud_assistant.llm.tokens.estimate import TokenEstimator
+from mud_assistant.llm.wire.building import AnswerBuilder, AnswerParser, EventParser, EventRecorder
+from mud_assistant.llm.wire.rate_limits import Moment, read_rate_limits
+from mud_assistant.resilience import Request, SentHeaders, host_of, origin_of
 
 #: The name given to a nameless call that is sent back to a provider: no provider accepts an empty name.
 NAMELESS = "unnamed"

@@ -1,4 +1,4 @@
-"""Fake model servers for tests, benches and people: `python -m llm.testing --help` shows how to serve one.
+"""Fake model servers for tests, benches and people: `python -m mud_assistant.llm.testing --help` shows how.
 
 A fake speaks its protocol over real HTTP, takes its answers from a script, records the requests, and can fail in every
 way that real servers were seen to fail.
@@ -6,15 +6,15 @@ way that real servers were seen to fail.
 
 from __future__ import annotations
 
-from llm.testing.anthropic import AnthropicReply, FakeAnthropic, Search
-from llm.testing.brains import dutiful, simple_sage
-from llm.testing.chat import FakeChat
-from llm.testing.goals import Goal, find_goals
-from llm.testing.obedient import ObedientModel
-from llm.testing.ollama import FakeOllama, OllamaModel
-from llm.testing.reading import PromptReader
-from llm.testing.responses import FakeResponses, ResponsesReply
-from llm.testing.script import (
+from mud_assistant.llm.testing.anthropic import AnthropicReply, FakeAnthropic, Search
+from mud_assistant.llm.testing.brains import dutiful, simple_sage
+from mud_assistant.llm.testing.chat import FakeChat
+from mud_assistant.llm.testing.goals import Goal, find_goals
+from mud_assistant.llm.testing.obedient import ObedientModel
+from mud_assistant.llm.testing.ollama import FakeOllama, OllamaModel
+from mud_assistant.llm.testing.reading import PromptReader
+from mud_assistant.llm.testing.responses import FakeResponses, ResponsesReply
+from mud_assistant.llm.testing.script import (
     Brain,
     Call,
     DieMidStream,
@@ -30,9 +30,9 @@ from llm.testing.script import (
     Script,
     Step,
 )
-from llm.testing.server import FakeServer
-from llm.testing.vectors import OllamaVectors, OpenAIVectors, VectorFault, meaning_of
-from resilience.testing.fault_server import serve
+from mud_assistant.llm.testing.server import FakeServer
+from mud_assistant.llm.testing.vectors import OllamaVectors, OpenAIVectors, VectorFault, meaning_of
+from mud_assistant.resilience.testing.fault_server import serve
 
 __all__ = [
     "AnthropicReply",

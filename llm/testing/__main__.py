@@ -1,4 +1,4 @@
-"""The command `python -m llm.testing`."""
+"""The command `python -m mud_assistant.llm.testing`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 
-from llm.testing.anthropic import FakeAnthropic
-from llm.testing.brains import dutiful, simple_sage
-from llm.testing.chat import FakeChat
-from llm.testing.obedient import WAYS, ObedientModel
-from llm.testing.ollama import FakeOllama
-from llm.testing.reading import PromptReader
-from llm.testing.responses import FakeResponses
-from llm.testing.script import (
+from mud_assistant.llm.testing.anthropic import FakeAnthropic
+from mud_assistant.llm.testing.brains import dutiful, simple_sage
+from mud_assistant.llm.testing.chat import FakeChat
+from mud_assistant.llm.testing.obedient import WAYS, ObedientModel
+from mud_assistant.llm.testing.ollama import FakeOllama
+from mud_assistant.llm.testing.reading import PromptReader
+from mud_assistant.llm.testing.responses import FakeResponses
+from mud_assistant.llm.testing.script import (
     Brain,
     DieMidStream,
     EndEarly,
@@ -29,9 +29,9 @@ from llm.testing.script import (
     Reply,
     Step,
 )
-from llm.testing.server import FakeServer
-from resilience.testing.fault_server import FaultServer
-from resilience.testing.foreground import parser_of, serve_until_interrupted
+from mud_assistant.llm.testing.server import FakeServer
+from mud_assistant.resilience.testing.fault_server import FaultServer
+from mud_assistant.resilience.testing.foreground import parser_of, serve_until_interrupted
 
 #: The APIs by name, and what their addresses end with.
 PROTOCOLS: dict[str, tuple[type[FakeServer], str]] = {
@@ -68,7 +68,7 @@ BRAINS: dict[str, Callable[[argparse.Namespace], Brain]] = {
 }
 
 _EPILOG = """\
-example: start `python -m llm.testing ollama --port 11500`, then in another terminal
+example: start `python -m mud_assistant.llm.testing ollama --port 11500`, then in another terminal
   mud-assistant trial --provider ollama --url http://127.0.0.1:11500 --model sage
 
 the obedient brain is the worst model there can be. It obeys every goal that stands anywhere in what it is sent: in
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of(
-        "llm.testing",
+        "mud_assistant.llm.testing",
         "Serve a fake model on this machine, which needs neither a model nor a key.\n"
         "The brain `sage` quotes back what it was last told, by calling the tool `say`; `dutiful` does plain\n"
         "wishes such as `look at the map`; `obedient` does whatever a text tells it.",

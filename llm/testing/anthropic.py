@@ -6,14 +6,23 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.messages.rendering import REASONS, MessagesRenderer
-from llm.messages import JSON, Block, Citation, JSONObject, Reasoning, ServerToolCall, ServerToolResult, Text
-from llm.response import Usage
-from llm.testing.replies import ReplyRenderer
-from llm.testing.script import RecordedRequest, Reply
-from llm.testing.server import FakeServer
-from resilience.testing.fake import Answered, Response
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.messages.rendering import REASONS, MessagesRenderer
+from mud_assistant.llm.messages import (
+    JSON,
+    Block,
+    Citation,
+    JSONObject,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+)
+from mud_assistant.llm.response import Usage
+from mud_assistant.llm.testing.replies import ReplyRenderer
+from mud_assistant.llm.testing.script import RecordedRequest, Reply
+from mud_assistant.llm.testing.server import FakeServer
+from mud_assistant.resilience.testing.fake import Answered, Response
 
 MESSAGES_PATH = "/v1/messages"
 MODELS_PATH = "/v1/models"

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from llm.testing.goals import Turn, turns_of
-from llm.testing.script import Call, RecordedRequest, Reply
+from mud_assistant.llm.testing.goals import Turn, turns_of
+from mud_assistant.llm.testing.script import Call, RecordedRequest, Reply
 
 #: How many characters of the last line are quoted.
 QUOTE_LIMIT = 200

@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 from twisted.internet.interfaces import IReactorTime
 
-from llm.dialects.chat.rendering import FINISHES, ChatRenderer
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.messages import JSON, JSONObject
-from llm.testing.replies import ReplyRenderer
-from llm.testing.script import Call, RecordedRequest, Reply, Script
-from llm.testing.server import FakeServer
-from resilience.testing.fake import Answered, Response
+from mud_assistant.llm.dialects.chat.rendering import FINISHES, ChatRenderer
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.llm.testing.replies import ReplyRenderer
+from mud_assistant.llm.testing.script import Call, RecordedRequest, Reply, Script
+from mud_assistant.llm.testing.server import FakeServer
+from mud_assistant.resilience.testing.fake import Answered, Response
 
 CHAT_PATH = "/v1/chat/completions"
 _MISSING = "missing_required_parameter"

@@ -26,8 +26,8 @@ from urllib.parse import unquote
 import orjson
 from msgspec import Struct
 
-from llm.messages import JSON, JSONObject
-from llm.testing.script import Call, RecordedRequest
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.llm.testing.script import Call, RecordedRequest
 
 #: How many disguises may be applied on top of each other.
 MAX_DEPTH = 2

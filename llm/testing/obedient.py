@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from llm.messages import JSON
-from llm.testing.brains import dutiful
-from llm.testing.goals import Goal, find_goals, turns_of
-from llm.testing.script import Brain, Call, RecordedRequest, Reply, Step
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.testing.brains import dutiful
+from mud_assistant.llm.testing.goals import Goal, find_goals, turns_of
+from mud_assistant.llm.testing.script import Brain, Call, RecordedRequest, Reply, Step
 
 _SEP = "<\uff5ctool\u2581sep\uff5c>"
 #: Ways to answer besides the names of FORMATS: with native calls, as JSON in a sentence, every text format in turn.

@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.ollama.rendering import OllamaRenderer, calls_of
-from llm.messages import JSON, Block, JSONObject, Message, Role
-from llm.response import FinishReason, LLMResponse
-from llm.testing.replies import ReplyRenderer
-from llm.testing.script import RecordedRequest, Reply, Script
-from llm.testing.server import FakeServer, estimate_tokens
-from resilience.testing.fake import Answered, Response
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.ollama.rendering import OllamaRenderer, calls_of
+from mud_assistant.llm.messages import JSON, Block, JSONObject, Message, Role
+from mud_assistant.llm.response import FinishReason, LLMResponse
+from mud_assistant.llm.testing.replies import ReplyRenderer
+from mud_assistant.llm.testing.script import RecordedRequest, Reply, Script
+from mud_assistant.llm.testing.server import FakeServer, estimate_tokens
+from mud_assistant.resilience.testing.fake import Answered, Response
 
 _LOAD_NANOSECONDS = 12_345_678
 _PROMPT_NANOSECONDS = 1_500_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import orjson
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from llm.testing.script import RecordedRequest
+from mud_assistant.llm.testing.script import RecordedRequest
 
 #: How many characters count as one token.
 TOKEN_CHARS = 4

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from llm.dialects.rendering import AnswerRenderer
-from llm.messages import (
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.messages import (
     Block,
     Citation,
     JSONObject,
@@ -17,8 +17,8 @@ from llm.messages import (
     Text,
     ToolCall,
 )
-from llm.response import FinishReason, LLMResponse, Usage
-from llm.testing.script import Call, Reply, pieces
+from mud_assistant.llm.response import FinishReason, LLMResponse, Usage
+from mud_assistant.llm.testing.script import Call, Reply, pieces
 
 
 class ReplyRenderer(AnswerRenderer):

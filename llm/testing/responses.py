@@ -10,11 +10,11 @@ from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
-from llm.messages import JSON, JSONObject
-from llm.testing.chat import CHAT_PATH, FakeChat, error_record
-from llm.testing.script import Call, RecordedRequest, Reply, Script, pieces
-from llm.testing.server import estimate_tokens
-from resilience.testing.fake import Answered, Response
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.llm.testing.chat import CHAT_PATH, FakeChat, error_record
+from mud_assistant.llm.testing.script import Call, RecordedRequest, Reply, Script, pieces
+from mud_assistant.llm.testing.server import estimate_tokens
+from mud_assistant.resilience.testing.fake import Answered, Response
 
 _REASONS = {"length": "max_output_tokens", "max_output_tokens": "max_output_tokens", "content_filter": "content_filter"}
 MIN_OUTPUT_TOKENS = 16

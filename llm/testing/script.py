@@ -16,8 +16,8 @@ import msgspec
 import orjson
 from msgspec import Struct
 
-from llm.messages import JSONObject
-from resilience.testing.fake import ServedRequest
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.resilience.testing.fake import ServedRequest
 
 
 class Call(msgspec.Struct, frozen=True):

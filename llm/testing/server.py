@@ -10,14 +10,14 @@ from typing import assert_never
 import orjson
 from twisted.internet.interfaces import IReactorTime
 
-from llm.answer import HTTP_OK
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.messages import JSON
-from llm.request import CallOptions
-from llm.response import LLMResponse
-from llm.testing.reading import PromptReader
-from llm.testing.replies import ReplyRenderer
-from llm.testing.script import (
+from mud_assistant.llm.answer import HTTP_OK
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.request import CallOptions
+from mud_assistant.llm.response import LLMResponse
+from mud_assistant.llm.testing.reading import PromptReader
+from mud_assistant.llm.testing.replies import ReplyRenderer
+from mud_assistant.llm.testing.script import (
     DieMidStream,
     EndEarly,
     ErrorInStream,
@@ -32,8 +32,8 @@ from llm.testing.script import (
     Script,
     Step,
 )
-from resilience.testing.fake import SILENCE, Answered, Fake, Response, sized_response
-from resilience.testing.faults import Ending
+from mud_assistant.resilience.testing.fake import SILENCE, Answered, Fake, Response, sized_response
+from mud_assistant.resilience.testing.faults import Ending
 
 
 class FakeServer(Fake[RecordedRequest]):

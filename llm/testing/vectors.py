@@ -15,11 +15,11 @@ from re import findall
 
 from twisted.internet.interfaces import IReactorTime
 
-from llm.messages import JSON
-from llm.testing.chat import FakeChat
-from llm.testing.ollama import FakeOllama, OllamaModel
-from llm.testing.script import Hang, HttpError, RecordedRequest
-from resilience.testing.fake import Answered, json_response
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.testing.chat import FakeChat
+from mud_assistant.llm.testing.ollama import FakeOllama, OllamaModel
+from mud_assistant.llm.testing.script import Hang, HttpError, RecordedRequest
+from mud_assistant.resilience.testing.fake import Answered, json_response
 
 #: How many numbers a vector has.
 DIMENSIONS = 64

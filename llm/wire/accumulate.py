@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from llm.messages import (
+from mud_assistant.llm.messages import (
     Block,
     Citation,
     JSONObject,
@@ -17,7 +17,7 @@ from llm.messages import (
     ServerToolResult,
     Text,
 )
-from llm.response import (
+from mud_assistant.llm.response import (
     CallDelta,
     FinishReason,
     FinishSeen,
@@ -30,8 +30,8 @@ from llm.response import (
     Usage,
     UsageSeen,
 )
-from llm.wire.calls import CallPieces, OpenCall
-from llm.wire.thinking import Piece, ThinkingSplitter, may_think
+from mud_assistant.llm.wire.calls import CallPieces, OpenCall
+from mud_assistant.llm.wire.thinking import Piece, ThinkingSplitter, may_think
 
 
 @dataclass(slots=True)

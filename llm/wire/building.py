@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from llm.messages import Citation, JSONObject, RawTurn, ServerToolCall, ServerToolResult
-from llm.response import (
+from mud_assistant.llm.messages import Citation, JSONObject, RawTurn, ServerToolCall, ServerToolResult
+from mud_assistant.llm.response import (
     CallDelta,
     FinishReason,
     FinishSeen,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from llm.loose_json.repair import holds_nothing, parse_arguments
-from llm.messages import JSONObject, ToolCall
-from llm.response import CallDelta
+from mud_assistant.llm.loose_json.repair import holds_nothing, parse_arguments
+from mud_assistant.llm.messages import JSONObject, ToolCall
+from mud_assistant.llm.response import CallDelta
 
 #: Characters of arguments that one call may have.
 MAX_ARGUMENT_CHARS = 1024 * 1024

@@ -9,9 +9,9 @@ import orjson
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from llm.errors import ContextOverflow, LLMError, OutputUnreadable, Rejected
-from llm.wire.error_kinds import kind_of, limit_in
-from llm.wire.rate_limits import seconds_of
+from mud_assistant.llm.errors import ContextOverflow, LLMError, OutputUnreadable, Rejected
+from mud_assistant.llm.wire.error_kinds import kind_of, limit_in
+from mud_assistant.llm.wire.rate_limits import seconds_of
 
 _MAX_MESSAGE = 300
 _MAX_GENERATED = 64 * 1024

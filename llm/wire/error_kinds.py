@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from llm.errors import (
+from mud_assistant.llm.errors import (
     BadCredential,
     Blocked,
     ContextOverflow,

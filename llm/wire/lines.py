@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from llm.errors import ProtocolError
+from mud_assistant.llm.errors import ProtocolError
 
 #: How many bytes one event or line may hold. Anything larger is an attack or a fault, not an answer.
 MAX_EVENT_BYTES = 4 * 1024 * 1024

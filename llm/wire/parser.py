@@ -8,9 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar
 
-from llm.errors import LLMError
-from llm.wire.building import AnswerBuilder
-from llm.wire.lines import MAX_EVENT_BYTES, ServerSentEvent, SSEDecoder
+from mud_assistant.llm.errors import LLMError
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.lines import MAX_EVENT_BYTES, ServerSentEvent, SSEDecoder
 
 #: How much of a record with line breaks is held until the next read. A longer one goes to the decoder.
 _MAX_HELD_BYTES = 4096

@@ -17,9 +17,9 @@ from typing import Any
 from msgspec import Struct
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError
-from llm.response import RateLimitInfo
-from resilience import ReceivedHeaders
+from mud_assistant.llm.errors import LLMError
+from mud_assistant.llm.response import RateLimitInfo
+from mud_assistant.resilience import ReceivedHeaders
 
 #: A wait of more seconds than this (a week) is a fault of the server, and is ignored.
 MAX_WISH_SECONDS = 7 * 24 * 3600.0

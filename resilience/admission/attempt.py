@@ -8,12 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from resilience.admission.breaker import Permit
-from resilience.admission.capacity import InFlight
-from resilience.admission.pace import RateLimitSnapshot
-from resilience.admission.quota import Quota, Reserved
-from resilience.amounts import NOTHING, Amount
-from resilience.errors import NotAdmitted
+from mud_assistant.resilience.admission.breaker import Permit
+from mud_assistant.resilience.admission.capacity import InFlight
+from mud_assistant.resilience.admission.pace import RateLimitSnapshot
+from mud_assistant.resilience.admission.quota import Quota, Reserved
+from mud_assistant.resilience.amounts import NOTHING, Amount
+from mud_assistant.resilience.errors import NotAdmitted
 
 
 class AdmissionRequest(Struct, frozen=True):

@@ -21,7 +21,7 @@ from math import inf
 
 from msgspec import Struct
 
-from resilience.errors import CircuitOpen
+from mud_assistant.resilience.errors import CircuitOpen
 
 
 class CircuitState(StrEnum):

@@ -23,8 +23,8 @@ from math import inf
 
 from msgspec import Struct
 
-from resilience.admission.pace import LearnedPace, RateLimitSnapshot, RateLimitWindow
-from resilience.errors import CoolingDown, NotAdmitted, NotThere, Revoked
+from mud_assistant.resilience.admission.pace import LearnedPace, RateLimitSnapshot, RateLimitWindow
+from mud_assistant.resilience.errors import CoolingDown, NotAdmitted, NotThere, Revoked
 
 
 class RevocationConfig(Struct, frozen=True):

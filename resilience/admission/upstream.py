@@ -16,11 +16,17 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from resilience.admission.attempt import AdmissionRequest, Attempt, QueueEntry, Ready
-from resilience.admission.breaker import BreakerConfig, Change, CircuitBreaker, CircuitState
-from resilience.admission.capacity import FairQueue, InFlight, InFlightConfig, RetryBudget, RetryBudgetConfig
-from resilience.admission.quota import Quota
-from resilience.errors import CircuitOpen, NotAdmitted, QueueFull
+from mud_assistant.resilience.admission.attempt import AdmissionRequest, Attempt, QueueEntry, Ready
+from mud_assistant.resilience.admission.breaker import BreakerConfig, Change, CircuitBreaker, CircuitState
+from mud_assistant.resilience.admission.capacity import (
+    FairQueue,
+    InFlight,
+    InFlightConfig,
+    RetryBudget,
+    RetryBudgetConfig,
+)
+from mud_assistant.resilience.admission.quota import Quota
+from mud_assistant.resilience.errors import CircuitOpen, NotAdmitted, QueueFull
 
 _log = Logger()
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from resilience.amounts import NOTHING, Account, Allowance, Amount, Sum, amount_from
-from resilience.budget.shared import AccountUse, NoRoom
-from resilience.errors import BudgetSpent
+from mud_assistant.resilience.amounts import NOTHING, Account, Allowance, Amount, Sum, amount_from
+from mud_assistant.resilience.budget.shared import AccountUse, NoRoom
+from mud_assistant.resilience.errors import BudgetSpent
 
 _DAY_SECONDS = 86_400
 #: The least that a call to a model can use.

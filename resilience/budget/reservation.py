@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from resilience.amounts import NOTHING, Account, Amount
-from resilience.budget.ledger import Ledger, Reservation
-from resilience.budget.writer import SpendingWriter
-from resilience.errors import BudgetSpent
+from mud_assistant.resilience.amounts import NOTHING, Account, Amount
+from mud_assistant.resilience.budget.ledger import Ledger, Reservation
+from mud_assistant.resilience.budget.writer import SpendingWriter
+from mud_assistant.resilience.errors import BudgetSpent
 
 T = TypeVar("T")
 #: How many times its estimate a call of an unknown model may cost without exceeding a limit that is not near.

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from resilience.amounts import NOTHING, Account, Amount
+from mud_assistant.resilience.amounts import NOTHING, Account, Amount
 
 
 class AccountUse(Struct, frozen=True):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from twisted.logger import Logger
 
-from resilience.amounts import Account, Amount, Sum
-from resilience.budget.ledger import Ledger, Reservation
-from resilience.budget.shared import (
+from mud_assistant.resilience.amounts import Account, Amount, Sum
+from mud_assistant.resilience.budget.ledger import Ledger, Reservation
+from mud_assistant.resilience.budget.shared import (
     AccountUse,
     Booked,
     NoRoom,
@@ -18,7 +18,7 @@ from resilience.budget.shared import (
     UseKey,
     reserve,
 )
-from resilience.budget.writer import SpendingWriter
+from mud_assistant.resilience.budget.writer import SpendingWriter
 
 _log = Logger()
 

@@ -9,9 +9,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from resilience.amounts import Account
-from resilience.budget.ledger import Ledger, Reservation
-from resilience.errors import BudgetUnkept
+from mud_assistant.resilience.amounts import Account
+from mud_assistant.resilience.budget.ledger import Ledger, Reservation
+from mud_assistant.resilience.errors import BudgetUnkept
 
 _log = Logger()
 

@@ -18,10 +18,10 @@ from twisted.web.http_headers import Headers
 from twisted.web.iweb import UNKNOWN_LENGTH, IAgent, IBodyProducer, IClientRequest, IResponse
 from zope.interface import implementer
 
-from resilience.deadline import Deadline
-from resilience.errors import TimedOut
-from resilience.http.collecting import CollectedBody
-from resilience.http.request import Exchange, Limits, Request, origin_of
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import TimedOut
+from mud_assistant.resilience.http.collecting import CollectedBody
+from mud_assistant.resilience.http.request import Exchange, Limits, Request, origin_of
 
 _log = Logger()
 #: The most bytes of the body of a request.

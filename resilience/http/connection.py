@@ -13,10 +13,10 @@ from twisted.internet.tcp import Client
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from resilience.errors import BodyTooLarge, ConnectionLost
-from resilience.http.failures import lost_error
-from resilience.http.response import MAX_HEAD_BYTES, HeadTooLong, MalformedResponse, ResponseReader
-from resilience.http.transfer import Transfer
+from mud_assistant.resilience.errors import BodyTooLarge, ConnectionLost
+from mud_assistant.resilience.http.failures import lost_error
+from mud_assistant.resilience.http.response import MAX_HEAD_BYTES, HeadTooLong, MalformedResponse, ResponseReader
+from mud_assistant.resilience.http.transfer import Transfer
 
 #: A longer body is sent in pieces of this many bytes, as fast as the server reads it.
 PIECE_BYTES = 96 * 1024

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IOpenSSLClientConnectionCreator, IStream
 from twisted.internet.ssl import optionsForClientTLS
 from zope.interface import implementer
 
-from resilience.http.request import RequestTarget
+from mud_assistant.resilience.http.request import RequestTarget
 
 _ALPN = [b"http/1.1"]
 #: Endpoints that are kept. A TLS context takes 10 ms of CPU to make.

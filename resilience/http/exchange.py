@@ -15,13 +15,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
-from resilience.errors import ConnectionLost, TimedOut
-from resilience.http.connection import HttpConnection
-from resilience.http.failures import connect_error
-from resilience.http.headers import encode
-from resilience.http.pool import ConnectionPool
-from resilience.http.request import Limits, Request, RequestTarget, Sink, target_of
-from resilience.http.transfer import Transfer
+from mud_assistant.resilience.errors import ConnectionLost, TimedOut
+from mud_assistant.resilience.http.connection import HttpConnection
+from mud_assistant.resilience.http.failures import connect_error
+from mud_assistant.resilience.http.headers import encode
+from mud_assistant.resilience.http.pool import ConnectionPool
+from mud_assistant.resilience.http.request import Limits, Request, RequestTarget, Sink, target_of
+from mud_assistant.resilience.http.transfer import Transfer
 
 if TYPE_CHECKING:
     from twisted.web.iweb import IAgentEndpointFactory
@@ -48,7 +48,7 @@ class HttpExchange:
         trust_root: Any = None,  # Any: Twisted's interface for it is private
         endpoints: IAgentEndpointFactory | None = None,
     ) -> None:
-        from resilience.http.endpoints import Endpoints  # noqa: PLC0415  (TLS: needed by who asks, not by who imports)
+        from mud_assistant.resilience.http.endpoints import Endpoints  # noqa: PLC0415  (TLS: needed by who asks, not by who imports)
 
         self._clock = reactor
         self._limits = limits or Limits()

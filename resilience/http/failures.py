@@ -7,7 +7,7 @@ import sys
 from twisted.internet.defer import CancelledError
 from twisted.internet.error import ConnectError, ConnectingCancelledError, DNSLookupError
 
-from resilience.errors import ConnectFailed, ConnectionLost
+from mud_assistant.resilience.errors import ConnectFailed, ConnectionLost
 
 
 def connect_error(error: BaseException | None, origin: str) -> Exception:

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from resilience.http.connection import HttpConnection
+from mud_assistant.resilience.http.connection import HttpConnection
 
 #: How long a connection waits to be used again, in seconds. Most servers wait a minute or longer.
 IDLE_SECONDS = 30.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from msgspec import Struct
 
-from resilience.http.headers import ReceivedHeaders
+from mud_assistant.resilience.http.headers import ReceivedHeaders
 
 #: The most bytes of one response head, and of what may come without any of the body: trailers, and the lines before
 #: chunks. Real ones have a few thousand.

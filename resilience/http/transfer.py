@@ -8,9 +8,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.python.failure import Failure
 
-from resilience.errors import BodyTooLarge, ConnectionLost, TimedOut
-from resilience.http.request import Limits, Sink
-from resilience.http.response import ResponseHead
+from mud_assistant.resilience.errors import BodyTooLarge, ConnectionLost, TimedOut
+from mud_assistant.resilience.http.request import Limits, Sink
+from mud_assistant.resilience.http.response import ResponseHead
 
 #: Seconds the server has to end the body once the reader has all it needs; then we hang up.
 LINGER_SECONDS = 1.0

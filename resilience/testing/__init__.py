@@ -1,4 +1,4 @@
-"""The one server that misbehaves on demand, for tests, benches and people: `python -m resilience.testing --help`.
+"""The one server that misbehaves on demand, for tests and people: `python -m mud_assistant.resilience.testing --help`.
 
 A fake answers on it, or it stands as a proxy in front of any server that speaks HTTP/1.1. It lays faults over the
 answers: late, slow, cut, silent, or replaced by another answer.
@@ -6,7 +6,7 @@ answers: late, slow, cut, silent, or replaced by another answer.
 
 from __future__ import annotations
 
-from resilience.testing.answers import (
+from mud_assistant.resilience.testing.answers import (
     EndlessEvents,
     GzipBomb,
     HalfEvent,
@@ -17,9 +17,16 @@ from resilience.testing.answers import (
     server_error,
     throttled,
 )
-from resilience.testing.fake import Fake, RawResponse, Response, ServedRequest, json_response, sized_response
-from resilience.testing.fault_server import FaultServer, serve, serving
-from resilience.testing.faults import (
+from mud_assistant.resilience.testing.fake import (
+    Fake,
+    RawResponse,
+    Response,
+    ServedRequest,
+    json_response,
+    sized_response,
+)
+from mud_assistant.resilience.testing.fault_server import FaultServer, serve, serving
+from mud_assistant.resilience.testing.faults import (
     PASS,
     Bandwidth,
     Fault,
@@ -39,8 +46,8 @@ from resilience.testing.faults import (
     every,
     sequence,
 )
-from resilience.testing.names import describe, fault_named
-from resilience.testing.proxy import FaultProxy, proxied
+from mud_assistant.resilience.testing.names import describe, fault_named
+from mud_assistant.resilience.testing.proxy import FaultProxy, proxied
 
 __all__ = [
     "PASS",

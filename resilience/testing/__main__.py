@@ -1,4 +1,4 @@
-"""The command `python -m resilience.testing`."""
+"""The command `python -m mud_assistant.resilience.testing`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.testing.faults import PASS, Record, always, every
-from resilience.testing.foreground import parser_of, serve_until_interrupted, typed
-from resilience.testing.names import describe, fault_named, listing
-from resilience.testing.proxy import FaultProxy, upstream_of
+from mud_assistant.resilience.testing.faults import PASS, Record, always, every
+from mud_assistant.resilience.testing.foreground import parser_of, serve_until_interrupted, typed
+from mud_assistant.resilience.testing.names import describe, fault_named, listing
+from mud_assistant.resilience.testing.proxy import FaultProxy, upstream_of
 
 _EPILOG = """examples:
-  python -m resilience.testing http://127.0.0.1:11434 --fault throttled=10 --every 3
+  python -m mud_assistant.resilience.testing http://127.0.0.1:11434 --fault throttled=10 --every 3
       every third request is told to wait 10 seconds, all others reach Ollama
-  python -m resilience.testing http://127.0.0.1:8080/v1 --fault hang --fault reset=2000
+  python -m mud_assistant.resilience.testing http://127.0.0.1:8080/v1 --fault hang --fault reset=2000
       requests hang and are reset in mid-answer, in turn
-  python -m resilience.testing http://127.0.0.1:8080/v1 --fault latency=0.5,0.2+bandwidth=2000
+  python -m mud_assistant.resilience.testing http://127.0.0.1:8080/v1 --fault latency=0.5,0.2+bandwidth=2000
       all answers are late and slow
 Then give the game, or `mud-assistant trial --url`, the address that is printed."""
 
@@ -40,7 +40,7 @@ class _List(argparse.Action):
 
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of(
-        "resilience.testing",
+        "mud_assistant.resilience.testing",
         "Stand between a game and its model server, and misbehave. The proxy's address is printed first,"
         " then a line for each request with what befell it. Ctrl-C ends it.",
         _EPILOG,

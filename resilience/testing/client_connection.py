@@ -14,11 +14,11 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.testing.answers import Status, interval_seconds, pieces
-from resilience.testing.fake import Answered, Fake
-from resilience.testing.fault_writer import FaultWriter, Schedule
-from resilience.testing.faults import PASS, Ending, Record, Shape, shape_of
-from resilience.testing.framing import (
+from mud_assistant.resilience.testing.answers import Status, interval_seconds, pieces
+from mud_assistant.resilience.testing.fake import Answered, Fake
+from mud_assistant.resilience.testing.fault_writer import FaultWriter, Schedule
+from mud_assistant.resilience.testing.faults import PASS, Ending, Record, Shape, shape_of
+from mud_assistant.resilience.testing.framing import (
     Body,
     End,
     Framing,
@@ -29,7 +29,7 @@ from resilience.testing.framing import (
     response_length,
     wants_close,
 )
-from resilience.testing.server_connection import ConnectionCounter, Listener, ServerConnection
+from mud_assistant.resilience.testing.server_connection import ConnectionCounter, Listener, ServerConnection
 
 #: With more than this many bytes of later requests waiting, a client is not read.
 _HIGH_WATER_BYTES = 64 * 1024

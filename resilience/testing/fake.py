@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl
 import orjson
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.testing.answers import BODILESS, chunk, head_of
-from resilience.testing.faults import Ending
-from resilience.testing.server_connection import ConnectionCounter
+from mud_assistant.resilience.testing.answers import BODILESS, chunk, head_of
+from mud_assistant.resilience.testing.faults import Ending
+from mud_assistant.resilience.testing.server_connection import ConnectionCounter
 
 _JSON = "application/json"
 

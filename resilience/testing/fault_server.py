@@ -12,10 +12,10 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory, Protocol
 from twisted.protocols.policies import WrappingFactory
 
-from resilience.testing.client_connection import ClientConnection
-from resilience.testing.fake import Fake
-from resilience.testing.faults import PASS, Plan, Record, always
-from resilience.testing.server_connection import ConnectionCounter
+from mud_assistant.resilience.testing.client_connection import ClientConnection
+from mud_assistant.resilience.testing.fake import Fake
+from mud_assistant.resilience.testing.faults import PASS, Plan, Record, always
+from mud_assistant.resilience.testing.server_connection import ConnectionCounter
 
 #: How many clients may connect within one turn of the reactor; further ones try again after a second.
 _BACKLOG = 1024

@@ -13,7 +13,7 @@ from typing import Any
 from twisted.internet.interfaces import IDelayedCall, IPullProducer, IReactorTime
 from zope.interface import implementer
 
-from resilience.testing.faults import Ending, Record, Shape
+from mud_assistant.resilience.testing.faults import Ending, Record, Shape
 
 #: A limited rate is kept in steps of this many seconds.
 RATE_STEP_SECONDS = 0.05

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from random import Random
 
-from resilience.testing.answers import Answer, require
+from mud_assistant.resilience.testing.answers import Answer, require
 
 
 @dataclass(frozen=True, slots=True)

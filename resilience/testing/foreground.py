@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
-from resilience.testing.fault_server import FaultServer, serving
+from mud_assistant.resilience.testing.fault_server import FaultServer, serving
 
 _MAX_PORT = 65535
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from msgspec import Struct
 
-from resilience.testing.answers import (
+from mud_assistant.resilience.testing.answers import (
     Answer,
     EndlessEvents,
     GzipBomb,
@@ -20,7 +20,7 @@ from resilience.testing.answers import (
     server_error,
     throttled,
 )
-from resilience.testing.faults import (
+from mud_assistant.resilience.testing.faults import (
     PASS,
     Bandwidth,
     ConnectionFault,

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.testing.fault_server import FaultServer, serving, silent
-from resilience.testing.faults import Plan, Record
+from mud_assistant.resilience.testing.fault_server import FaultServer, serving, silent
+from mud_assistant.resilience.testing.faults import Plan, Record
 
 _WRITE_LIKE = "write the model server's address like http://127.0.0.1:11434/v1"
 

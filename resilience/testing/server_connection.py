@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from resilience.http.failures import connect_error
+from mud_assistant.resilience.http.failures import connect_error
 
 #: How long the real server may take to accept a connection, in seconds.
 CONNECT_SECONDS = 10.0

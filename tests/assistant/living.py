@@ -12,31 +12,31 @@ from msgspec.structs import replace
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.characters import Character, Lorebook
-from assistant.characters.character import Topic
-from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
-from assistant.events.outcome import Failed, LimitReached, Outcome
-from assistant.events.scheduler import Scheduler
-from assistant.events.trace import StepTrace
-from assistant.journal import MemoryJournal
-from assistant.keys.redaction import Secrets
-from assistant.memory.recall_file import IndexWorker
-from assistant.memory.remembering import remembering
-from assistant.memory.topics.knowledge import index_character
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import Storage
-from assistant.worlds.embedded.hamlet import HAMLET, Place
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities, get_provider
-from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
-from llm.testing.ollama import OllamaModel
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tools import Kind, Principal, Registry
-from tools.verbs import WORLD_TOOLS
+from mud_assistant.assistant.characters import Character, Lorebook
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
+from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.journal import MemoryJournal
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.memory.recall_file import IndexWorker
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.memory.topics.knowledge import index_character
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Place
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
+from mud_assistant.llm.testing.ollama import OllamaModel
+from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.tools import Kind, Principal, Registry
+from mud_assistant.tools.verbs import WORLD_TOOLS
 
 reactor: Any = _reactor
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)

@@ -11,11 +11,11 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
 
-from assistant.journal import Store, StoredUsage
-from assistant.service.usage_store import UsageStore
-from llm import BudgetReached, Capabilities, UnifiedLLMClient, get_provider, user
-from resilience import Account, Allowance, Caller, HttpExchange, Keep, Ledger, Pipeline, UpstreamConfig
-from resilience.admission.capacity import InFlightConfig
+from mud_assistant.assistant.journal import Store, StoredUsage
+from mud_assistant.assistant.service.usage_store import UsageStore
+from mud_assistant.llm import BudgetReached, Capabilities, UnifiedLLMClient, get_provider, user
+from mud_assistant.resilience import Account, Allowance, Caller, HttpExchange, Keep, Ledger, Pipeline, UpstreamConfig
+from mud_assistant.resilience.admission.capacity import InFlightConfig
 from tests.assistant.journal.keeping import NOON
 
 ACCOUNT = "all assistants"

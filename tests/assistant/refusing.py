@@ -12,20 +12,20 @@ from msgspec.structs import replace
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from assistant.config.schema import AssistantConfig, ModelConfig
-from assistant.config.sections import MemoryConfig
-from assistant.events.classify import classify
-from assistant.events.events import Event
-from assistant.events.outcome import Failed, LimitReached, Outcome
-from assistant.loop.react import react
-from assistant.loop.run import RunContext
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant, manners_of
-from assistant.runtime.character import Assistant
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.storage import Storage
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import (
+from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.events.classify import classify
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant, manners_of
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import (
     CallOptions,
     Capabilities,
     ContextOverflow,
@@ -38,11 +38,11 @@ from llm import (
     Usage,
     get_provider,
 )
-from llm import assistant as said_by_model
-from resilience import HttpExchange, Pipeline
+from mud_assistant.llm import assistant as said_by_model
+from mud_assistant.resilience import HttpExchange, Pipeline
+from mud_assistant.tools import Principal, Registry
+from mud_assistant.tools.testing import now
 from tests.assistant.living import ANN, SAGE, Witness
-from tools import Principal, Registry
-from tools.testing import now
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 BEA, CID = Principal("player:2", "Bea"), Principal("player:3", "Cid")

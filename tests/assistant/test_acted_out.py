@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from assistant.events.outcome import Answered
-from assistant.journal import JournalUnwritable
-from assistant.loop.react import react
-from llm.testing import Call, Reply
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import JournalUnwritable
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools import Registry
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import living
 from tests.assistant.test_early_recovery import Tearing
-from tools import Registry
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assistant.events.outcome import Failed
-from assistant.loop.react import react
-from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
-from resilience import origin_of
+from mud_assistant.assistant.events.outcome import Failed
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
+from mud_assistant.resilience import origin_of
 from tests.assistant.living import living
 
 

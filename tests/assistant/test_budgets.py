@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from twisted.logger import capturedLogs
 
-from assistant.events.outcome import Answered, Limit, LimitReached
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.outcome import Answered, Limit, LimitReached
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Principal
 from tests.assistant.living import Life, Witness, living
-from tools import Principal
 
 HELLO = Reply(calls=(Call("say", {"text": "Hello."}),))
 DAY = 86_400.0

@@ -9,12 +9,12 @@ import pytest
 from msgspec import structs
 from twisted.internet.task import Clock, deferLater
 
-from assistant.events.outcome import Answered
-from llm.testing import AnthropicReply, Call, EndEarly, Reply, ResponsesReply, Search
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.llm.testing import AnthropicReply, Call, EndEarly, Reply, ResponsesReply, Search
+from mud_assistant.tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
+from mud_assistant.tools.verbs import WORLD_TOOLS
+from mud_assistant.tools.verbs.speaking import SAY
 from tests.assistant.living import SAGE, Life, living, reactor
-from tools import Kind, Principal, Registry, Status, Tool, ToolContext, ToolFailed
-from tools.verbs import WORLD_TOOLS
-from tools.verbs.speaking import SAY
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

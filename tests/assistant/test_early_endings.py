@@ -9,16 +9,16 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.events.outcome import Answered
-from assistant.journal import JournalUnwritable, MemoryJournal
-from assistant.loop.react import react
-from llm.testing import Call, EndEarly, Hang, HttpError, Reply, Step
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import JournalUnwritable, MemoryJournal
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.llm.testing import Call, EndEarly, Hang, HttpError, Reply, Step
+from mud_assistant.tools import Executed, Registry, ToolContext
+from mud_assistant.tools.verbs import WORLD_TOOLS
+from mud_assistant.tools.verbs.speaking import SAY
 from tests.assistant.living import living, reactor
 from tests.assistant.test_early import EARLY, FIRST, NATIVE, SAID, WHOLE, whole
 from tests.guards import FlushFailures
-from tools import Executed, Registry, ToolContext
-from tools.verbs import WORLD_TOOLS
-from tools.verbs.speaking import SAY
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import pytest
 
-from assistant.events.outcome import Answered, Outcome
-from assistant.journal import NO_CHANGE, JournalUnwritable, MemoryJournal, StreamChange
-from assistant.loop.react import react
-from llm import LLMResponse, ToolCall
-from llm.testing import Call, EndEarly, Reply
+from mud_assistant.assistant.events.outcome import Answered, Outcome
+from mud_assistant.assistant.journal import NO_CHANGE, JournalUnwritable, MemoryJournal, StreamChange
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.llm import LLMResponse, ToolCall
+from mud_assistant.llm.testing import Call, EndEarly, Reply
+from mud_assistant.tools import Executed
 from tests.assistant.living import living
-from tools import Executed
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 T = TypeVar("T")

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from assistant.events.outcome import Answered, NothingToDo
-from assistant.loop.acting import CHOSE_NOTHING, WHO_ASKED_IS_GONE
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.outcome import Answered, NothingToDo
+from mud_assistant.assistant.loop.acting import CHOSE_NOTHING, WHO_ASKED_IS_GONE
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Principal, Registry, Status
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import Life, Witness, living
-from tools import Principal, Registry, Status
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 BEA = Principal("player:2", "Bea")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))

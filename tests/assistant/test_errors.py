@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from assistant import errors
-from assistant.config.settings import SettingsError
-from assistant.errors import AssistantError, KeyReferenceError, NoModelError, complaint
-from assistant.journal import Fenced, JournalRefused, JournalUnwritable
-from assistant.journal.errors import CannotRead
-from assistant.surfaces.setup.writing import CannotWrite
-from assistant.worlds.embedded.place_file import PlaceFileError
-from assistant.worlds.evennia.install import InstallError
+from mud_assistant.assistant import errors
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import AssistantError, KeyReferenceError, NoModelError, complaint
+from mud_assistant.assistant.journal import Fenced, JournalRefused, JournalUnwritable
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.surfaces.setup.writing import CannotWrite
+from mud_assistant.assistant.worlds.embedded.place_file import PlaceFileError
+from mud_assistant.assistant.worlds.evennia.install import InstallError
 
 ELSEWHERE = (SettingsError, CannotRead, CannotWrite, PlaceFileError, InstallError, JournalRefused, JournalUnwritable)
 

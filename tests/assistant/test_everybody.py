@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from assistant.config.schema import AssistantConfig, JournalConfig
-from assistant.events.classify import classify
-from assistant.events.events import Said
-from assistant.events.outcome import Answered, Failed
-from assistant.loop.react import react
-from assistant.runtime.build import manners_of
-from assistant.runtime.storage import JournalFile
-from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
+from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig
+from mud_assistant.assistant.events.classify import classify
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered, Failed
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.runtime.build import manners_of
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
+from mud_assistant.tools import Registry
+from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE, Life, Witness, living
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, still
-from tools import Registry
-from tools.verbs import WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ROUNDS = 20

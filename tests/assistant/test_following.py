@@ -10,14 +10,14 @@ import pytest
 from msgspec.structs import force_setattr
 from twisted.internet.task import Clock
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import ByRule, Left
-from assistant.journal.records import EVENT
-from assistant.loop.unasked import LEFT_ALONE, Homing
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import ByRule, Left
+from mud_assistant.assistant.journal.records import EVENT
+from mud_assistant.assistant.loop.unasked import LEFT_ALONE, Homing
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.context import Following
 from tests.assistant.living import ANN, Life, living
-from tools import Kind, Principal
-from tools.context import Following
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")

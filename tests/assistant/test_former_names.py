@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from twisted.logger import capturedLogs, formatEvent
 
-from assistant.config.schema import AssistantConfig
-from assistant.config.settings import FORMER_NAMES, SettingsError, read_settings, with_new_names
-from assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.config.settings import FORMER_NAMES, SettingsError, read_settings, with_new_names
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
 
 BEFORE = """
 [assistant]

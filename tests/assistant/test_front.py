@@ -7,10 +7,10 @@ from collections import deque
 
 import pytest
 
-from assistant.characters import preview_card
-from assistant.config.playing import with_character
-from assistant.config.schema import AssistantConfig
-from llm.testing import Call, Reply
+from mud_assistant.assistant.characters import preview_card
+from mud_assistant.assistant.config.playing import with_character
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.llm.testing import Call, Reply
 from tests.assistant.living import living
 
 RUNS = 1000

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from assistant.events.events import Noticed, Said
-from assistant.loop.react import react
-from assistant.service.operations.approving import approvals_text
-from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.events import Noticed, Said
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.service.operations.approving import approvals_text
+from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
+from mud_assistant.tools import Denied, Given, Kind, Pending, Principal, Registry, Thing
+from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 from tests.assistant.living import ANN, Life, Witness, living
 from tests.crash.lives import Lives, lives
 from tests.crash.mortal import Death
 from tests.guards import FlushFailures
-from tools import Denied, Given, Kind, Pending, Principal, Registry, Thing
-from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")

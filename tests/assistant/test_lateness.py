@@ -9,17 +9,17 @@ import pytest
 from msgspec.structs import replace
 from twisted.internet.task import Clock
 
-from assistant.config.schema import AssistantConfig
-from assistant.events.classify import classify
-from assistant.events.events import Emoted, Event, Gave, Paged, Said, Whispered
-from assistant.events.outcome import Answered, NothingToDo
-from assistant.runtime.build import manners_of
-from llm.testing import RecordedRequest, Reply, Step
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.events.classify import classify
+from mud_assistant.assistant.events.events import Emoted, Event, Gave, Paged, Said, Whispered
+from mud_assistant.assistant.events.outcome import Answered, NothingToDo
+from mud_assistant.assistant.runtime.build import manners_of
+from mud_assistant.llm.testing import RecordedRequest, Reply, Step
+from mud_assistant.tools import Principal, Registry
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE, Witness, living, reactor
 from tests.assistant.refusing import BEA, Calls, Still, still
 from tests.crash.lives import lives
-from tools import Principal, Registry
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 DAN = Principal("player:4", "Dan")
 UP = "They lead up."

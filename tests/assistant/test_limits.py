@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from assistant.events.outcome import Limit
-from assistant.loop.spending import Meter, RunLimits
-from llm import Usage
-from resilience import Deadline
+from mud_assistant.assistant.events.outcome import Limit
+from mud_assistant.assistant.loop.spending import Meter, RunLimits
+from mud_assistant.llm import Usage
+from mud_assistant.resilience import Deadline
 
 
 def meter(**limits: float) -> tuple[Meter, Clock]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm.testing import Call, HttpError, RecordedRequest, Reply, Step
+from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, living
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

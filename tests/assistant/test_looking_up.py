@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.loop.unasked import MAX_QUERY_CHARS, query_of
-from llm.testing import Call, Reply
+from mud_assistant.assistant.loop.unasked import MAX_QUERY_CHARS, query_of
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools import Category, Kind, Person, Principal, Registry, Scene, Source, Thing, Tool, ToolContext
+from mud_assistant.tools.tool import Arguments
+from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import living
-from tools import Category, Kind, Person, Principal, Registry, Scene, Source, Thing, Tool, ToolContext
-from tools.tool import Arguments
-from tools.verbs import WORLD_TOOLS
 
 SCENE = Scene(
     "The Old Library",

@@ -8,16 +8,16 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.events.conversation import MAX_WAIT, Floor
-from assistant.events.outcome import Answered
-from assistant.loop.speech.manner import in_manner
-from llm import ToolCall
-from llm.testing import Call, Reply
+from mud_assistant.assistant.events.conversation import MAX_WAIT, Floor
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.loop.speech.manner import in_manner
+from mud_assistant.llm import ToolCall
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools import Registry
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import Life, Witness, living
 from tests.assistant.refusing import BEA
 from tests.assistant.runtime.test_company import three
-from tools import Registry
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 EVERYTHING = Registry([*WORLD_TOOLS, *ACCOUNT_TOOLS])

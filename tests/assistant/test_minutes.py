@@ -5,12 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 from twisted.internet.task import Clock
 
-from assistant.config.schema import BudgetConfig
-from assistant.events.outcome import Limit
-from assistant.loop.spending import Billing, MinuteCounts
-from llm.testing import Call, Reply
+from mud_assistant.assistant.config.schema import BudgetConfig
+from mud_assistant.assistant.events.outcome import Limit
+from mud_assistant.assistant.loop.spending import Billing, MinuteCounts
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools import Kind
 from tests.assistant.living import ANN, SAGE, living
-from tools import Kind
 
 HELLO = Reply(calls=(Call("say", {"text": "Hello."}),))
 EXCUSE = "Sage raises a hand: one thing at a time, please."

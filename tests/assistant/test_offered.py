@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistant.worlds.embedded.hamlet import HAMLET, LIBRARY, Place
-from llm.testing import Call, Reply
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, LIBRARY, Place
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools import Registry, Scene
+from mud_assistant.tools.game import tools_without_use
+from mud_assistant.tools.testing import RecordingWorld
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
 from tests.assistant.living import Life, living
-from tools import Registry, Scene
-from tools.game import tools_without_use
-from tools.testing import RecordingWorld
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

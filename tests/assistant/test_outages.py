@@ -11,12 +11,12 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
-from assistant.events.outcome import Answered, Failed, Outcome
-from assistant.events.scheduler import Scheduler
-from assistant.events.tick import Tick, TickPace
-from llm import LLMError, Unavailable
-from llm.verdicts import verdict_of
-from resilience import (
+from mud_assistant.assistant.events.outcome import Answered, Failed, Outcome
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.tick import Tick, TickPace
+from mud_assistant.llm import LLMError, Unavailable
+from mud_assistant.llm.verdicts import verdict_of
+from mud_assistant.resilience import (
     Attempt,
     BreakerConfig,
     Call,

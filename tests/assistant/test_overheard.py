@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.config.schema import AssistantConfig, JournalConfig
-from assistant.events.classify import classify
-from assistant.events.events import Emoted, Event, Said, Whispered
-from assistant.events.outcome import Answered, Failed
-from assistant.journal import InboxFullError
-from assistant.loop.react import react
-from assistant.runtime.build import manners_of
-from assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig
+from mud_assistant.assistant.events.classify import classify
+from mud_assistant.assistant.events.events import Emoted, Event, Said, Whispered
+from mud_assistant.assistant.events.outcome import Answered, Failed
+from mud_assistant.assistant.journal import InboxFullError
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.runtime.build import manners_of
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.tools import Category, NoArguments, Principal, Registry, Tool
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
-from tools import Category, NoArguments, Principal, Registry, Tool
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 FEW, MANY = Registry(WORLD_TOOLS), Registry([*WORLD_TOOLS, *ACCOUNT_TOOLS])
 QUESTION = "Sage, where is the miller's grey goose?"

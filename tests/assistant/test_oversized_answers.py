@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm.testing import Call, Reply
+from mud_assistant.llm.testing import Call, Reply
 from tests.assistant.living import living
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

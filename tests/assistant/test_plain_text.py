@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
-from assistant.loop.speech.manner import PlainText, answer_by, call_for_text
-from tools import Principal
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
+from mud_assistant.assistant.loop.speech.manner import PlainText, answer_by, call_for_text
+from mud_assistant.tools import Principal
 
 ANN = Principal("p", "Ann")
 SPEECH = Said(id="1", at=0, who=ANN, text="hi")

@@ -12,24 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import succeed
 
-from assistant.config.schema import JournalConfig
-from assistant.events.classify import classify
-from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
-from assistant.events.outcome import Answered
-from assistant.journal import StreamEntry
-from assistant.journal.tables.stream import with_audiences
-from assistant.loop.react import react
-from assistant.memory.compaction import compact
-from assistant.runtime.build import manners_of
-from assistant.runtime.storage import JournalFile
-from llm import ToolCall, tool_results, user
-from llm import assistant as said_by_model
-from llm.messages import ToolResult
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.classify import classify
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import StreamEntry
+from mud_assistant.assistant.journal.tables.stream import with_audiences
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.memory.compaction import compact
+from mud_assistant.assistant.runtime.build import manners_of
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.llm import ToolCall, tool_results, user
+from mud_assistant.llm import assistant as said_by_model
+from mud_assistant.llm.messages import ToolResult
+from mud_assistant.tools import Principal, Registry
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
-from tools import Principal, Registry
-from tools.testing import now
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 ALL = Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS])
 

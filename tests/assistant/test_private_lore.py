@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from assistant.characters import Lorebook, LoreEntry
-from assistant.language.words import runs, words_of
-from assistant.loop.recollecting import FOR_IT_ALONE
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.characters import Lorebook, LoreEntry
+from mud_assistant.assistant.language.words import runs, words_of
+from mud_assistant.assistant.loop.recollecting import FOR_IT_ALONE
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import living
 
 SECRETS = {

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.loop.prompt import scene_labels, scene_line, system_message
-from tools import Person, Scene, Thing
-from tools.verbs import WORLD_TOOLS
+from mud_assistant.assistant.loop.prompt import scene_labels, scene_line, system_message
+from mud_assistant.tools import Person, Scene, Thing
+from mud_assistant.tools.verbs import WORLD_TOOLS
 
 ALL = {tool.name for tool in WORLD_TOOLS}
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.loop.spending import TOTAL, Billing
-from resilience import Account, Allowance
-from tools import Kind, Principal
+from mud_assistant.assistant.config.schema import AllowanceConfig, BudgetConfig
+from mud_assistant.assistant.loop.spending import TOTAL, Billing
+from mud_assistant.resilience import Account, Allowance
+from mud_assistant.tools import Kind, Principal
 
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)
 BUDGET = BudgetConfig(

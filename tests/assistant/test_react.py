@@ -8,12 +8,12 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.events.outcome import Answered, Cancelled, Limit, LimitReached, NothingToDo
-from assistant.loop.acting import CHOSE_NOTHING
-from llm.testing import Call, DieMidStream, Hang, HttpError, RecordedRequest, RefuseTools, Reply, Step
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Limit, LimitReached, NothingToDo
+from mud_assistant.assistant.loop.acting import CHOSE_NOTHING
+from mud_assistant.llm.testing import Call, DieMidStream, Hang, HttpError, RecordedRequest, RefuseTools, Reply, Step
+from mud_assistant.tools import Status
 from tests.assistant.living import Witness, living, reactor
 from tests.guards import FlushFailures
-from tools import Status
 
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

@@ -12,23 +12,23 @@ import pytest
 from msgspec.structs import replace
 from pydantic import Field
 
-from assistant.config.sections import MemoryConfig
-from assistant.events.events import Event, Gave, Said, Whispered
-from assistant.events.outcome import Answered
-from assistant.journal import Accepted, MemoryJournal
-from assistant.memory.entries import to_store
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import RecallInMemory
-from assistant.memory.remembering import profile_id, remembering
-from assistant.runtime.in_memory import in_memory
-from llm.testing import Reply
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.events.events import Event, Gave, Said, Whispered
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import Accepted, MemoryJournal
+from mud_assistant.assistant.memory.entries import to_store
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import RecallInMemory
+from mud_assistant.assistant.memory.remembering import profile_id, remembering
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.llm.testing import Reply
+from mud_assistant.tools import Category, Kind, Memories, Principal, Registry, Source, Tool, ToolContext
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.tool import Arguments
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE, living, reactor
 from tests.assistant.refusing import BEA, Brain, Calls, Still, still
-from tools import Category, Kind, Memories, Principal, Registry, Source, Tool, ToolContext
-from tools.memories import Memory, MemoryKind
-from tools.testing import now
-from tools.tool import Arguments
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 CARL = Principal("player:4", "Carl", Kind.PLAYER, 3)
 DAYS_AGO = -3 * 86_400.0

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock, deferLater
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.events.outcome import Answered, NothingToDo, Outcome
-from assistant.events.scheduler import FEW, LULL_SECONDS, Scheduler
-from assistant.journal import (
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
+from mud_assistant.assistant.events.scheduler import FEW, LULL_SECONDS, Scheduler
+from mud_assistant.assistant.journal import (
     NO_CHANGE,
     InterruptedCall,
     InterruptedStep,
@@ -19,13 +19,13 @@ from assistant.journal import (
     MemoryJournal,
     StreamChange,
 )
-from assistant.loop.react import react
-from assistant.loop.recovery import left_of
-from llm import ToolCall, ToolResult
-from llm.testing import Call, Hang, RecordedRequest, Reply, Step
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.loop.recovery import left_of
+from mud_assistant.llm import ToolCall, ToolResult
+from mud_assistant.llm.testing import Call, Hang, RecordedRequest, Reply, Step
+from mud_assistant.tools import Begun, Executed, Status
 from tests.assistant.living import ANN, Life, living, reactor
 from tests.crash.lives import lives
-from tools import Begun, Executed, Status
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))

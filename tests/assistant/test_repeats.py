@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm.testing import Call, Reply
+from mud_assistant.llm.testing import Call, Reply
 from tests.assistant.living import Life, living
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

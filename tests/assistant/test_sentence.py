@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from assistant.loop.speech.sentence import MAX_CHARS, GrowingArgument, first_sentence
+from mud_assistant.assistant.loop.speech.sentence import MAX_CHARS, GrowingArgument, first_sentence
 
 JSONS = (
     '{"text": "The well lies north, dear Ann. Go there."}',

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from assistant.config.known_providers import takers, takes
-from assistant.config.options import Option, shown_options, web_options, with_option, with_web_option
-from assistant.config.schema import Config
-from assistant.config.settings import SettingsError
+from mud_assistant.assistant.config.known_providers import takers, takes
+from mud_assistant.assistant.config.options import Option, shown_options, web_options, with_option, with_web_option
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.settings import SettingsError
 
 OPTIONS = shown_options(Config(), {})
 WEB = web_options(Config(), {})

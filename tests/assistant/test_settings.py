@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.config.settings import SettingsError, read_settings
+from mud_assistant.assistant.config.settings import SettingsError, read_settings
 
 
 def write(folder: Path, text: str | bytes) -> Path:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from assistant.config.schema import AssistantConfig, ModelConfig
-from assistant.events.events import Paged
-from assistant.events.outcome import Answered, Limit, LimitReached, Outcome
-from assistant.events.trace import StepTrace
-from assistant.models.chosen import ChosenModel
-from assistant.service.runner import AssistantRunner
-from llm import get_provider
-from llm.testing import (
+from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
+from mud_assistant.assistant.events.events import Paged
+from mud_assistant.assistant.events.outcome import Answered, Limit, LimitReached, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.llm import get_provider
+from mud_assistant.llm.testing import (
     Brain,
     Call,
     FakeChat,

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.starting import GENTLE, PYTHONS_OWN, settle_heap
+from mud_assistant.assistant.starting import GENTLE, PYTHONS_OWN, settle_heap
 
 #: A command, and what becomes of its collector.
 _COMMAND = """
 import atexit, gc, sys
-from assistant.__main__ import main
+from mud_assistant.assistant.__main__ import main
 atexit.register(lambda: print(gc.get_threshold()))
 sys.exit(main(sys.argv[1:]))
 """

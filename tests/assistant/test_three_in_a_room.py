@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.embedded.world import EmbeddedBody
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Kind, Principal, Registry, Thing
+from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 from tests.assistant.journal.keeping import fact
 from tests.assistant.living import ANN, Life, Witness, living
 from tests.assistant.willing import easily_led, willing
-from tools import Kind, Principal, Registry, Thing
-from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ODA = Principal("assistant:oda", "Oda", Kind.ASSISTANT)

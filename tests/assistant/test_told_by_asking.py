@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, living
 from tests.assistant.refusing import BEA
 from tests.assistant.test_long_lives import SMALL, is_summary, recalled, tell_tales

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.events.conversation import VISIT_SECONDS, Conversations
-from assistant.loop.prompt import visit_line
-from assistant.worlds.embedded.world import EmbeddedWorld, local_hour
-from llm.testing import Call, Reply
+from mud_assistant.assistant.events.conversation import VISIT_SECONDS, Conversations
+from mud_assistant.assistant.loop.prompt import visit_line
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld, local_hour
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools.game import Person, describe_moment, part_of_day
+from mud_assistant.tools.testing import now
 from tests.assistant.living import ANN, SAGE, Life, living
-from tools.game import Person, describe_moment, part_of_day
-from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 
 
 def does(text: str) -> Call | None:

@@ -18,12 +18,12 @@ from twisted.internet.interfaces import IDelayedCall
 from zope.interface import alsoProvides, providedBy
 
 from benchmarks.village import ENDLESS, House, Tenant, Village, past
-from llm.messages import JSONObject, Message
-from llm.providers import LocalProvider
-from llm.testing import FakeChat, Reply, serve
+from mud_assistant.llm.messages import JSONObject, Message
+from mud_assistant.llm.providers import LocalProvider
+from mud_assistant.llm.testing import FakeChat, Reply, serve
 
 real: Any = _reactor
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[2] / "mud_assistant"
 #: The fake server that answers in the same process, and what it stands on.
 _FAKES = tuple(f"{_ROOT / package / 'testing'}/" for package in ("llm", "resilience"))
 

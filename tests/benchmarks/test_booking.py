@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from assistant.journal import StoredJournal, codec
 from benchmarks.village import ENDLESS, House, Tenant, Village, past
-from llm.testing import Call, FakeChat, Reply, serve
-from resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.assistant.journal import StoredJournal, codec
+from mud_assistant.llm.testing import Call, FakeChat, Reply, serve
+from mud_assistant.resilience import Account, Allowance, Amount, Ledger
 from tests.benchmarks.counting import CountingReactor, real
 
 LOOK = Reply(calls=(Call("inspect", {"target": "astrolabe"}),))

@@ -9,10 +9,10 @@ import pytest
 from benchmarks.bare_dialects import DIALECTS, Streamed
 from benchmarks.canned import ANSWER, ARGUMENTS, MODEL, TEXT
 from benchmarks.stub import answer, is_answered, wish_of
-from llm import get_provider
-from llm.providers.provider import LLMProvider
-from llm.response import CallDelta, StreamEvent, TextDelta
-from llm.wire.accumulate import Accumulator
+from mud_assistant.llm import get_provider
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.response import CallDelta, StreamEvent, TextDelta
+from mud_assistant.llm.wire.accumulate import Accumulator
 
 NAMES = {"local": "chat", "anthropic": "anthropic", "ollama": "ollama"}
 SIZES = (1, 7, 100_000)

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.village import ENDLESS, Tenant, Village, past
-from llm.packing.packed import Packed
-from llm.testing import Call, Reply
+from mud_assistant.llm.packing.packed import Packed
+from mud_assistant.llm.testing import Call, Reply
 from tests.benchmarks.counting import calls_of, own_calls, real, sends_to, village_of_one
 from tests.benchmarks.weighing import reached, weight
 

@@ -10,11 +10,11 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.worlds.embedded.hamlet import HAMLET
 from benchmarks.evening import Evening, Pace
 from benchmarks.evening_players import EveningError, Visitor, rooms_to, seen_of
 from benchmarks.evening_text import RESIDENTS, evening_talk
 from benchmarks.talk_sheet import make_sheet
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
 
 SHARED = Path("../shared/data/talk/evening.md")
 TEXT = """# An evening

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.invented import ITEMS, Answer, items_of, judge_answer, told
 from benchmarks.talk_stage import Item
-from llm.testing import Call, FakeOllama, OllamaModel, Reply, serve
+from mud_assistant.llm.testing import Call, FakeOllama, OllamaModel, Reply, serve
 from tests.live.command import reactor, start
 
 FRONT = ["What is on the samovar?", "Its tap looks like a newt, if you bend down to it."]

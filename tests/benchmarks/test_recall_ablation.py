@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.recall.search import LISTS, ORDERS
 from benchmarks.recall import main
 from benchmarks.recall_ablation import PARTS, leave_out, recall_of, sets_of, stand_in
 from benchmarks.recall_vectors import MODEL_FILE, open_embedder
 from benchmarks.recall_worlds import Row
-from llm.embedded.fetching.models import default_data_dir
+from mud_assistant.assistant.memory.recall.search import LISTS, ORDERS
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
 
 SHARED = Path(__file__).parents[2].parent / "shared/data/memory"
 SETS = ("talk", "village", "game-world", "beam-100k-1-4", "beam-100k-1-4, in turns")

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.worlds.embedded.place_file import place_of
 from benchmarks.talk_marks import Key, Reading, agreement, read_key, read_marks, shares, told
 from benchmarks.talk_sheet import SCALES, SheetError, make_sheet
 from benchmarks.talk_stage import Item
+from mud_assistant.assistant.worlds.embedded.place_file import place_of
 from tests.benchmarks.test_talk import PLACE
 from tests.live.command import Result, start
 

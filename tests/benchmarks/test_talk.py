@@ -13,7 +13,7 @@ import pytest
 from benchmarks.talk import OWN_ITEMS, figures_of
 from benchmarks.talk_judge import Score, judged, repeats, score
 from benchmarks.talk_stage import Item, read_items
-from llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
 from tests.live.command import Result, reactor, start
 
 PLACE: dict[str, Any] = {

@@ -9,12 +9,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from assistant.config.gateway import GatewayConfig
-from assistant.config.schema import Config
-from assistant.gateway.site import ASKED_AT
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.failures import Failure, FailureKind
-from llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.gateway.site import ASKED_AT
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
 from tests.clients.page import ADDRESS, PAGE, Lines, block
 from tests.clients.programs import HERE, trials
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import RecordedRequest, Reply
+from mud_assistant.llm.testing import RecordedRequest, Reply
 from tests.clients.__main__ import Outcome, attempt, table
 from tests.clients.programs import Trial
 from tests.clients.upstreams import ANSWER, FILE, WRITTEN, answer

@@ -12,12 +12,12 @@ from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a composition root)
 
-from assistant.config.schema import Config
-from assistant.gateway.running import RunningGateway
-from assistant.keys.redaction import Secrets
-from assistant.service.host import ServiceConfig
-from assistant.service.service import AssistantService
-from llm.testing import (
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.gateway.running import RunningGateway
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.llm.testing import (
     Call,
     FakeAnthropic,
     FakeChat,

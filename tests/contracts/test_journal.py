@@ -8,8 +8,16 @@ import pytest
 import pytest_twisted
 from twisted.internet.defer import Deferred
 
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.journal import (
+from mud_assistant.assistant.events.outcome import (
+    Answered,
+    Cancelled,
+    Failed,
+    Limit,
+    LimitReached,
+    NothingToDo,
+    Outcome,
+)
+from mud_assistant.assistant.journal import (
     AlreadyRecorded,
     InboxFullError,
     InterruptedCall,
@@ -22,10 +30,10 @@ from assistant.journal import (
     StreamEntry,
     UnknownRun,
 )
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.store import JournalStore
-from llm import user
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.llm import user
 from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, event, executed, noon, response
 
 LIMIT = 3

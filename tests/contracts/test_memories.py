@@ -13,19 +13,19 @@ import pytest_twisted
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from assistant.journal import Store, StoredJournal
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.store import JournalStore
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import RecallFile, RecallInMemory, RecallThread
-from assistant.memory.recall_postgres import RecallPostgres
-from assistant.memory.remembered import IndexedMemories, RowsInMemory
+from mud_assistant.assistant.journal import Store, StoredJournal
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import RecallFile, RecallInMemory, RecallThread
+from mud_assistant.assistant.memory.remembered import IndexedMemories, RowsInMemory
+from mud_assistant.assistant.runtime.sharing.journal import RecallPostgres
+from mud_assistant.tools.memories import Memories, Memory, MemoryKind, memory_id
+from mud_assistant.tools.testing.memories import ListedMemories
+from mud_assistant.tools.trust import TOP, Audience, Principal
 from tests.assistant.journal.keeping import NOON, noon
-from tools.memories import Memories, Memory, MemoryKind, memory_id
-from tools.testing.memories import ListedMemories
-from tools.trust import TOP, Audience, Principal
 
 ANN, BEA, OWNER = Principal("1", "Ann"), Principal("2", "Bea"), Principal("9", "Olga", permission=TOP)
 TO_ANN, TO_BEA, TO_BOTH = (frozenset(ids) for ids in (("1",), ("2",), ("1", "2")))

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.embedded.world import EmbeddedWorld
-from tools.errors import Status, ToolFailed
-from tools.execution.dispatch import Dispatcher
-from tools.game import GameCommand, Person, Scene, Thing, World
-from tools.policy.config import PolicyConfig
-from tools.result import Executed
-from tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
-from tools.tool import Registry
-from tools.trust import Principal
-from tools.verbs import WORLD_TOOLS
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.tools.errors import Status, ToolFailed
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.game import GameCommand, Person, Scene, Thing, World
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.trust import Principal
+from mud_assistant.tools.verbs import WORLD_TOOLS
 
 
 @dataclass

@@ -23,22 +23,22 @@ from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
-from assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
-from assistant.events.events import Said, Whispered
-from assistant.events.outcome import Failed, LimitReached, Outcome
-from assistant.events.trace import StepTrace
-from assistant.journal import JournalError, StoredJournal
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant
-from assistant.runtime.storage import JournalFile
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities, get_provider
-from resilience import HttpExchange, Ledger, Pipeline
-from tools import GameCommand, Kind, Person, Principal, Registry, Scene
-from tools.game import Route
-from tools.trust import Audience
-from tools.verbs import WORLD_TOOLS
+from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
+from mud_assistant.assistant.events.events import Said, Whispered
+from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.journal import JournalError, StoredJournal
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
+from mud_assistant.tools import GameCommand, Kind, Person, Principal, Registry, Scene
+from mud_assistant.tools.game import Route
+from mud_assistant.tools.trust import Audience
+from mud_assistant.tools.verbs import WORLD_TOOLS
 
 #: Every assistant there may be, by name.
 CAST = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.config.schema import AssistantConfig
 from tests.crash import game
 from tests.crash.evidence import Evidence
 from tests.crash.forked import MUTE_SECONDS, Process, now, print_report, start_model

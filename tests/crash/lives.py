@@ -10,21 +10,21 @@ from random import Random
 
 from msgspec.structs import replace
 
-from assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
-from assistant.journal import StoredJournal
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant
-from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import JournalFile, Storage
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities, get_provider
-from llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.storage import JournalFile, Storage
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
+from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.tools import Principal, Registry
+from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 from tests.crash.mortal import MortalJournal
-from tools import Principal, Registry
-from tools.verbs import WORLD_TOOLS
 
 
 @dataclass

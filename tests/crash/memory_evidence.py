@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from assistant.memory.history import History
-from assistant.runtime.storage import Storage
-from tools.memories import Memory, MemoryKind
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.tools.memories import Memory, MemoryKind
 
 #: What a process told: "begin" or "done", the deed, and what it was about.
 Deed = Sequence[Any]

@@ -16,21 +16,21 @@ from typing import Any, cast
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.config.schema import JournalConfig
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said, Whispered
-from assistant.events.outcome import Answered
-from assistant.journal import StoredJournal, StreamChange, StreamEntry
-from assistant.memory.history import History
-from assistant.memory.rights import Rights
-from assistant.memory.sleep.night import Sleeper
-from assistant.memory.sleep.plan import QuietSigns, SleepPlan, list_parts_left
-from assistant.runtime.storage import JournalFile
-from llm import Message, user
-from llm.messages import JSONObject
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said, Whispered
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import StoredJournal, StreamChange, StreamEntry
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.memory.sleep.night import Sleeper
+from mud_assistant.assistant.memory.sleep.plan import QuietSigns, SleepPlan, list_parts_left
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.llm import Message, user
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.memories import Memory, MemoryKind, memory_id
 from tests.crash.memory_evidence import Deed, Evidence
-from tools import Kind, Principal
-from tools.memories import Memory, MemoryKind, memory_id
 
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)
 PEOPLE = tuple(Principal(f"player:{name.lower()}", name) for name in ("Ann", "Bea", "Cid"))

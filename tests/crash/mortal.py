@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from assistant.events.classify import Attention
-from assistant.events.events import Event
-from assistant.events.outcome import Outcome
-from assistant.journal import (
+from mud_assistant.assistant.events.classify import Attention
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.journal import (
     NO_CHANGE,
     Accepted,
     Cleared,
@@ -19,8 +19,8 @@ from assistant.journal import (
     StreamChange,
     UnknownEffect,
 )
-from llm import LLMResponse, ToolCall
-from tools import Executed
+from mud_assistant.llm import LLMResponse, ToolCall
+from mud_assistant.tools import Executed
 
 T = TypeVar("T")
 

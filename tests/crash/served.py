@@ -14,7 +14,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, serve
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, serve
 
 #: What an event is called, in its text and wherever it is spoken of.
 MARK = re.compile(r"ev-\d+")

@@ -16,10 +16,10 @@ from typing import Any
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.sharing.usage import PostgresUsage
-from assistant.journal.postgres.store import PostgresStore
-from resilience import (
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.sharing.usage import PostgresUsage
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -34,7 +34,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.capacity import InFlightConfig
+from mud_assistant.resilience.admission.capacity import InFlightConfig
 
 NOON = 1_800_000_000.0
 ONE = Amount(1, 10, 0.01)

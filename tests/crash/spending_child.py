@@ -19,7 +19,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from resilience import Allowance, Keep
+from mud_assistant.resilience import Allowance, Keep
 from tests.assistant.paying import paying
 
 RUNS = 50

@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet.utils import getProcessOutputAndValue
 
-from llm.testing import FakeChat, Reply, serve
+from mud_assistant.llm.testing import FakeChat, Reply, serve
 from tests.assistant.journal.keeping import rows
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events.events import Said
-from assistant.loop.react import react
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN, reactor
 from tests.crash.lives import Lives, lives
 from tests.crash.mortal import Death

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.loop.react import react
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from tests.crash.lives import lives
 from tests.crash.mortal import Death
 from tests.crash.test_every_boundary import hear, live_on

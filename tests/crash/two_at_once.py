@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.config.schema import AssistantConfig
 from tests.crash import game
 from tests.crash.evidence import SPEECH, Evidence, lines_of
 from tests.crash.forked import Process, now, print_report, start_model

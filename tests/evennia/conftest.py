@@ -17,7 +17,7 @@ import pytest
 from twisted.internet.task import Clock
 
 if TYPE_CHECKING:
-    from assistant.worlds.evennia.body.body import EvenniaBody
+    from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
     from tests.evennia.village import Village
 
 HAS_EVENNIA = importlib.util.find_spec("evennia") is not None
@@ -81,7 +81,7 @@ def db(_tables: None) -> Iterator[None]:
     from evennia.commands import cmdhandler  # noqa: PLC0415
     from evennia.utils.idmapper.models import flush_cache  # noqa: PLC0415
 
-    from assistant.worlds.evennia.body.identity import LIVING  # noqa: PLC0415
+    from mud_assistant.assistant.worlds.evennia.body.identity import LIVING  # noqa: PLC0415
 
     with transaction.atomic():
         yield
@@ -115,6 +115,6 @@ def sage(village: Village) -> Any:
 @pytest.fixture
 def body(sage: Any, clock: Clock) -> EvenniaBody:
     """The body of that assistant."""
-    from assistant.worlds.evennia.body.body import EvenniaBody  # noqa: PLC0415
+    from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody  # noqa: PLC0415
 
     return EvenniaBody(sage, clock)

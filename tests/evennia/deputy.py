@@ -18,10 +18,9 @@ from evennia.commands.default.cmdset_character import CharacterCmdSet
 from evennia.commands.default.cmdset_session import SessionCmdSet
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.identity import Ladder, permission_of, principal_of
-from tests.evennia.village import Player, Village
-from tools import (
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.identity import Ladder, permission_of, principal_of
+from mud_assistant.tools import (
     Approvals,
     ContextTrust,
     Dispatcher,
@@ -33,10 +32,11 @@ from tools import (
     Registry,
     Source,
 )
-from tools.context import ToolContext
-from tools.testing import tool_call
-from tools.testing.memories import ListedMemories
-from tools.verbs import GAME_COMMAND_TOOLS
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.testing import tool_call
+from mud_assistant.tools.testing.memories import ListedMemories
+from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS
+from tests.evennia.village import Player, Village
 
 LEVELS = range(6)
 RANKS = ("Guest", "Player", "Helper", "Builder", "Admin", "Developer")

@@ -13,18 +13,18 @@ from evennia import CmdSet
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import Deferred
 
-from assistant.config.options import merged
-from assistant.events.events import Said
-from assistant.keys.redaction import Secrets
-from assistant.service.host import ServiceConfig
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.worlds.evennia import runners, server
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.commands import all_commands
-from assistant.worlds.evennia.console import alerts
-from assistant.worlds.evennia.console.typed_command import WORK
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.worlds.evennia import runners, server
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.commands import all_commands
+from mud_assistant.assistant.worlds.evennia.console import alerts
+from mud_assistant.assistant.worlds.evennia.console.typed_command import WORK
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Player, Village
 
 reactor: Any = _reactor
@@ -87,7 +87,7 @@ class Office:
 
     async def made(self, name: str, url: str, **overrides: Any) -> AssistantRunner:
         """An assistant, awake."""
-        from assistant.worlds.evennia import creation  # noqa: PLC0415  (needs a game)
+        from mud_assistant.assistant.worlds.evennia import creation  # noqa: PLC0415  (needs a game)
 
         model = {"provider": "ollama", "url": url, "model": "sage", "max_attempts": 1, "examples": False}
         character = creation.create_assistant(name, self.village.hall, overrides={"model": model, **overrides})

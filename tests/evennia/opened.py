@@ -12,9 +12,9 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.plugin import EvenniaService
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.plugin import EvenniaService
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from tests.evennia.village import Village
 
 reactor: Any = _reactor

@@ -11,13 +11,13 @@ from evennia.accounts.models import AccountDB
 from evennia.comms.models import Msg
 from evennia.utils import create
 
-from assistant.events.events import ChannelSaid, Event, Paged
-from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import accounts, creation, server
-from assistant.worlds.evennia.body import far_speech
-from llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Paged
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.worlds.evennia import accounts, creation, server
+from mud_assistant.assistant.worlds.evennia.body import far_speech
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools import Kind, ToolFailed
 from tests.evennia.office import Office, office, ollama, reactor
-from tools import Kind, ToolFailed
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia import accounts, creation
-from assistant.worlds.evennia.commands.switches import SWITCHES
-from assistant.worlds.evennia.console.showing import table
-from llm.testing import HttpError, Reply, serve
+from mud_assistant.assistant.worlds.evennia import accounts, creation
+from mud_assistant.assistant.worlds.evennia.commands.switches import SWITCHES
+from mud_assistant.assistant.worlds.evennia.console.showing import table
+from mud_assistant.llm.testing import HttpError, Reply, serve
 from tests.evennia.office import office, ollama, reactor
 from tests.evennia.test_admin_thinking import hosted, local
 

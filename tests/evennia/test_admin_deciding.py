@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from evennia.objects.models import ObjectDB
 
-from assistant.service.runner import AssistantRunner
-from llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia.commands import all_commands
-from assistant.worlds.evennia.commands.assistant import CmdAssistant
-from assistant.worlds.evennia.commands.switches import SWITCHES
+from mud_assistant.assistant.worlds.evennia.commands import all_commands
+from mud_assistant.assistant.worlds.evennia.commands.assistant import CmdAssistant
+from mud_assistant.assistant.worlds.evennia.commands.switches import SWITCHES
 from tests.evennia.office import office
 
 PAGE = (Path(__file__).parents[2] / "docs/evennia-commands.md").read_text()

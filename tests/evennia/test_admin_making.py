@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from evennia.accounts.models import AccountDB
 
-from assistant.events.tick import MAX_CRASHES
-from assistant.service.runner import RunnerState
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.body.identity import principal_of
-from llm.testing import serve
+from mud_assistant.assistant.events.tick import MAX_CRASHES
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from evennia.utils.idmapper.models import flush_cache
 
-from assistant.worlds.evennia import creation, server
-from llm.testing import serve
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.llm.testing import serve
 from tests.evennia.office import Office, office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia import creation, server
-from llm.testing import HttpError, RecordedRequest, Step, serve
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.llm.testing import HttpError, RecordedRequest, Step, serve
 from tests.evennia.office import HELLO, office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

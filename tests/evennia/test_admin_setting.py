@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia import creation, server
-from llm.testing import serve
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 from tests.evennia.village import script_of
 

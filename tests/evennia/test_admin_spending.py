@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.spending import allowance
-from assistant.worlds.evennia.console.typed_command import CommandRefused
-from assistant.worlds.evennia.stored import game_overrides
-from llm.testing import serve
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.commands.spending import allowance
+from mud_assistant.assistant.worlds.evennia.console.typed_command import CommandRefused
+from mud_assistant.assistant.worlds.evennia.stored import game_overrides
+from mud_assistant.llm.testing import serve
 from tests.evennia.office import office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

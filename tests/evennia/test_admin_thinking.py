@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assistant.config.schema import ModelConfig
-from assistant.service.operations.operators import InvalidInput
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands.thinking import ModelChange, apply_change, parse_change
-from llm.testing import Call, FakeChat, HttpError, Reply, serve
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.service.operations.operators import InvalidInput
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.commands.thinking import ModelChange, apply_change, parse_change
+from mud_assistant.llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

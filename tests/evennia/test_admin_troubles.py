@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from evennia.server.models import ServerConfig
 
-from assistant.events.events import Said
-from assistant.events.tick import MAX_CRASHES
-from assistant.journal import StoredJournal
-from assistant.runtime.storage import JournalFile
-from assistant.service.runner import AssistantRunner
-from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
-from assistant.worlds.evennia import creation, hooks, server
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.console import alerts
-from assistant.worlds.evennia.stored import KEPT_ALERTS
-from llm.testing import Call, FakeChat, HttpError, Reply, serve
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.tick import MAX_CRASHES
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
+from mud_assistant.assistant.worlds.evennia import creation, hooks, server
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.console import alerts
+from mud_assistant.assistant.worlds.evennia.stored import KEPT_ALERTS
+from mud_assistant.llm.testing import Call, FakeChat, HttpError, Reply, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.opened import opened
 from tests.evennia.village import Player
@@ -140,7 +140,7 @@ async def test_a_refused_key_is_told_and_its_end_when_the_right_one_is_there(tmp
 
 
 def _answered() -> Any:
-    from assistant.events.outcome import Answered  # noqa: PLC0415
+    from mud_assistant.assistant.events.outcome import Answered  # noqa: PLC0415
 
     return Answered(("say",))
 
@@ -200,7 +200,7 @@ async def put_aside(here: Office, runner: AssistantRunner, *texts: str) -> None:
         event = Said(id=f"x.{number}", at=0.0, who=who, text=text, to_me=True)
         await runner.assistant.hear(event)
     ids = [(f"x.{number}", "3 runs over it crashed") for number in range(len(texts))]
-    from assistant.journal.tables import inbox  # noqa: PLC0415
+    from mud_assistant.assistant.journal.tables import inbox  # noqa: PLC0415
 
     assert isinstance(here.service.parts.journal, JournalFile)
     await here.service.parts.journal.store.write(lambda db: inbox.park(db, runner.embodiment.me.id, ids))

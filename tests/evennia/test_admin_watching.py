@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands import watching
-from assistant.worlds.evennia.console.doctor import service_in_use
-from llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.commands import watching
+from mud_assistant.assistant.worlds.evennia.console.doctor import service_in_use
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.stored import game_overrides
-from llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.stored import game_overrides
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.opened import opened
 

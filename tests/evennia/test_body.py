@@ -5,15 +5,15 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body.body import NO_ACCOUNT, NOBODY_HEARS, PIECE_SECONDS, EvenniaBody
-from assistant.worlds.evennia.body.border import FAILED
-from assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.body.body import NO_ACCOUNT, NOBODY_HEARS, PIECE_SECONDS, EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.border import FAILED
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import World
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.trust import Kind, Principal
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
-from tools.errors import ToolFailed
-from tools.game import World
-from tools.testing import now
-from tools.trust import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -1,7 +1,7 @@
 import pytest
 
-from assistant.worlds.evennia.body.identity import living
-from assistant.worlds.evennia.characters import AI_LINE
+from mud_assistant.assistant.worlds.evennia.body.identity import living
+from mud_assistant.assistant.worlds.evennia.characters import AI_LINE
 from tests.evennia.village import Village
 
 pytestmark = pytest.mark.usefixtures("db")

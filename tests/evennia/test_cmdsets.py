@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from evennia.server.models import ServerConfig
 
-from assistant.worlds.evennia import cmdsets, stored
-from assistant.worlds.evennia.install import CMDSET
+from mud_assistant.assistant.worlds.evennia import cmdsets, stored
+from mud_assistant.assistant.worlds.evennia.install import CMDSET
 from tests.evennia.village import Village
 
 pytestmark = pytest.mark.usefixtures("db")

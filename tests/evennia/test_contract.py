@@ -5,7 +5,8 @@ import re
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.tools.testing import Act, now
 from tests.contracts import test_world as contract
 from tests.contracts.test_world import (  # noqa: F401  (pytest collects them here, with the subject below)
     test_a_line_that_is_no_command_is_refused,
@@ -26,7 +27,6 @@ from tests.contracts.test_world import (  # noqa: F401  (pytest collects them he
     test_who_lists_oneself_as_an_ai_and_the_others,
 )
 from tests.evennia.village import Village
-from tools.testing import Act, now
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assistant.config.settings import SettingsError
-from assistant.errors import ServiceNotRunning
-from assistant.service.runner import RunnerState
-from assistant.worlds.evennia import creation, runners, server
-from assistant.worlds.evennia.characters import AssistantCharacter
-from llm.testing import serve
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import ServiceNotRunning
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.assistant.worlds.evennia import creation, runners, server
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.llm.testing import serve
 from tests.evennia.opened import NO_MODEL, hello, model_at, opened, reactor, settled, turns
 from tests.evennia.village import script_of
 

@@ -10,11 +10,11 @@ from django.test import override_settings
 from evennia.objects.models import ObjectDB
 from evennia.utils.search import search_object
 
-from assistant.worlds.embedded.hamlet import HAMLET
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.demo import build_demo
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, serve
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.assistant.worlds.evennia.demo import build_demo
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, serve
 from tests.evennia.opened import model_at, opened, reactor, settled
 
 #: Words that stand in the persona of one of them alone.

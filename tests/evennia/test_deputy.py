@@ -11,6 +11,7 @@ from itertools import product
 
 import pytest
 
+from mud_assistant.tools import Status
 from tests.evennia.deputy import (
     ARGUMENTS,
     COMMANDS,
@@ -25,7 +26,6 @@ from tests.evennia.deputy import (
     permission_now,
 )
 from tests.guards import FlushFailures
-from tools import Status
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from mud_assistant.tools import Denied, Given, Kind, Principal, Status
 from tests.evennia.deputy import ARGUMENTS, COMMANDS, NEVER, RAN, Stage, changes, give, permission_now
 from tests.guards import FlushFailures
-from tools import Denied, Given, Kind, Principal, Status
 
 pytestmark = pytest.mark.usefixtures("db")
 

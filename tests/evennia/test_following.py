@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.body.body import EvenniaBody
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.testing import now
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.village import Player
-from tools.errors import ToolFailed
-from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

@@ -11,16 +11,16 @@ from evennia.commands.command import Command
 from evennia.utils.evmenu import get_input
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.border import FAILED
-from assistant.worlds.evennia.body.game_commands import USE_A_TOOL
-from assistant.worlds.evennia.body.running import ASKS_BACK, EvenniaCommand
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.border import FAILED
+from mud_assistant.assistant.worlds.evennia.body.game_commands import USE_A_TOOL
+from mud_assistant.assistant.worlds.evennia.body.running import ASKS_BACK, EvenniaCommand
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import GameCommand
+from mud_assistant.tools.policy import decide as policy
+from mud_assistant.tools.testing import now
 from tests.evennia.stock_commands import DENIED, NEVER, SPEECH, STOCK
 from tests.evennia.village import Village
-from tools.errors import ToolFailed
-from tools.game import GameCommand
-from tools.policy import decide as policy
-from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db")
 

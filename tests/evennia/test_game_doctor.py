@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 
-from assistant.checks.finding import FindingState
-from assistant.worlds.evennia import hooks
-from assistant.worlds.evennia.console import doctor
+from mud_assistant.assistant.checks.finding import FindingState
+from mud_assistant.assistant.worlds.evennia import hooks
+from mud_assistant.assistant.worlds.evennia.console import doctor
 from tests.evennia.opened import opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -14,8 +14,8 @@ from twisted.internet.task import deferLater
 from twisted.logger import LogEvent, capturedLogs, formatEvent
 from twisted.web.client import Agent, HTTPConnectionPool
 
-from assistant.worlds.evennia import creation, server
-from llm.testing import FakeOllama, Hang, Reply, serve
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.llm.testing import FakeOllama, Hang, Reply, serve
 from tests.evennia.opened import model_at, opened, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

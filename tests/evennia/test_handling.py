@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.evennia.body.body import EvenniaBody
-from llm.messages import JSON
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.llm.messages import JSON
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import now, tool_call, tool_context
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.trust import Principal
+from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.evennia.village import Player, Village
-from tools.errors import Status
-from tools.execution.dispatch import Dispatcher
-from tools.policy.config import PolicyConfig
-from tools.result import Executed
-from tools.testing import now, tool_call, tool_context
-from tools.tool import Registry
-from tools.trust import Principal
-from tools.verbs import WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -5,11 +5,21 @@ import pytest
 from django.utils import translation
 from evennia.contrib.rpg.rpsystem import ContribRPCharacter
 
-from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered, format_event
-from assistant.worlds.evennia.body.border import MAX_RAW, after_name, bare_speech
+from mud_assistant.assistant.events.events import (
+    Arrived,
+    Emoted,
+    Event,
+    Gave,
+    Left,
+    Noticed,
+    Said,
+    Whispered,
+    format_event,
+)
+from mud_assistant.assistant.worlds.evennia.body.border import MAX_RAW, after_name, bare_speech
+from mud_assistant.tools.trust import Kind
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
-from tools.trust import Kind
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia.install import APP, AUDIT_MASK, CMDSET, HOOKS, PLUGIN, InstallError, install
+from mud_assistant.assistant.worlds.evennia.install import APP, AUDIT_MASK, CMDSET, HOOKS, PLUGIN, InstallError, install
 
 STOCK: dict[str, Any] = {
     "INSTALLED_APPS": ["evennia.objects"],
@@ -72,7 +72,7 @@ def test_in_the_wrong_place_it_says_where_it_belongs() -> None:
 
 def test_it_imports_neither_django_nor_evennia_nor_any_package_that_could_be_hidden() -> None:
     code = (
-        "import sys; from assistant.worlds.evennia.install import install; "
+        "import sys; from mud_assistant.assistant.worlds.evennia.install import install; "
         "bad = {'django', 'evennia', 'twisted', 'pydantic', 'tools', 'llm', 'resilience'} & set(sys.modules); "
         "sys.exit(str(bad) if bad else 0)"
     )

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.evennia.body.identity import THE_WORLD, Ladder, principal_of
+from mud_assistant.assistant.worlds.evennia.body.identity import THE_WORLD, Ladder, principal_of
+from mud_assistant.tools.trust import Kind, Principal
 from tests.evennia.village import Village
-from tools.trust import Kind, Principal
 
 STOCK = ["Guest", "Player", "Helper", "Builder", "Admin", "Developer"]
 CUSTOM = ["Mortal", "Hero", "Wizard", "God"]

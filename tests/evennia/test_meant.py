@@ -12,14 +12,14 @@ import pytest
 from evennia.utils import create
 from twisted.internet.task import Clock, deferLater
 
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.identity import principal_of
-from llm.testing import Brain, Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.llm.testing import Brain, Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.testing import now
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.test_account import sage_now, with_account
 from tests.evennia.village import Player, RecordingSession, Village
-from tools.errors import ToolFailed
-from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

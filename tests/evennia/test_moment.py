@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from evennia.utils import create, gametime
 
-from assistant.worlds.evennia.accounts import open_account
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.far_speech import AccountChannel, channels_of
-from assistant.worlds.evennia.body.game_commands import without_use
+from mud_assistant.assistant.worlds.evennia.accounts import open_account
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.far_speech import AccountChannel, channels_of
+from mud_assistant.assistant.worlds.evennia.body.game_commands import without_use
+from mud_assistant.tools.testing import now
 from tests.evennia.village import Village
 from tests.guards import FlushFailures
-from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db")
 

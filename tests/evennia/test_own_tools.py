@@ -12,11 +12,11 @@ import pytest
 from django.test import override_settings
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 
-from assistant.checks.finding import FindingState
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.commands import setting
-from assistant.worlds.evennia.console import doctor
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.checks.finding import FindingState
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.commands import setting
+from mud_assistant.assistant.worlds.evennia.console import doctor
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.assistant.runtime.test_own_tools import HUM
 from tests.evennia.opened import NO_MODEL, model_at, opened, reactor, settled, turns
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import creation
-from llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.worlds.evennia import creation
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -9,11 +9,11 @@ import pytest
 from evennia.scripts.models import ScriptDB
 from evennia.utils import create
 
-from assistant.config.settings import SettingsError
-from assistant.errors import AssistantError
-from assistant.service.runner import AssistantRunner, RunnerState
-from assistant.worlds.evennia import creation, runners, server
-from assistant.worlds.evennia.scripts import AssistantScript
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.assistant.worlds.evennia import creation, runners, server
+from mud_assistant.assistant.worlds.evennia.scripts import AssistantScript
 from tests.evennia.opened import opened, turns
 from tests.evennia.village import script_of
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 async def test_a_script_that_a_builder_puts_on_a_character_lives_in_the_next_turn(tmp_path: Path) -> None:
     async with opened(tmp_path) as village:
         sage = village.assistant("Sage")
-        create.create_script("assistant.worlds.evennia.scripts.AssistantScript", key="life", obj=sage)
+        create.create_script("mud_assistant.assistant.worlds.evennia.scripts.AssistantScript", key="life", obj=sage)
         assert server.runner_of(sage) is None
         await turns()
         assert server.runner_of(sage) is not None

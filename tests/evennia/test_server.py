@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from twisted.application.service import MultiService
 
-from assistant.errors import ServiceNotRunning
-from assistant.starting import settle_heap
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.plugin import start_plugin_services
-from llm.testing import Call, FakeOllama, Hang, Reply, serve
+from mud_assistant.assistant.errors import ServiceNotRunning
+from mud_assistant.assistant.starting import settle_heap
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.plugin import start_plugin_services
+from mud_assistant.llm.testing import Call, FakeOllama, Hang, Reply, serve
 from tests.evennia.opened import model_at, opened, reactor, settled, turns
 from tests.evennia.village import script_of
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.border import MAX_PIECE, escape, split_speech
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.border import MAX_PIECE, escape, split_speech
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.text.clean import clean_speech, keep_paired_isolates
 from tests.evennia.village import Village
-from tools.testing import now
-from tools.text.clean import clean_speech, keep_paired_isolates
 
 TRAPS = (
     "hello {world} {0} {you!r} {you:>50000000}",

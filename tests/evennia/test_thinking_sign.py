@@ -1,9 +1,9 @@
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.events.outcome import NothingToDo
-from assistant.events.trace import Observer
-from assistant.worlds.evennia.body.notices import ThinkingSign
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.events.trace import Observer
+from mud_assistant.assistant.worlds.evennia.body.notices import ThinkingSign
 
 
 @pytest.fixture

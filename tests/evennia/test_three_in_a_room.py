@@ -10,15 +10,15 @@ import pytest
 from evennia import CmdSet, Command
 from twisted.internet.task import Clock, deferLater
 
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.identity import Writers
-from llm.testing import serve
+from mud_assistant.assistant.worlds.evennia import creation
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.identity import Writers
+from mud_assistant.llm.testing import serve
+from mud_assistant.tools import ToolFailed, Written
+from mud_assistant.tools.testing import now
 from tests.assistant.willing import willing
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.village import Player, Village
-from tools import ToolFailed, Written
-from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

@@ -12,10 +12,10 @@ from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 from evennia.utils import create
 
-from assistant.worlds.evennia import accounts, creation, server
-from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.commands.making import SETTINGS_LINE, uninstall
-from assistant.worlds.evennia.stored import keep_game_overrides
+from mud_assistant.assistant.worlds.evennia import accounts, creation, server
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.assistant.worlds.evennia.commands.making import SETTINGS_LINE, uninstall
+from mud_assistant.assistant.worlds.evennia.stored import keep_game_overrides
 from tests.evennia.opened import opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
@@ -49,6 +49,6 @@ def everything() -> dict[str, set[str]]:
         f"{model.__name__} {row}"
         for model in apps.get_models()
         for row in model.objects.all().values_list()
-        if "assistant.worlds" in str(row)
+        if "mud_assistant.assistant.worlds" in str(row)
     }
     return found

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.village import Player
 

@@ -19,13 +19,13 @@ from evennia.utils.idmapper.models import flush_cache
 from evennia.utils.picklefield import dbsafe_decode
 from evennia.utils.utils import class_from_module
 
-from assistant.worlds.evennia import accounts, creation, server
-from assistant.worlds.evennia.accounts import AssistantAccount
-from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.cmdsets import AccountCmdSet
-from assistant.worlds.evennia.install import install
-from assistant.worlds.evennia.scripts import AssistantScript
-from assistant.worlds.evennia.stored import game_overrides
+from mud_assistant.assistant.worlds.evennia import accounts, creation, server
+from mud_assistant.assistant.worlds.evennia.accounts import AssistantAccount
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.assistant.worlds.evennia.cmdsets import AccountCmdSet
+from mud_assistant.assistant.worlds.evennia.install import install
+from mud_assistant.assistant.worlds.evennia.scripts import AssistantScript
+from mud_assistant.assistant.worlds.evennia.stored import game_overrides
 from tests.evennia.opened import opened, turns
 from tests.evennia.test_install import STOCK
 from tests.evennia.village import Village
@@ -86,7 +86,7 @@ def path_of(typeclass: type) -> str:
 @pytest.mark.parametrize(("path", "typeclass"), TYPECLASSES.items())
 def test_what_the_database_names_is_still_there(path: str, typeclass: type) -> None:
     assert class_from_module(path) is typeclass
-    assert path_of(typeclass) == path
+    assert path_of(typeclass) == f"mud_assistant.{path}"
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)
@@ -102,6 +102,7 @@ async def test_the_assistants_of_an_old_database_live_on(tmp_path: Path) -> None
         await turns()
         sage, iris = creation.assistants()
         assert (type(sage), sage.key, iris.key) == (AssistantCharacter, "Sage", "Iris")
+        assert sage.db_typeclass_path == path_of(AssistantCharacter)
         runner = server.runner_of(sage)
         assert runner is not None
         assert (runner.config.assistant.persona, runner.config.assistant.tools) == ("An old scholar.", ("say", "look"))
@@ -136,8 +137,8 @@ def test_old_settings_name_only_what_is_there() -> None:
     settings = dict(STOCK)
     exec(SETTINGS, settings)  # noqa: S102  (it is what was written)
     added = {one for name in STOCK if isinstance(settings[name], list) for one in settings[name]}
-    ours = sorted(path for path in added if path.startswith("assistant"))
-    assert ours == [f"assistant.worlds.evennia{part}" for part in ("", ".hooks", ".plugin")]
+    ours = sorted(path for path in added if "assistant" in path)
+    assert ours == [f"mud_assistant.assistant.worlds.evennia{part}" for part in ("", ".hooks", ".plugin")]
     assert all(import_module(path) for path in ours)
     assert class_from_module(settings["CMDSET_ACCOUNT"]) is AccountCmdSet
     assert list(settings["CMDSET_FALLBACKS"]) == [*STOCK["CMDSET_FALLBACKS"], settings["CMDSET_ACCOUNT"]]

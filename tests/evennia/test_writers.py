@@ -9,14 +9,14 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import create
 from twisted.internet.task import Clock
 
-from assistant.events.events import Noticed
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.identity import Writers
-from assistant.worlds.evennia.body.notices import tell
+from mud_assistant.assistant.events.events import Noticed
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.identity import Writers
+from mud_assistant.assistant.worlds.evennia.body.notices import tell
+from mud_assistant.tools import Approvals, Given, Kind, Principal, Status, ToolFailed, Written, label_of
+from mud_assistant.tools.testing import now
 from tests.evennia.deputy import Stage
 from tests.evennia.village import Village
-from tools import Approvals, Given, Kind, Principal, Status, ToolFailed, Written, label_of
-from tools.testing import now
 
 pytestmark = pytest.mark.usefixtures("db")
 DEVELOPER = Principal("operator", "Op", Kind.OPERATOR)

@@ -17,10 +17,10 @@ from evennia.utils import create
 from evennia.utils.ansi import strip_ansi, strip_mxp
 from twisted.internet.task import Clock
 
-from assistant.events.events import Event
-from assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
-from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.stored import script_settings_of
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.assistant.worlds.evennia.stored import script_settings_of
 
 _SESSIONS: Iterator[int] = count(1)
 

@@ -89,7 +89,7 @@ def start(
     environment: Mapping[str, str] | None = None,
     folder: str | None = None,
     terminal: bool = False,
-    module: str = "assistant",
+    module: str = "mud_assistant",
     python: str = sys.executable,
 ) -> Command:
     """Start `mud-assistant` with these arguments, on pipes or at a terminal; its standard input stays open.
@@ -130,7 +130,7 @@ async def run(
 
 def _is_loaded_alike(environment: Mapping[str, str], folder: Path) -> bool:
     """Whether Python would load there, with this environment, what is loaded here."""
-    own = folder == Path(_ROOT) or not (folder / "assistant").exists()
+    own = folder == Path(_ROOT) or not (folder / "mud_assistant").exists()
     is_usual = environment.get("PYTHONPATH", _ROOT) == _ROOT and not _SEEN_BY_PYTHON.intersection(environment)
     return sys.platform == "linux" and own and is_usual
 

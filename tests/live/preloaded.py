@@ -19,12 +19,12 @@ from typing import Any
 
 from twisted.internet import epollreactor  # noqa: F401  (none of these takes a reactor)
 
-import assistant.__main__
-import assistant.checks.doctor
-import assistant.surfaces.replay.command
-import assistant.surfaces.setup.run
-import assistant.surfaces.trial.run
-import assistant.worlds.embedded.game  # noqa: F401
+import mud_assistant.assistant.__main__
+import mud_assistant.assistant.checks.doctor
+import mud_assistant.assistant.surfaces.replay.command
+import mud_assistant.assistant.surfaces.setup.run
+import mud_assistant.assistant.surfaces.trial.run
+import mud_assistant.assistant.worlds.embedded.game  # noqa: F401
 
 #: More than a request can have: arguments and an environment, as JSON.
 MOST_BYTES = 1 << 20
@@ -35,7 +35,7 @@ def main() -> None:
     """Fork for each request that comes: its streams and a pipe for its exit status come with it."""
     assert REACTOR not in sys.modules
     control = socket.socket(fileno=int(sys.argv[1]))
-    del sys.modules["assistant.__main__"]  # each command runs it
+    del sys.modules["mud_assistant.assistant.__main__"]  # each command runs it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who wait for a command
     gc.collect()
     gc.freeze()
@@ -62,7 +62,7 @@ def _run(request: dict[str, Any], stdin: int, stdout: int, stderr: int, told: in
     os.close(told)
     _take_streams((stdin, stdout, stderr))
     _be_started(**request)
-    runpy.run_module("assistant", run_name="__main__", alter_sys=True)
+    runpy.run_module("mud_assistant", run_name="__main__", alter_sys=True)
     sys.exit(0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
 from tests.assistant.characters.cards import V2, as_json, packed, picture, text_chunk
 from tests.live.command import Result, reactor, run
 

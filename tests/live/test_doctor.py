@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal.files import create
-from assistant.journal.schema import SCHEMA
-from llm.messages import JSON
-from llm.testing import (
+from mud_assistant.assistant.journal.files import create
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.testing import (
     Call,
     FakeAnthropic,
     FakeChat,
@@ -29,10 +29,10 @@ from llm.testing import (
     VectorFault,
     serve,
 )
-from llm.testing.ollama import OllamaModel
-from resilience.testing.fake import Answered
+from mud_assistant.llm.testing.ollama import OllamaModel
+from mud_assistant.resilience.testing.fake import Answered
+from mud_assistant.tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
 from tests.live.command import Result, reactor, run
-from tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
 
 KEY = "planted-0123456789-key"
 #: Nothing listens there.

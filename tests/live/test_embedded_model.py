@@ -21,11 +21,11 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
-from llm.embedded.child import child_environment
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.models import DEFAULT_MODEL
-from llm.embedded.progress import Endpoint
-from llm.embedded.supervisor import EmbeddedModel
+from mud_assistant.llm.embedded.child import child_environment
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.models import DEFAULT_MODEL
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.embedded.supervisor import EmbeddedModel
 from tests.live.conftest import ENVIRONMENT
 
 pytestmark = [
@@ -67,7 +67,7 @@ PARENT = """
 import os, sys
 from pathlib import Path
 from twisted.internet import reactor
-from llm.embedded.supervisor import EmbeddedModel
+from mud_assistant.llm.embedded.supervisor import EmbeddedModel
 from tests.live.conftest import ENVIRONMENT
 
 model = EmbeddedModel(reactor, reactor, environment=os.environ, data_dir=Path(), model_file=Path(sys.argv[1]))

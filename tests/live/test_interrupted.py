@@ -30,9 +30,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("module", "swallowed"),
     [
-        ("assistant.checks.finding", "()"),  # loaded by the command itself
-        ("assistant.surfaces.standalone", "()"),
-        ("assistant.surfaces.worker.run", "BaseException"),  # a module that takes it for another error
+        ("mud_assistant.assistant.checks.finding", "()"),  # loaded by the command itself
+        ("mud_assistant.assistant.surfaces.standalone", "()"),
+        ("mud_assistant.assistant.surfaces.worker.run", "BaseException"),  # a module that takes it for another error
     ],
 )
 async def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path, module: str, swallowed: str) -> None:

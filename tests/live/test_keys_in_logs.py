@@ -12,8 +12,18 @@ from urllib.parse import quote
 import pytest
 from twisted.internet.defer import Deferred, gatherResults
 
-from llm.testing import Call, ErrorInStream, FakeChat, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
-from llm.testing import Raw as RawStep
+from mud_assistant.llm.testing import (
+    Call,
+    ErrorInStream,
+    FakeChat,
+    FakeOllama,
+    HttpError,
+    RecordedRequest,
+    Reply,
+    Step,
+    serve,
+)
+from mud_assistant.llm.testing import Raw as RawStep
 from tests.live.command import Result, reactor, run
 
 #: With signs that URL, JSON and HTML escape, so that each form is another text.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm.testing import (
+from mud_assistant.llm.testing import (
     Call,
     FakeAnthropic,
     FakeChat,

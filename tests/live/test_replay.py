@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.utils import getProcessOutputAndValue
 
-from assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.events.outcome import NothingToDo
 from tests.assistant.surfaces.replay.recording import (
     ANSWERED,
     BEGUN,
@@ -40,7 +40,7 @@ import sys
 from pathlib import Path
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
-from assistant.events.outcome import Answered
+from mud_assistant.assistant.events.outcome import Answered
 from tests.assistant.surfaces.replay.recording import looks, record, said, says, writing
 async def write():
     async with writing(Path(sys.argv[1])) as journal:
@@ -131,7 +131,7 @@ async def test_a_reader_that_leaves_is_no_fault(tmp_path: Path) -> None:
     async with writing(tmp_path / "j") as journal:
         for number in range(60):
             await record(journal, [said(number, "x" * 3000)], [], NothingToDo())
-    line = f"{sys.executable} -m assistant replay {tmp_path / 'j'} --all | head -n 1"
+    line = f"{sys.executable} -m mud_assistant replay {tmp_path / 'j'} --all | head -n 1"
     out, err, _ = await getProcessOutputAndValue("/bin/sh", ["-c", line], env=dict(os.environ))
     assert (out.count(b"\n"), err) == (1, b"")
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.live.command import reactor, run, start
 
 OPEN = "is good for one log-in"

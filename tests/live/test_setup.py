@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from assistant.checks.journal import bindings
-from assistant.config.settings import read_settings
-from assistant.journal.files import create
-from assistant.journal.schema import SCHEMA
-from assistant.keys.binding import KeyBinding
-from assistant.surfaces.setup.thinking import unlisted
-from llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.checks.journal import bindings
+from mud_assistant.assistant.config.settings import read_settings
+from mud_assistant.assistant.journal.files import create
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.surfaces.setup.thinking import unlisted
+from mud_assistant.llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.web.testing import FakeSearxng, FakeTavily
 from tests.live.command import Result, reactor, run, start
-from tools.web.testing import FakeSearxng, FakeTavily
 
 KEY = "planted-0123456789-key"
 HERE = str(Path(__file__).parents[2])

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events.events import Event, Said, Whispered
-from assistant.service.runner import AssistantRunner
-from llm.embedded.fetch import SOURCES_VARIABLE
+from mud_assistant.assistant.events.events import Event, Said, Whispered
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.llm.embedded.fetch import SOURCES_VARIABLE
+from mud_assistant.tools import Principal
 from tests.assistant.living import ANN, Witness
 from tests.assistant.refusing import BEA
 from tests.assistant.service.village import Village, village
-from tools import Principal
 
 pytestmark = [
     pytest.mark.slow,  # loads the real model three times and lets it think: seconds for each answer on two cores

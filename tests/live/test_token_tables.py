@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import FakeAnthropic, FakeChat, FakeServer, Reply, serve
-from resilience.testing.fake import Fake, Response, ServedRequest
+from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeServer, Reply, serve
+from mud_assistant.resilience.testing.fake import Fake, Response, ServedRequest
 from tests.live.command import Result, reactor, run
 from tests.live.test_model_options import HERE, KEY, says
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from llm.testing import Call, FakeChat, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.web.testing import FakeTavily, Hit
 from tests.live.command import Command, reactor, start
 from tests.live.test_trial_with_the_web import results
-from tools.web.testing import FakeTavily, Hit
 
 HELLO = Reply(calls=(Call("say", {"text": "Hello there."}),))
 AGAIN = Reply(calls=(Call("say", {"text": "Well met."}),))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import Call, FakeChat, FakeOllama, FakeServer, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, FakeServer, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.web.testing import FakeSearxng, known
 from tests.live.command import Result, reactor, run
-from tools.web.testing import FakeSearxng, known
 
 SETTINGS = "[model]\nprovider = '{provider}'\nurl = '{url}'\nmodel = '{model}'\nasking = '{asking}'\n"
 

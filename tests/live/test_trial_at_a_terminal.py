@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from assistant.surfaces.trial.wrapping import width
-from llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.assistant.surfaces.trial.wrapping import width
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
 from tests.live.command import Command, reactor, start
 
 LONG = "Each of the books has a story; " * 6 + "漢字かな" * 25 + ", and that is all."

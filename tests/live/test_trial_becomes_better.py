@@ -10,21 +10,21 @@ import os
 from pathlib import Path
 from typing import Any
 
-from llm.embedded.fetching.models import MODELS
-from llm.testing import FakeChat, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.embedded.fetching.models import MODELS
+from mud_assistant.llm.testing import FakeChat, RecordedRequest, Reply, Step, serve
 from tests.live.command import Command, reactor, start
 
 #: The command with stand-ins for its child processes, on a machine that has enough of everything.
 COMMAND = """
 import sys
 from pathlib import Path
-from assistant.models import offer
-from llm.embedded.supervisor import Commands
+from mud_assistant.assistant.models import offer
+from mud_assistant.llm.embedded.supervisor import Commands
 here = Path(__file__).parent
 children = Commands((sys.executable, str(here / "fetch.py")), (sys.executable, str(here / "child.py")))
 Commands.of = classmethod(lambda *_, **__: children)
 offer.free_bytes, offer.usable_cores = lambda: 8_000_000_000, lambda: 2
-from assistant.__main__ import main
+from mud_assistant.assistant.__main__ import main
 raise SystemExit(main())
 """
 #: It waits until the test lets it through, and is as large as the real file without a byte on the disk.

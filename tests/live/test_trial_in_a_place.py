@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from assistant.worlds.embedded.place_file import PlaceFileError, place_of, read_place
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.worlds.embedded.place_file import PlaceFileError, place_of, read_place
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.live.command import Result, reactor, run
 
 HARBOUR = Path(__file__).parents[2] / "docs" / "places" / "harbour.toml"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llm.embedded.fetching.models import MODELS
+from mud_assistant.llm.embedded.fetching.models import MODELS
 from tests.live.command import run
 
 SMALL, BETTER = (MODELS[name].file_name for name in ("small", "better"))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from twisted.internet.task import Clock, LoopingCall, deferLater
 from twisted.internet.utils import getProcessOutputAndValue
 
-from llm.testing import (
+from mud_assistant.llm.testing import (
     Call,
     DieMidStream,
     FakeAnthropic,
@@ -83,7 +83,7 @@ async def test_a_model_that_reads_for_longer_than_a_run_may_be_silent_answers_th
     settings = tmp_path / "assistant.toml"
     settings.write_text("[assistant]\nrun_seconds = 1\nwaking_after_seconds = 0.2\n")
     spoken = ["ollama"] if protocol == "ollama" else ["local"]
-    line = [sys.executable, "-m", "llm.testing", protocol, "--read-tokens-per-second", "600"]
+    line = [sys.executable, "-m", "mud_assistant.llm.testing", protocol, "--read-tokens-per-second", "600"]
     server = Command()
     reactor.spawnProcess(server, sys.executable, line, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     await server.saw("\n")
@@ -348,7 +348,7 @@ async def test_a_tool_that_does_not_exist_is_told_with_those_there_are(tmp_path:
 )
 async def test_odd_ends_of_the_pipe(redirection: str, status: int, words: str) -> None:
     async with ollama(lambda _: Reply(calls=(Call("say", {"text": "Hm."}),))) as (_, url):
-        line = f"set -o pipefail; {sys.executable} -m assistant trial --url {url} {redirection}"
+        line = f"set -o pipefail; {sys.executable} -m mud_assistant trial --url {url} {redirection}"
         out, err, code = await getProcessOutputAndValue("/bin/bash", ["-c", line], env=os.environ, reactor=reactor)
     assert code == status, err
     assert words in err.decode()

@@ -11,10 +11,10 @@ from uuid import uuid4
 
 import pytest
 
-from llm.embedded.fetch import SOURCES_VARIABLE
-from llm.testing import serve
+from mud_assistant.llm.embedded.fetch import SOURCES_VARIABLE
+from mud_assistant.llm.testing import serve
+from mud_assistant.tools.web.testing import FakeSearxng, known
 from tests.live.command import Result, reactor, run, start
-from tools.web.testing import FakeSearxng, known
 
 pytestmark = [
     pytest.mark.slow,  # loads the real model and lets it think: seconds for each answer on two cores
@@ -101,6 +101,6 @@ def children_of_trials() -> list[str]:
                 ours = MARK.encode() in (entry / "environ").read_bytes()
             except OSError:
                 continue
-            if ours and "llm.embedded.server" in line:
+            if ours and "mud_assistant.llm.embedded.server" in line:
                 found.append(line)
     return found

@@ -8,8 +8,17 @@ from random import Random
 
 import pytest
 
-from llm.testing import Call, FakeAnthropic, FakeChat, FakeOllama, FakeServer, RecordedRequest, Reply, serve
-from resilience.testing import (
+from mud_assistant.llm.testing import (
+    Call,
+    FakeAnthropic,
+    FakeChat,
+    FakeOllama,
+    FakeServer,
+    RecordedRequest,
+    Reply,
+    serve,
+)
+from mud_assistant.resilience.testing import (
     EndlessEvents,
     Fault,
     GzipBomb,

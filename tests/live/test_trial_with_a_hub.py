@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import AssistantError
-from assistant.surfaces.agreeing import require_agreement
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.surfaces.agreeing import require_agreement
 from tests.live.command import run
 from tests.llm.embedded.fake_hub import REPOSITORY, FakeHub, hub_on_loopback
 
@@ -115,6 +115,6 @@ async def test_the_doctor_tells_what_is_used_what_is_missing_and_the_command(tmp
         next(line for line in result.out.splitlines() if f"model {what}" in line) for what in ("better", "vectors")
     )
     assert "Qwen2.5-Coder-1.5B-Instruct Q4_K_M is not there" in better
-    assert better.endswith("by hand: python -m llm.embedded.fetch --model-name better")
+    assert better.endswith("by hand: python -m mud_assistant.llm.embedded.fetch --model-name better")
     assert ("3 MB are here" in better) is is_begun
-    assert vectors.endswith("by hand: python -m llm.embedded.fetch --model-name sentences")
+    assert vectors.endswith("by hand: python -m mud_assistant.llm.embedded.fetch --model-name sentences")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.command_line import RANKS
-from llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.command_line import RANKS
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools import trust
 from tests.live.command import reactor, run, start
-from tools import trust
 
 YES = Reply(calls=(Call("say", {"text": "Yes."}),))
 

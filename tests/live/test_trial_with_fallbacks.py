@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llm.testing import FakeOllama, HttpError, serve
+from mud_assistant.llm.testing import FakeOllama, HttpError, serve
 from tests.live.command import reactor, run
 from tests.live.test_trial_on_fakes import TWO_LINES, ollama, says
 

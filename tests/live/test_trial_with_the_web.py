@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.web.testing import FakeSearxng, FakeSite, Hit
 from tests.live.command import Result, reactor, run
-from tools.web.testing import FakeSearxng, FakeSite, Hit
 
 PAGE = """<html><head><title>The old mill</title></head><body><article><h1>The old mill</h1>
 <p>The mill of the valley was built in the year 1204 by two brothers, of whom nothing else is known.</p>

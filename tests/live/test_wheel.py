@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.utils import getProcessOutputAndValue
 
-from llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
 from tests.live.command import reactor
 from tests.wheel import installed
 
@@ -32,8 +32,9 @@ async def ran(python: Path, *arguments: str, folder: Path, given: bytes = b"") -
 
 
 async def test_every_package_is_in_the_wheel_and_nothing_of_the_tree_is_used(python: Path, tmp_path: Path) -> None:
-    code = "import assistant.loop.talk.ask, assistant.service, assistant.worlds.evennia, llm.testing, tools.web.testing"
-    out, status = await ran(python, "-c", f"{code}; print(assistant.__file__)", folder=tmp_path)
+    names = ("assistant.loop.talk.ask", "assistant.worlds.evennia", "llm.testing", "resilience", "tools.web.testing")
+    code = "; ".join(f"import mud_assistant.{name}" for name in names)
+    out, status = await ran(python, "-c", f"{code}; print(mud_assistant.__file__)", folder=tmp_path)
     assert status == 0, out
     assert "site-packages" in out
 
@@ -42,7 +43,9 @@ async def test_a_trial_of_the_wheel_answers(python: Path, tmp_path: Path) -> Non
     fake = FakeOllama(reactor, [Reply(calls=(Call("say", {"text": "Good day to you."}),))])
     async with serve(fake, reactor) as url:
         options = ("--provider", "ollama", "--model", "sage", "--url", url)
-        out, status = await ran(python, "-m", "assistant", "trial", *options, folder=tmp_path, given=b"Hello Sage\n")
+        out, status = await ran(
+            python, "-m", "mud_assistant", "trial", *options, folder=tmp_path, given=b"Hello Sage\n"
+        )
     assert status == 0, out
     assert 'Sage says, "Good day to you."' in out
 
@@ -51,6 +54,6 @@ async def test_the_doctor_of_the_wheel_finds_what_is_wrong(python: Path, tmp_pat
     (tmp_path / "assistant.toml").write_text(
         "[model]\nprovider = 'ollama'\nmodel = 'sage'\nurl = 'http://127.0.0.1:9'\n"
     )
-    out, status = await ran(python, "-m", "assistant", "doctor", folder=tmp_path)
+    out, status = await ran(python, "-m", "mud_assistant", "doctor", folder=tmp_path)
     assert status == 1, out
     assert "127.0.0.1:9" in out

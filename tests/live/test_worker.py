@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.live.command import Command, Result, reactor, run, start
 from tests.postgres import PostgresServer
 

@@ -10,9 +10,19 @@ from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from llm import Capabilities, LLMProvider, Prices, UnifiedLLMClient, get_provider, user
-from llm.testing import FakeChat, FakeServer, Script, serve
-from resilience import Account, Allowance, Caller, HttpExchange, Ledger, Limits, Pipeline, RetryConfig, UpstreamConfig
+from mud_assistant.llm import Capabilities, LLMProvider, Prices, UnifiedLLMClient, get_provider, user
+from mud_assistant.llm.testing import FakeChat, FakeServer, Script, serve
+from mud_assistant.resilience import (
+    Account,
+    Allowance,
+    Caller,
+    HttpExchange,
+    Ledger,
+    Limits,
+    Pipeline,
+    RetryConfig,
+    UpstreamConfig,
+)
 
 reactor: Any = _reactor
 ASKED = (user("Ann says: hello"),)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from llm import ActingListener, LLMError, StreamEvent
-from llm.request import acting
-from llm.response import CallDelta, TextDelta
-from llm.testing import Call, EndEarly, Reply, Step
+from mud_assistant.llm import ActingListener, LLMError, StreamEvent
+from mud_assistant.llm.request import acting
+from mud_assistant.llm.response import CallDelta, TextDelta
+from mud_assistant.llm.testing import Call, EndEarly, Reply, Step
 from tests.llm.calling import ASKED, desk
 from tests.llm.test_chain import row
 from tests.llm.test_client import TOOLS

@@ -6,10 +6,10 @@ import pytest
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import ProtocolError, StreamBroken, get_provider
-from llm.answer import AnswerSink
-from llm.messages import Message
-from llm.response import FinishReason
+from mud_assistant.llm import ProtocolError, StreamBroken, get_provider
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.messages import Message
+from mud_assistant.llm.response import FinishReason
 
 COMMENT = b": still here\n\n"
 

@@ -13,7 +13,7 @@ from twisted.logger import capturedLogs
 from twisted.protocols.policies import WrappingFactory
 from twisted.web.server import Site
 
-from llm import (
+from mud_assistant.llm import (
     LLMDeadlineExceeded,
     LLMError,
     Prices,
@@ -23,8 +23,19 @@ from llm import (
     UnifiedLLMClient,
     get_provider,
 )
-from llm.testing import EndEarly, FakeAnthropic, FakeChat, Hang, HttpError, Raw, Reply, Script, Step, serve
-from resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
+from mud_assistant.llm.testing import (
+    EndEarly,
+    FakeAnthropic,
+    FakeChat,
+    Hang,
+    HttpError,
+    Raw,
+    Reply,
+    Script,
+    Step,
+    serve,
+)
+from mud_assistant.resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
 from tests.llm.calling import ASKED, PAYER, desk, reactor
 from tests.resilience.http.test_tls import HERE, certificate, server_options
 

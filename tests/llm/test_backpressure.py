@@ -7,10 +7,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 from twisted.internet.tcp import Client
 
-from llm import LLMDeadlineExceeded, StreamBroken, Unavailable
-from llm.response import StreamEvent, TextDelta
-from llm.testing import DieMidStream, Reply
-from resilience import Deadline, Limits
+from mud_assistant.llm import LLMDeadlineExceeded, StreamBroken, Unavailable
+from mud_assistant.llm.response import StreamEvent, TextDelta
+from mud_assistant.llm.testing import DieMidStream, Reply
+from mud_assistant.resilience import Deadline, Limits
 from tests.llm.test_client import ASKED, client_of, reactor
 
 LONG = Reply("".join(f"w{number} " for number in range(200)), chunk_size=5)

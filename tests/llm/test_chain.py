@@ -14,7 +14,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock, deferLater
 from twisted.logger import capturedLogs
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     BudgetReached,
     CircuitOpenError,
@@ -26,10 +26,21 @@ from llm import (
     Rejected,
     Unavailable,
 )
-from llm.chain import Link, ModelChain
-from llm.response import StreamEvent
-from llm.testing import DieMidStream, EndEarly, FakeChat, Garbage, Hang, HttpError, Reply, Script, Step, serve
-from resilience import (
+from mud_assistant.llm.chain import Link, ModelChain
+from mud_assistant.llm.response import StreamEvent
+from mud_assistant.llm.testing import (
+    DieMidStream,
+    EndEarly,
+    FakeChat,
+    Garbage,
+    Hang,
+    HttpError,
+    Reply,
+    Script,
+    Step,
+    serve,
+)
+from mud_assistant.resilience import (
     Account,
     Allowance,
     BreakerConfig,

@@ -10,7 +10,7 @@ import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import CancelledError
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     Capabilities,
     FinishReason,
@@ -34,8 +34,8 @@ from llm import (
     tool_results,
     user,
 )
-from llm.response import StreamEvent, TextDelta
-from llm.testing import (
+from mud_assistant.llm.response import StreamEvent, TextDelta
+from mud_assistant.llm.testing import (
     Call,
     DieMidStream,
     EndEarly,
@@ -54,7 +54,7 @@ from llm.testing import (
     Step,
     serve,
 )
-from resilience import Deadline, HttpExchange, Limits, RetryConfig
+from mud_assistant.resilience import Deadline, HttpExchange, Limits, RetryConfig
 
 reactor: Any = _reactor
 #: What a single attempt comes to is the subject here; trying again has tests of its own.

@@ -8,9 +8,9 @@ import pytest
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from zope.interface import implementer
 
-from llm import LLMError, Rejected, get_provider
-from llm.testing import HttpError, Raw, Reply
-from resilience import Limits
+from mud_assistant.llm import LLMError, Rejected, get_provider
+from mud_assistant.llm.testing import HttpError, Raw, Reply
+from mud_assistant.resilience import Limits
 from tests.llm.test_client import ASKED, client_of
 
 KEY = "planted-key-0123456789"

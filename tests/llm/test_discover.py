@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from llm import provider_classes
-from llm.discover import describe_model, offered_models
-from llm.errors import ModelNotFound
-from llm.providers import ChatProvider
-from llm.providers.offered import OfferedModel
-from llm.testing import FakeOllama, OllamaModel, serve
-from resilience import Deadline, HttpExchange
+from mud_assistant.llm import provider_classes
+from mud_assistant.llm.discover import describe_model, offered_models
+from mud_assistant.llm.errors import ModelNotFound
+from mud_assistant.llm.providers import ChatProvider
+from mud_assistant.llm.providers.offered import OfferedModel
+from mud_assistant.llm.testing import FakeOllama, OllamaModel, serve
+from mud_assistant.resilience import Deadline, HttpExchange
 from tests.llm.calling import reactor
 
 

@@ -8,10 +8,10 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from llm import BadCredential, LLMDeadlineExceeded, LLMError, LLMResponse, StreamBroken, Unavailable
-from llm.errors import CircuitOpenError, Rejected
-from llm.testing import EndEarly, Hang, HttpError, Reply, Step
-from resilience import BreakerConfig, Deadline, RetryConfig, UpstreamConfig
+from mud_assistant.llm import BadCredential, LLMDeadlineExceeded, LLMError, LLMResponse, StreamBroken, Unavailable
+from mud_assistant.llm.errors import CircuitOpenError, Rejected
+from mud_assistant.llm.testing import EndEarly, Hang, HttpError, Reply, Step
+from mud_assistant.resilience import BreakerConfig, Deadline, RetryConfig, UpstreamConfig
 from tests.garbage import garbage
 from tests.llm.calling import ASKED, PAYER, desk, reactor
 

@@ -10,12 +10,12 @@ import pytest
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import FinishReason, LLMError, LLMProvider, ProtocolError, StreamBroken, get_provider
-from llm.answer import AnswerSink
-from llm.messages import Message, ToolResult, tool_results
-from llm.testing import Raw, Reply
-from llm.wire.error_bodies import read_error
-from resilience import RetryConfig
+from mud_assistant.llm import FinishReason, LLMError, LLMProvider, ProtocolError, StreamBroken, get_provider
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.messages import Message, ToolResult, tool_results
+from mud_assistant.llm.testing import Raw, Reply
+from mud_assistant.llm.wire.error_bodies import read_error
+from mud_assistant.resilience import RetryConfig
 from tests.assistant.living import living
 from tests.llm.calling import ASKED, desk
 

@@ -12,7 +12,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from llm import (
+from mud_assistant.llm import (
     CircuitOpenError,
     Link,
     LLMResponse,
@@ -21,8 +21,8 @@ from llm import (
     get_provider,
     user,
 )
-from llm.testing import FakeOllama, OllamaModel, RecordedRequest, Reply, serve
-from resilience import (
+from mud_assistant.llm.testing import FakeOllama, OllamaModel, RecordedRequest, Reply, serve
+from mud_assistant.resilience import (
     Caller,
     CircuitState,
     Deadline,
@@ -33,7 +33,7 @@ from resilience import (
     UpstreamConfig,
     origin_of,
 )
-from resilience.testing import PASS, FaultProxy, Hang, Plan, Refuse, always, proxied
+from mud_assistant.resilience.testing import PASS, FaultProxy, Hang, Plan, Refuse, always, proxied
 from tests.virtual import VirtualReactor, real
 
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     Blocked,
     LLMError,
@@ -16,8 +16,8 @@ from llm import (
     ToolsUnsupported,
     get_provider,
 )
-from llm.testing import HttpError, Reply
-from resilience import BreakerConfig, UpstreamConfig
+from mud_assistant.llm.testing import HttpError, Reply
+from mud_assistant.resilience import BreakerConfig, UpstreamConfig
 from tests.llm.calling import ASKED, desk
 
 CLOUDFLARE = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>Enable JavaScript</body></html>"

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from llm import (
+from mud_assistant.llm import (
     CallOptions,
     Citation,
     LLMProvider,
@@ -26,9 +26,9 @@ from llm import (
     tool_results,
     user,
 )
-from llm.messages import JSONObject
-from llm.paused import without_unpaired
-from llm.testing.anthropic import wrong_messages
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.paused import without_unpaired
+from mud_assistant.llm.testing.anthropic import wrong_messages
 
 RAW = RawTurn(
     "anthropic",

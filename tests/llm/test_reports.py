@@ -11,10 +11,10 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 
-from llm import CallReport, CallReports, LLMError, UnifiedLLMClient, get_provider, user
-from llm.response import Prices
-from llm.testing import FakeOllama, Hang, HttpError, Reply, Script, serve
-from resilience import Caller, HttpExchange, Pipeline, RetryConfig
+from mud_assistant.llm import CallReport, CallReports, LLMError, UnifiedLLMClient, get_provider, user
+from mud_assistant.llm.response import Prices
+from mud_assistant.llm.testing import FakeOllama, Hang, HttpError, Reply, Script, serve
+from mud_assistant.resilience import Caller, HttpExchange, Pipeline, RetryConfig
 
 reactor: Any = _reactor
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

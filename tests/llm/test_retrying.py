@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     CircuitOpenError,
     ContextOverflow,
@@ -22,9 +22,9 @@ from llm import (
     StreamBroken,
     Unavailable,
 )
-from llm.response import StreamEvent
-from llm.testing import DieMidStream, EndEarly, ErrorInStream, Garbage, Hang, HttpError, Reply, Step
-from resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
+from mud_assistant.llm.response import StreamEvent
+from mud_assistant.llm.testing import DieMidStream, EndEarly, ErrorInStream, Garbage, Hang, HttpError, Reply, Step
+from mud_assistant.resilience import BreakerConfig, CircuitState, Deadline, RetryConfig, UpstreamConfig
 from tests.llm.calling import ASKED, Desk, desk, reactor
 
 HELLO = Reply("Hello.")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import LLMError, get_provider
-from llm.answer import AnswerSink
-from llm.request import acting
-from llm.response import StreamEvent
+from mud_assistant.llm import LLMError, get_provider
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.request import acting
+from mud_assistant.llm.response import StreamEvent
 
 CHAT: list[dict[str, Any]] = [
     {"model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Grüße "}}]},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     ContextOverflow,
     LLMDeadlineExceeded,
@@ -22,9 +22,9 @@ from llm import (
     Unavailable,
     UnpairedServerTool,
 )
-from llm.verdicts import QUOTA_COOL_SECONDS, verdict_of
-from llm.wire.error_kinds import kind_of
-from resilience import RetryConfig, Verdict
+from mud_assistant.llm.verdicts import QUOTA_COOL_SECONDS, verdict_of
+from mud_assistant.llm.wire.error_kinds import kind_of
+from mud_assistant.resilience import RetryConfig, Verdict
 
 NOW = 100.0
 #: The server is sick, its limits are reached, its account is empty, the key is bad, or the request is wrong.

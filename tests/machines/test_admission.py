@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from resilience import BreakerConfig
+from mud_assistant.resilience import BreakerConfig
 from tests.machines.drawing import assert_same
 from tests.resilience.admission.door import Door
 

@@ -7,7 +7,7 @@ from random import Random
 
 from twisted.internet.task import Clock
 
-from resilience import BreakerConfig, CircuitBreaker, CircuitOpen, CircuitState
+from mud_assistant.resilience import BreakerConfig, CircuitBreaker, CircuitOpen, CircuitState
 from tests.machines.drawing import Edge, assert_same, states
 
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.outcome import Answered, Failed, Outcome
-from assistant.journal import StoredJournal
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.outcome import Answered, Failed, Outcome
+from mud_assistant.assistant.journal import StoredJournal
 from tests.assistant.journal.keeping import TRIGGER, event, opened, rows
 from tests.machines.drawing import Edge, assert_same, states
 

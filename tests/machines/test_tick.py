@@ -8,9 +8,9 @@ from random import Random
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.events.outcome import Answered, Failed, Outcome
-from assistant.events.scheduler import Scheduler
-from assistant.events.tick import Tick, TickPace
+from mud_assistant.assistant.events.outcome import Answered, Failed, Outcome
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.tick import Tick, TickPace
 from tests.guards import FlushFailures
 from tests.machines.drawing import Edge, assert_same
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from assistant.events.events import Arrived
-from assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.assistant.events.events import Arrived
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.tools import Kind, Principal, Thing
 from tests.assistant.journal.keeping import fact
 from tests.assistant.living import reactor
 from tests.policy.stage import BOB, ECHO, GUEST, MALLORY, Stage
-from tools import Kind, Principal, Thing
 
 Play = Callable[[Stage, str], Awaitable[None]]
 

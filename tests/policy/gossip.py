@@ -16,25 +16,25 @@ from typing import Any, cast
 
 from pydantic import Field
 
-from assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
-from assistant.events.classify import Classification
-from assistant.events.events import ChannelSaid, Paged, Whispered, spoken_text
-from assistant.journal import Accepted
-from assistant.memory.remembering import remembering
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import JournalFile, Storage
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities, get_provider
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
+from mud_assistant.assistant.events.classify import Classification
+from mud_assistant.assistant.events.events import ChannelSaid, Paged, Whispered, spoken_text
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.storage import JournalFile, Storage
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
+from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.tools import Arguments, Category, Principal, Registry, Source, Tool, ToolContext, World
+from mud_assistant.tools.trust import Audience, channel_id
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 from tests.assistant.living import SAGE, Witness, reactor
-from tools import Arguments, Category, Principal, Registry, Source, Tool, ToolContext, World
-from tools.trust import Audience, channel_id
-from tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 STAFF = "staff"
 SECRET = re.compile(r"zq\d+[a-z]{3}")

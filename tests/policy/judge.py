@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from assistant.worlds.embedded.commands import COMMANDS
-from tools import GameCommand
-from tools.policy.decide import is_denied
+from mud_assistant.assistant.worlds.embedded.commands import COMMANDS
+from mud_assistant.tools import GameCommand
+from mud_assistant.tools.policy.decide import is_denied
 
 #: What nobody can allow.
 NEVER = 6

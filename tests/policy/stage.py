@@ -10,22 +10,19 @@ from typing import Any
 
 from pydantic import Field
 
-from assistant.config.schema import AssistantConfig, ModelConfig
-from assistant.events.outcome import Outcome
-from assistant.memory.remembering import remembering
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.listener import AssistantListener
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities, get_provider
-from llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
-from resilience import HttpExchange, Launcher, Ledger, Pipeline
-from tests.assistant.journal.keeping import fact
-from tests.assistant.living import Witness, reactor
-from tests.policy.judge import Effect, Log, command_needs
-from tools import (
+from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
+from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.tools import (
     Arguments,
     Category,
     GameCommand,
@@ -39,10 +36,13 @@ from tools import (
     ToolContext,
     ToolFailed,
 )
-from tools.game import Route
-from tools.memories import Memories
-from tools.trust import Audience
-from tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
+from mud_assistant.tools.game import Route
+from mud_assistant.tools.memories import Memories
+from mud_assistant.tools.trust import Audience
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
+from tests.assistant.journal.keeping import fact
+from tests.assistant.living import Witness, reactor
+from tests.policy.judge import Effect, Log, command_needs
 
 #: The assistant could do all that a builder can: what it does not do for a player is the policy's merit.
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT, 4)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assistant.worlds.embedded.hamlet import HAMLET
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
+from mud_assistant.tools import Principal, Thing
 from tests.policy.stage import BEA, BOB, MALLORY, Stage
-from tools import Principal, Thing
 
 PEOPLE: Mapping[str, Principal] = {who.name: who for who in (BOB, BEA, MALLORY)}
 NAMES = tuple(PEOPLE)

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import ObedientModel, find_goals
-from llm.testing.obedient import EVERY, NATIVE, PROSE
+from mud_assistant.llm.testing import ObedientModel, find_goals
+from mud_assistant.llm.testing.obedient import EVERY, NATIVE, PROSE
+from mud_assistant.tools import Denied
 from tests.policy.attacks import OURS, Attack, MalformedAttacksError, load
 from tests.policy.channels import CHANNELS
 from tests.policy.judge import Effect, Log, forbidden
 from tests.policy.stage import BOB, ECHO, MALLORY, Stage, stage
-from tools import Denied
 
 ATTACKS = load()
 ROOT = Path(__file__).parents[2]

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from llm.testing import dutiful
+from mud_assistant.llm.testing import dutiful
+from mud_assistant.tools import Principal
 from tests.policy.attacks import load
 from tests.policy.judge import forbidden
 from tests.policy.stage import BOB, Stage, stage
 from tests.policy.tasks import PEOPLE, TASKS, Task
-from tools import Principal
 
 #: (provider, native tools, attack texts in view)
 WAYS = {"plain": ("ollama", True, False), "attacked": ("ollama", True, True), "text": ("ollama", False, False)}

@@ -17,18 +17,18 @@ from typing import Any
 
 import pytest
 
-from assistant.events.events import ChannelSaid
-from assistant.memory.sleep.night import NightEnd, Sleeper
-from assistant.memory.sleep.plan import QuietSigns, SleepPlan
-from assistant.runtime.character import Assistant
-from assistant.runtime.storage import Storage
-from llm import Message
-from llm.messages import JSONObject
-from llm.testing import FakeOllama, RecordedRequest, Step, serve
-from resilience import HttpExchange
+from mud_assistant.assistant.events.events import ChannelSaid
+from mud_assistant.assistant.memory.sleep.night import NightEnd, Sleeper
+from mud_assistant.assistant.memory.sleep.plan import QuietSigns, SleepPlan
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.llm import Message
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.testing import FakeOllama, RecordedRequest, Step, serve
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.tools import Principal
 from tests.assistant.living import SAGE, reactor
 from tests.policy.gossip import DAY, SECRET, STAFF, TOPICS, ForwardReactor, Told, Town
-from tools import Principal
 
 #: How many histories; 1,000 take six minutes of one core.
 HISTORIES = int(os.environ.get("MUD_HISTORIES", "60"))

@@ -15,18 +15,18 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.embedded.world import EmbeddedWorld
-from llm.testing import Brain, Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.llm.testing import Brain, Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Principal
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.game import World
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import now, tool_call, tool_context
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.trust import ContextTrust
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 from tests.policy.stage import SAGE, Stage, stage
-from tools import Principal
-from tools.execution.dispatch import Dispatcher
-from tools.game import World
-from tools.policy.config import PolicyConfig
-from tools.result import Executed
-from tools.testing import now, tool_call, tool_context
-from tools.tool import Registry
-from tools.trust import ContextTrust
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 SECRET = "zqkelpie"
 HISTORIES = int(os.environ.get("MUD_MEANT_HISTORIES", "40"))

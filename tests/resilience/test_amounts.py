@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 
-from resilience.amounts import Allowance, Amount, amount_from
+from mud_assistant.resilience.amounts import Allowance, Amount, amount_from
 
 
 def test_amounts_add_up() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resilience.call import RETRYABLE, RetryConfig, ceiling, delay
+from mud_assistant.resilience.call import RETRYABLE, RetryConfig, ceiling, delay
 
 CONFIG = RetryConfig()
 

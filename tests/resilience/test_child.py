@@ -13,8 +13,8 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-import resilience
-from resilience.child import TAIL_BYTES, ChildProcess, module_command, with_our_packages
+import mud_assistant
+from mud_assistant.resilience.child import TAIL_BYTES, ChildProcess, module_command, with_our_packages
 from tests.llm.embedded.processes import FakeProcess, FakeProcesses
 
 
@@ -52,7 +52,7 @@ def test_what_was_not_started_has_nothing_to_end() -> None:
 def test_our_packages_come_first_on_the_path() -> None:
     assert with_our_packages({"A": "b"}).keys() == {"A", "PYTHONPATH"}
     first, rest = with_our_packages({"PYTHONPATH": "/game"})["PYTHONPATH"].split(os.pathsep)
-    assert (Path(first) / "resilience" / "__init__.py").samefile(resilience.__file__)
+    assert (Path(first) / "mud_assistant" / "__init__.py").samefile(mud_assistant.__file__)
     assert rest == "/game"
     assert module_command("python3", "llm.x") == ("python3", "-P", "-m", "llm.x")
 
@@ -60,7 +60,7 @@ def test_our_packages_come_first_on_the_path() -> None:
 #: Says its process id, then waits for its end as the code that is put in says.
 CHILD = """if True:
     import os, signal, sys, time
-    from resilience.child import die_with_parent, wait_for_parent_to_go, when_parent_goes
+    from mud_assistant.resilience.child import die_with_parent, wait_for_parent_to_go, when_parent_goes
     {watch}
     sys.stdout.write(f"{{os.getpid()}}\\n")
     sys.stdout.flush()

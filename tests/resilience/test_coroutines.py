@@ -12,7 +12,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.python.failure import Failure
 
-from resilience.coroutines import CoroutineRunner, run
+from mud_assistant.resilience.coroutines import CoroutineRunner, run
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
 

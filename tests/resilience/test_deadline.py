@@ -6,7 +6,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import Deadline, DeadlineExceeded
+from mud_assistant.resilience import Deadline, DeadlineExceeded
 
 
 def failure_of(deferred: Deferred[Any]) -> BaseException:

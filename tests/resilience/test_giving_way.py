@@ -10,7 +10,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import (
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Attempt,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from resilience import Launcher
+from mud_assistant.resilience import Launcher
 from tests.guards import FlushFailures
 
 

@@ -15,17 +15,17 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience.admission.attempt import Attempt, Verdict
-from resilience.admission.breaker import PROBE_WAIT, BreakerConfig
-from resilience.admission.capacity import InFlightConfig
-from resilience.admission.pace import RateLimitSnapshot
-from resilience.admission.upstream import UpstreamConfig
-from resilience.amounts import Account, Allowance, Amount
-from resilience.budget.ledger import Ledger
-from resilience.call import Call, Caller, CallTarget, RetryConfig
-from resilience.deadline import Deadline
-from resilience.errors import DeadlineExceeded, NotAdmitted
-from resilience.pipeline import Pipeline
+from mud_assistant.resilience.admission.attempt import Attempt, Verdict
+from mud_assistant.resilience.admission.breaker import PROBE_WAIT, BreakerConfig
+from mud_assistant.resilience.admission.capacity import InFlightConfig
+from mud_assistant.resilience.admission.pace import RateLimitSnapshot
+from mud_assistant.resilience.admission.upstream import UpstreamConfig
+from mud_assistant.resilience.amounts import Account, Allowance, Amount
+from mud_assistant.resilience.budget.ledger import Ledger
+from mud_assistant.resilience.call import Call, Caller, CallTarget, RetryConfig
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import DeadlineExceeded, NotAdmitted
+from mud_assistant.resilience.pipeline import Pipeline
 
 WORLDS = 10_000
 BLOCKS = 10

@@ -9,7 +9,16 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import Attempt, AttemptFunction, Call, CallTarget, Deadline, Pipeline, RetryConfig, Verdict
+from mud_assistant.resilience import (
+    Attempt,
+    AttemptFunction,
+    Call,
+    CallTarget,
+    Deadline,
+    Pipeline,
+    RetryConfig,
+    Verdict,
+)
 
 TARGET = CallTarget("http://a")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock, deferLater
 
-from resilience import (
+from mud_assistant.resilience import (
     Attempt,
     BreakerConfig,
     Call,
@@ -27,8 +27,8 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.capacity import RetryBudgetConfig
-from resilience.admission.pace import LearnedPace
+from mud_assistant.resilience.admission.capacity import RetryBudgetConfig
+from mud_assistant.resilience.admission.pace import LearnedPace
 from tests.resilience.quotas import Bucket, FixedWindow, Server
 
 TARGET = CallTarget("https://model.example", "key", "model")

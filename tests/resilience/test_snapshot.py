@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from resilience import (
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -24,7 +24,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.snapshot import quota_state, upstream_state
+from mud_assistant.resilience.snapshot import quota_state, upstream_state
 from tests.resilience.admission.door import SICK, Door
 
 

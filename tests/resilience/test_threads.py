@@ -15,8 +15,8 @@ from twisted.internet.defer import CancelledError, gatherResults
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
-from resilience.background import DaemonThreads, Full, Panic, Relay, in_daemon_thread, run_relay
-from resilience.errors import DeadlineExceeded
+from mud_assistant.resilience.background import DaemonThreads, Full, Panic, Relay, in_daemon_thread, run_relay
+from mud_assistant.resilience.errors import DeadlineExceeded
 
 BRIEF = 5.0  # seconds that a thread of a failing test waits at most
 
@@ -184,7 +184,7 @@ def test_a_program_ends_though_work_in_threads_hangs() -> None:
     code = """if True:
         from threading import Barrier, Event
         from twisted.internet import reactor
-        from resilience.background import DaemonThreads, in_daemon_thread
+        from mud_assistant.resilience.background import DaemonThreads, in_daemon_thread
         together = Barrier(3)
         def hang():
             together.wait(5)

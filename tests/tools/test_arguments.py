@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationInfo, field_validator
 
-from llm.messages import ToolCall
-from tools.arguments import MAX_PROBLEM_CHARS, parse_arguments
-from tools.context import ToolContext
-from tools.errors import ToolRetry
-from tools.testing import tool_call
-from tools.tool import Arguments, Category, Tool
-from tools.verbs import LOOK, SAY, WORLD_TOOLS
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.arguments import MAX_PROBLEM_CHARS, parse_arguments
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import ToolRetry
+from mud_assistant.tools.testing import tool_call
+from mud_assistant.tools.tool import Arguments, Category, Tool
+from mud_assistant.tools.verbs import LOOK, SAY, WORLD_TOOLS
 
 
 class Throw(Arguments):

@@ -1,8 +1,8 @@
 import pytest
 
-from tools.testing import WaitingTool
-from tools.tool import Registry
-from tools.verbs import LOOK, SAY, WHO, WORLD_TOOLS
+from mud_assistant.tools.testing import WaitingTool
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.verbs import LOOK, SAY, WHO, WORLD_TOOLS
 
 
 def test_tools_are_found_by_name() -> None:

@@ -1,9 +1,9 @@
 import pytest
 from twisted.internet.defer import Deferred
 
-from tools.errors import ToolFailed
-from tools.game import Scene
-from tools.testing import Act, RecordingWorld, now
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import Scene
+from mud_assistant.tools.testing import Act, RecordingWorld, now
 
 
 def test_now_gives_the_result_or_the_error() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.trust import TOP, ContextTrust, Kind, Label, Principal, Source, label_of
+from mud_assistant.tools.trust import TOP, ContextTrust, Kind, Label, Principal, Source, label_of
 
 
 def somebody(kind: Kind, permission: int = 3) -> Principal:

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 from twisted.internet.interfaces import IReactorTime
 
-from llm.messages import ToolCall
-from resilience.deadline import Deadline
-from tools.context import ToolContext
-from tools.execution.run import RunState
-from tools.execution.step import Step
-from tools.policy.config import PolicyConfig
-from tools.policy.session import PolicySession
-from tools.result import NOTHING_YET, EffectLog, Executed, Past
-from tools.tool import Registry
-from tools.trust import ContextTrust, Principal
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.execution.run import RunState
+from mud_assistant.tools.execution.step import Step
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.policy.session import PolicySession
+from mud_assistant.tools.result import NOTHING_YET, EffectLog, Executed, Past
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.trust import ContextTrust, Principal
 
 
 class Dispatcher:

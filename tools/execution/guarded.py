@@ -8,13 +8,13 @@ from typing import TypeVar
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from llm.messages import ToolCall
-from resilience.background import Full
-from resilience.deadline import Deadline
-from resilience.errors import DeadlineExceeded
-from tools.errors import Away, NoAnswer, Status, ToolError, Unheard
-from tools.game import Written
-from tools.tool import Answer, Labelled
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.resilience.background import Full
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import DeadlineExceeded
+from mud_assistant.tools.errors import Away, NoAnswer, Status, ToolError, Unheard
+from mud_assistant.tools.game import Written
+from mud_assistant.tools.tool import Answer, Labelled
 
 T = TypeVar("T")
 _log = Logger()

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.deadline import Deadline
-from tools.arguments import parse_arguments, with_checked
-from tools.errors import Status, ToolRetry
-from tools.policy.session import PolicySession
-from tools.result import Executed
-from tools.tool import Registry, Tool
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.tools.arguments import parse_arguments, with_checked
+from mud_assistant.tools.errors import Status, ToolRetry
+from mud_assistant.tools.policy.session import PolicySession
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.tool import Registry, Tool
 
 #: The least time for a tool in seconds, however little is left of its run: an answer that came in time is spoken.
 LAST_SECONDS = 1.0

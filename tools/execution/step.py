@@ -14,14 +14,14 @@ from typing import TypeVar
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.python.failure import Failure
 
-from llm.messages import ToolCall, ToolResult
-from tools.arguments import parse_arguments, with_checked
-from tools.context import Requirement, ToolContext
-from tools.errors import NoAnswer, Status, ToolRetry
-from tools.execution.guarded import answer_level, answer_sources, answer_text, run_within
-from tools.execution.run import RunState
-from tools.policy.binding import bind, check_unchanged, find_requirement
-from tools.policy.decide import (
+from mud_assistant.llm.messages import ToolCall, ToolResult
+from mud_assistant.tools.arguments import parse_arguments, with_checked
+from mud_assistant.tools.context import Requirement, ToolContext
+from mud_assistant.tools.errors import NoAnswer, Status, ToolRetry
+from mud_assistant.tools.execution.guarded import answer_level, answer_sources, answer_text, run_within
+from mud_assistant.tools.execution.run import RunState
+from mud_assistant.tools.policy.binding import bind, check_unchanged, find_requirement
+from mud_assistant.tools.policy.decide import (
     NOT_RUN,
     Allowed,
     Decision,
@@ -31,10 +31,10 @@ from tools.policy.decide import (
     name_source,
     not_granted,
 )
-from tools.policy.private import keep_private
-from tools.result import EffectLog, Executed, Past
-from tools.text.clean import clean_heard, one_line
-from tools.tool import Answer, Arguments, Labelled, Tool
+from mud_assistant.tools.policy.private import keep_private
+from mud_assistant.tools.result import EffectLog, Executed, Past
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.tool import Answer, Arguments, Labelled, Tool
 
 #: Longest text of one result, in characters; the rest is cut with a mark.
 MAX_RESULT_CHARS = 16_000

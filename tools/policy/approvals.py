@@ -18,11 +18,11 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from llm.messages import ToolCall
-from tools.context import Pending, Requirement
-from tools.policy.binding import difference
-from tools.policy.repetition import canonical
-from tools.trust import Kind, Principal, clamp_level, label_of, rank
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import Pending, Requirement
+from mud_assistant.tools.policy.binding import difference
+from mud_assistant.tools.policy.repetition import canonical
+from mud_assistant.tools.trust import Kind, Principal, clamp_level, label_of, rank
 
 #: How long a request waits for a decision, and an approval for its use, in seconds (docs/policy.md, Approvals).
 SECONDS = 300.0

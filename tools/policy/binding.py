@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from llm.messages import ToolCall
-from tools.arguments import parse_arguments
-from tools.context import Requirement, ToolContext
-from tools.errors import ToolFailed
-from tools.game import Person, Scene, Target, Thing
-from tools.text.clean import one_line
-from tools.text.lenient import candidates
-from tools.tool import Arguments, Tool
-from tools.trust import clamp_level
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.arguments import parse_arguments
+from mud_assistant.tools.context import Requirement, ToolContext
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import Person, Scene, Target, Thing
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.text.lenient import candidates
+from mud_assistant.tools.tool import Arguments, Tool
+from mud_assistant.tools.trust import clamp_level
 
 #: The reason given when the game understands the line itself differently.
 MEANS_SOMETHING_ELSE = "the game takes it for something else now"

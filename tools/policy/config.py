@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
-from tools.context import Pending
-from tools.policy.approvals import Approvals
-from tools.policy.repetition import Repetition
+from mud_assistant.tools.context import Pending
+from mud_assistant.tools.policy.approvals import Approvals
+from mud_assistant.tools.policy.repetition import Repetition
 
 
 class EffectLimits(Struct, frozen=True):

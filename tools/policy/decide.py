@@ -12,12 +12,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from llm.messages import ToolCall
-from tools.context import Requirement
-from tools.policy.config import USUAL_LIMITS, EffectLimits
-from tools.text.clean import one_line
-from tools.tool import Category, Tool
-from tools.trust import ContextTrust, Kind, Principal, authority_of_words, clamp_level, rank
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import Requirement
+from mud_assistant.tools.policy.config import USUAL_LIMITS, EffectLimits
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.tool import Category, Tool
+from mud_assistant.tools.trust import ContextTrust, Kind, Principal, authority_of_words, clamp_level, rank
 
 #: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
 #: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands

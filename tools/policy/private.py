@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Literal, get_origin
 
-from llm.messages import ToolCall
-from tools.context import ToolContext
-from tools.errors import NoAnswer, Status
-from tools.text.clean import one_line
-from tools.text.lenient import plain
-from tools.tool import Category, Reach, Tool
-from tools.trust import channel_id
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import NoAnswer, Status
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.text.lenient import plain
+from mud_assistant.tools.tool import Category, Reach, Tool
+from mud_assistant.tools.trust import channel_id
 
 #: The longest list of private words that the model is shown, in characters.
 _MAX_LISTED = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.messages import JSON, JSONObject
 
 #: How many of its latest effects an assistant does not repeat for another assistant.
 REMEMBERED = 10

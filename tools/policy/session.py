@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import assert_never
 
-from llm.messages import ToolCall
-from tools.context import Requirement, ToolContext
-from tools.errors import Status
-from tools.policy.config import PolicyConfig
-from tools.policy.decide import (
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import Requirement, ToolContext
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.policy.decide import (
     Allowed,
     Decision,
     NeedsApproval,
@@ -22,10 +22,10 @@ from tools.policy.decide import (
     decide,
     explain_lack,
 )
-from tools.policy.repetition import act_of
-from tools.text.clean import one_line
-from tools.tool import Category, Tool
-from tools.trust import TOP, ContextTrust, Kind, Principal, Source, clamp_level
+from mud_assistant.tools.policy.repetition import act_of
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.tool import Category, Tool
+from mud_assistant.tools.trust import TOP, ContextTrust, Kind, Principal, Source, clamp_level
 
 #: What the model is told when an approval no longer covers what it was given for.
 VOID = "Not done: the approval is void, because {why}. {tell}."

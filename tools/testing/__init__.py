@@ -10,17 +10,17 @@ from msgspec import Struct, structs
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from llm.messages import JSON, ToolCall
-from tools.context import ToolContext
-from tools.errors import ToolFailed
-from tools.game import GameCommand, Person, Route, Scene, World
-from tools.memories import Memories
-from tools.result import Executed
-from tools.testing.memories import ListedMemories
-from tools.text.lenient import pick
-from tools.text.route import search_route
-from tools.tool import Arguments, Category, NoArguments, Tool
-from tools.trust import Audience, Kind, Principal
+from mud_assistant.llm.messages import JSON, ToolCall
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import GameCommand, Person, Route, Scene, World
+from mud_assistant.tools.memories import Memories
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing.memories import ListedMemories
+from mud_assistant.tools.text.lenient import pick
+from mud_assistant.tools.text.route import search_route
+from mud_assistant.tools.tool import Arguments, Category, NoArguments, Tool
+from mud_assistant.tools.trust import Audience, Kind, Principal
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from tools.memories import RECALLED, KeptMemory, Memory, Recalled
-from tools.trust import TOP, Audience, may_hear
+from mud_assistant.tools.memories import RECALLED, KeptMemory, Memory, Recalled
+from mud_assistant.tools.trust import TOP, Audience, may_hear
 
 
 class ListedMemories:

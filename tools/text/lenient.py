@@ -12,8 +12,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from tools.errors import ToolFailed
-from tools.text.clean import one_line
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.text.clean import one_line
 
 #: The most characters that may be said at once.
 MAX_WORDS = 2000

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import TypeVar
 
-from tools.errors import ToolFailed
+from mud_assistant.tools.errors import ToolFailed
 
 #: The most rooms that are looked at for one question, and how many of them without a pause.
 MAX_ROOMS, WITHOUT_PAUSE = 200, 10

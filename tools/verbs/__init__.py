@@ -1,13 +1,13 @@
 """The verbs of the game, grouped by what a character does with them: a new one is one file and one name below."""
 
-from tools.tool import Tool
-from tools.verbs.execute_command import EXECUTE_COMMAND
-from tools.verbs.handling import DROP, GIVE, TAKE
-from tools.verbs.looking import INSPECT, LOOK, WHO
-from tools.verbs.moving import FOLLOW, HOME, MOVE, STAY
-from tools.verbs.noop import NOOP
-from tools.verbs.remembering import RECALL, REMEMBER
-from tools.verbs.speaking import CHANNEL, EMOTE, PAGE, SAY, WHISPER
+from mud_assistant.tools.tool import Tool
+from mud_assistant.tools.verbs.execute_command import EXECUTE_COMMAND
+from mud_assistant.tools.verbs.handling import DROP, GIVE, TAKE
+from mud_assistant.tools.verbs.looking import INSPECT, LOOK, WHO
+from mud_assistant.tools.verbs.moving import FOLLOW, HOME, MOVE, STAY
+from mud_assistant.tools.verbs.noop import NOOP
+from mud_assistant.tools.verbs.remembering import RECALL, REMEMBER
+from mud_assistant.tools.verbs.speaking import CHANNEL, EMOTE, PAGE, SAY, WHISPER
 
 #: The verbs that change the game.
 ACT_TOOLS: tuple[Tool, ...] = (MOVE, TAKE, DROP, GIVE, FOLLOW, STAY, HOME)

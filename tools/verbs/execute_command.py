@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.context import Requirement, ToolContext
-from tools.errors import ToolFailed, ToolRetry
-from tools.game import GameCommand, Written
-from tools.text.clean import clean_heard, one_line
-from tools.tool import Arguments, Category, Labelled, Tool
+from mud_assistant.tools.context import Requirement, ToolContext
+from mud_assistant.tools.errors import ToolFailed, ToolRetry
+from mud_assistant.tools.game import GameCommand, Written
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.tool import Arguments, Category, Labelled, Tool
 
 MAX_COMMAND_CHARS = 500
 #: What a command prints is trusted at most as a player's words: it may show what any player wrote.

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from pydantic import BaseModel, Field
 
-from tools.context import Requirement, ToolContext
-from tools.errors import ToolFailed
-from tools.game import GameCommand, Person, Scene, Target, Thing, Written
-from tools.text.clean import clean_heard, one_line
-from tools.text.lenient import candidates, pick, plain
-from tools.tool import Arguments, Category, Labelled, Reach, Tool
-from tools.verbs.execute_command import MOST_TRUST
+from mud_assistant.tools.context import Requirement, ToolContext
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import GameCommand, Person, Scene, Target, Thing, Written
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.text.lenient import candidates, pick, plain
+from mud_assistant.tools.tool import Arguments, Category, Labelled, Reach, Tool
+from mud_assistant.tools.verbs.execute_command import MOST_TRUST
 
 
 class ThingArguments(Arguments):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from tools.context import ToolContext
-from tools.game import Person, Scene
-from tools.text.clean import clean_heard, one_line
-from tools.tool import Arguments, Category, Labelled, NoArguments, Tool
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.game import Person, Scene
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.tool import Arguments, Category, Labelled, NoArguments, Tool
 
 
 class Somebody(BaseModel):

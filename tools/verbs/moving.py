@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.context import ToolContext
-from tools.errors import ToolFailed
-from tools.text.clean import one_line
-from tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
-from tools.verbs.handling import find_person
-from tools.verbs.looking import SceneView, label_scene, show_scene
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.tool import Arguments, Category, Labelled, NoArguments, Reach, Tool
+from mud_assistant.tools.verbs.handling import find_person
+from mud_assistant.tools.verbs.looking import SceneView, label_scene, show_scene
 
 SWITCHED_OFF = "You follow nobody in this game. It was not done."
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tools.context import ToolContext
-from tools.tool import Arguments, Category, Tool
-from tools.trust import Source
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.tool import Arguments, Category, Tool
+from mud_assistant.tools.trust import Source
 
 MAX_REASON_CHARS = 2000
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from tools.context import ToolContext
-from tools.errors import ToolRetry
-from tools.memories import MAX_NAME, Memory, MemoryKind, describe_memory, memory_id
-from tools.policy.decide import level_of
-from tools.text.clean import one_line
-from tools.tool import Arguments, Category, Labelled, Tool
-from tools.trust import TOP, Source
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import ToolRetry
+from mud_assistant.tools.memories import MAX_NAME, Memory, MemoryKind, describe_memory, memory_id
+from mud_assistant.tools.policy.decide import level_of
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.tool import Arguments, Category, Labelled, Tool
+from mud_assistant.tools.trust import TOP, Source
 
 #: How important a fact is that the model itself chose to remember.
 IMPORTANCE = 9

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tools.context import ToolContext
-from tools.errors import ToolRetry, Unheard
-from tools.text.clean import clean_speech, one_line
-from tools.text.lenient import MAX_WORDS, Words, strip_actor_name, strip_speech_label
-from tools.tool import Arguments, Category, Reach, Tool
-from tools.trust import Kind, Source
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import ToolRetry, Unheard
+from mud_assistant.tools.text.clean import clean_speech, one_line
+from mud_assistant.tools.text.lenient import MAX_WORDS, Words, strip_actor_name, strip_speech_label
+from mud_assistant.tools.tool import Arguments, Category, Reach, Tool
+from mud_assistant.tools.trust import Kind, Source
 
 #: The kinds that may have gone away before the answer came. For the game's own people and assistants this is not
 #: checked.

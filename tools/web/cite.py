@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
-from tools.context import ToolContext
-from tools.text.clean import one_line
-from tools.web.fetch.seen import SeenUrls
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.fetch.seen import SeenUrls
 
 MAX_TITLE_CHARS = 80
 MAX_SHOWN_URL_CHARS = 160
@@ -60,7 +60,7 @@ class Citations:
     def number(self, url: str, title: str = "") -> int:
         """Return the number of this source, a new one for a new URL. The first title is kept."""
         # Where the web is used, this is loaded since the start; without the web nothing is cited.
-        from tools.web.fetch.url import normal_url  # noqa: PLC0415  (two parsers and the table of addresses)
+        from mud_assistant.tools.web.fetch.url import normal_url  # noqa: PLC0415  (two parsers and the table of addresses)
 
         key = normal_url(url)
         known = self._by_url.get(key)
@@ -116,7 +116,7 @@ def _walk(text: str, count: int) -> CheckedText:
 
 def _plain_line(source: NumberedSource) -> str:
     """Return `[1] Title (host)`, which any world can show."""
-    from tools.web.fetch.url import host_of  # noqa: PLC0415  (as above)
+    from mud_assistant.tools.web.fetch.url import host_of  # noqa: PLC0415  (as above)
 
     title = one_line(source.title[: 8 * MAX_TITLE_CHARS], max_chars=MAX_TITLE_CHARS).translate(_NO_BRACKETS)
     url = source.url if len(source.url) <= MAX_SHOWN_URL_CHARS else host_of(source.url)

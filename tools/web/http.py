@@ -13,14 +13,14 @@ from treq.client import HTTPClient
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.web.http_headers import Headers
 
-from resilience import Deadline, DeadlineExceeded, HttpExchange, Limits, Request, ResilienceError, Sink
-from resilience.http.agent import HttpAgent
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.body import BrokenPacking, Gunzip, Plain
-from tools.web.fetch.connect import ClientTls, PinnedEndpoints
-from tools.web.fetch.fetcher import FetchLimits, web_error
-from tools.web.fetch.judge import Resolver, UrlJudge
-from tools.web.fetch.url import UrlPolicy
+from mud_assistant.resilience import Deadline, DeadlineExceeded, HttpExchange, Limits, Request, ResilienceError, Sink
+from mud_assistant.resilience.http.agent import HttpAgent
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.body import BrokenPacking, Gunzip, Plain
+from mud_assistant.tools.web.fetch.connect import ClientTls, PinnedEndpoints
+from mud_assistant.tools.web.fetch.fetcher import FetchLimits, web_error
+from mud_assistant.tools.web.fetch.judge import Resolver, UrlJudge
+from mud_assistant.tools.web.fetch.url import UrlPolicy
 
 #: How many requests of one assistant run at once, and how many more may wait for their turn.
 MOST_AT_ONCE, MOST_WAITING = 4, 32

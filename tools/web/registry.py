@@ -1,4 +1,4 @@
-"""Finds the provider that a name means. A new provider is a file, a line here and one in `tools.web`.
+"""Finds the provider that a name means. A new provider is a file, a line here and one in `mud_assistant.tools.web`.
 
 docs/adding-a-search-provider.md says how to add one.
 """
@@ -12,14 +12,14 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 from pydantic import ValidationError
 
-from tools.web.search import brave, perplexity, tavily
-from tools.web.search.api import ProviderOptions, Shared
-from tools.web.search.brave import BraveOptions, BraveSearchProvider
-from tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
-from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
-from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
-from tools.web.search.tavily import TavilyOptions, TavilyProvider
-from tools.web.source.protocol import ReadProvider, SearchProvider
+from mud_assistant.tools.web.search import brave, perplexity, tavily
+from mud_assistant.tools.web.search.api import ProviderOptions, Shared
+from mud_assistant.tools.web.search.brave import BraveOptions, BraveSearchProvider
+from mud_assistant.tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
+from mud_assistant.tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
+from mud_assistant.tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
+from mud_assistant.tools.web.search.tavily import TavilyOptions, TavilyProvider
+from mud_assistant.tools.web.source.protocol import ReadProvider, SearchProvider
 
 Chosen = TypeVar("Chosen", bound=ProviderOptions)
 

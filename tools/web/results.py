@@ -12,8 +12,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 from twisted.logger import Logger
 
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind, WebError
 
 _log = Logger()
 #: The most characters of an error's own text (`told`) that a model is shown.

@@ -11,16 +11,16 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from pydantic import Field, field_validator
 
-from tools.context import ToolContext
-from tools.errors import ToolFailed
-from tools.text.clean import clean_heard, one_line
-from tools.tool import Arguments, Category, Tool
-from tools.trust import Source
-from tools.web.cite import WebTurn, footer, turn_of
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import is_domain, normal_domain
-from tools.web.fetch.url import MAX_URL_CHARS, UrlOrigin, UrlPolicy, parse
-from tools.web.results import (
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.tool import Arguments, Category, Tool
+from mud_assistant.tools.trust import Source
+from mud_assistant.tools.web.cite import WebTurn, footer, turn_of
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.hosts import is_domain, normal_domain
+from mud_assistant.tools.web.fetch.url import MAX_URL_CHARS, UrlOrigin, UrlPolicy, parse
+from mud_assistant.tools.web.results import (
     NOTHING_FOUND,
     OpenPageToolResult,
     SearchResultItem,
@@ -28,9 +28,9 @@ from tools.web.results import (
     advice,
     log_failure,
 )
-from tools.web.search.filtering import focus
-from tools.web.source.answers import Hits, WebPage
-from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange, WebSource, part_of
+from mud_assistant.tools.web.search.filtering import focus
+from mud_assistant.tools.web.source.answers import Hits, WebPage
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult, TimeRange, WebSource, part_of
 
 #: The seconds a search gets when its providers do not say how long they may take.
 SEARCH_TIMEOUT_SECONDS = 30.0

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from assistant.gateway.http.strict_json import strict_json
-from assistant.http_server.bounds import no_room, too_large
-from llm.dialects.failures import invalid
-from resilience.background import DaemonThreads, FromThread, Full
+from mud_assistant.assistant.gateway.http.strict_json import strict_json
+from mud_assistant.assistant.http_server.bounds import no_room, too_large
+from mud_assistant.llm.dialects.failures import invalid
+from mud_assistant.resilience.background import DaemonThreads, FromThread, Full
 
 #: The most bytes of one body, as it is sent and inflated.
 MAX_BODY = 32 * 1024 * 1024

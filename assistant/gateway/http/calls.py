@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from assistant.gateway.http.response import ClientResponse, ResponseHeaders
-from llm.dialects.failures import Failure
+from mud_assistant.assistant.gateway.http.response import ClientResponse, ResponseHeaders
+from mud_assistant.llm.dialects.failures import Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assistant.gateway.http.bodies import ENCODINGS
-from assistant.http_server.addresses import is_loopback, split_host
-from assistant.http_server.bounds import UnreadRequest
-from assistant.http_server.request_head import RequestHead
-from llm.dialects.failures import Failure, FailureKind
+from mud_assistant.assistant.gateway.http.bodies import ENCODINGS
+from mud_assistant.assistant.http_server.addresses import is_loopback, split_host
+from mud_assistant.assistant.http_server.bounds import UnreadRequest
+from mud_assistant.assistant.http_server.request_head import RequestHead
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
 
 #: The kind of each status with which a request is refused unread, and whether a client may send it again by itself.
 _KINDS = {

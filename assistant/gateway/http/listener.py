@@ -11,17 +11,17 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure as Reason
 
-from assistant.gateway.http.bodies import MAX_BODY, MAX_HELD, BodyReader
-from assistant.gateway.http.calls import ClientRequest, Handler
-from assistant.gateway.http.guards import HeadGuard, failure_of_unread
-from assistant.gateway.http.response import ClientResponse, ResponseHeaders, add_own_headers
-from assistant.http_server.addresses import Proxies
-from assistant.http_server.bounds import ClientGone, UnreadRequest, no_room
-from assistant.http_server.channel import ReceivedRequest
-from assistant.http_server.http_listener import HttpListener, render_whole
-from assistant.http_server.request_head import RequestHead
-from llm.dialects.failures import Failure, FailureKind, RequestRefused
-from resilience.coroutines import CoroutineRunner
+from mud_assistant.assistant.gateway.http.bodies import MAX_BODY, MAX_HELD, BodyReader
+from mud_assistant.assistant.gateway.http.calls import ClientRequest, Handler
+from mud_assistant.assistant.gateway.http.guards import HeadGuard, failure_of_unread
+from mud_assistant.assistant.gateway.http.response import ClientResponse, ResponseHeaders, add_own_headers
+from mud_assistant.assistant.http_server.addresses import Proxies
+from mud_assistant.assistant.http_server.bounds import ClientGone, UnreadRequest, no_room
+from mud_assistant.assistant.http_server.channel import ReceivedRequest
+from mud_assistant.assistant.http_server.http_listener import HttpListener, render_whole
+from mud_assistant.assistant.http_server.request_head import RequestHead
+from mud_assistant.llm.dialects.failures import Failure, FailureKind, RequestRefused
+from mud_assistant.resilience.coroutines import CoroutineRunner
 
 _STOPS = Failure(FailureKind.OVERLOADED, "the gateway stops", retry_after=1.0)
 _FAILED = Failure(FailureKind.INTERNAL, "the gateway failed; its log says why")

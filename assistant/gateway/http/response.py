@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.web.http import datetimeToString
 
-from assistant.http_server.channel import ReceivedRequest
-from assistant.http_server.http_listener import with_length
+from mud_assistant.assistant.http_server.channel import ReceivedRequest
+from mud_assistant.assistant.http_server.http_listener import with_length
 
 #: The headers of an answer, in the order in which they are sent.
 ResponseHeaders = Sequence[tuple[bytes, bytes]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from llm.dialects.failures import invalid
+from mud_assistant.llm.dialects.failures import invalid
 
 #: How deep objects and lists may stand in each other.
 MAX_DEPTH = 64

@@ -11,11 +11,11 @@ headers.py       says in headers what a key has left
 wording.py       says in words what keys may do
 """
 
-from assistant.gateway.keys.admission import Admission
-from assistant.gateway.keys.headers import limit_headers
-from assistant.gateway.keys.ring import KeyRing, ring_of
-from assistant.gateway.keys.store import KeyStore, StoredKeys, key_store
-from assistant.gateway.keys.virtual_key import ANYONE, GatewayKeyError, KeyLimits, VirtualKey
+from mud_assistant.assistant.gateway.keys.admission import Admission
+from mud_assistant.assistant.gateway.keys.headers import limit_headers
+from mud_assistant.assistant.gateway.keys.ring import KeyRing, ring_of
+from mud_assistant.assistant.gateway.keys.store import KeyStore, StoredKeys, key_store
+from mud_assistant.assistant.gateway.keys.virtual_key import ANYONE, GatewayKeyError, KeyLimits, VirtualKey
 
 __all__ = [
     "ANYONE",

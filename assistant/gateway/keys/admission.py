@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assistant.gateway.keys.answers import AnswerIds, AnswerOwners
-from assistant.gateway.keys.pace import KeyUse
-from assistant.gateway.keys.spending import KeySpending, LimitLeft
-from assistant.gateway.keys.virtual_key import VirtualKey
-from resilience import Account
+from mud_assistant.assistant.gateway.keys.answers import AnswerIds, AnswerOwners
+from mud_assistant.assistant.gateway.keys.pace import KeyUse
+from mud_assistant.assistant.gateway.keys.spending import KeySpending, LimitLeft
+from mud_assistant.assistant.gateway.keys.virtual_key import VirtualKey
+from mud_assistant.resilience import Account
 
 
 class Admission:

@@ -9,7 +9,7 @@ from collections import OrderedDict
 
 import orjson
 
-from llm.messages import JSONObject
+from mud_assistant.llm.messages import JSONObject
 
 #: The most ids that are remembered; the oldest are forgotten.
 MAX_IDS = 50_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
-from assistant.gateway.keys.admission import Admission
-from assistant.gateway.keys.spending import LimitLeft
+from mud_assistant.assistant.gateway.keys.admission import Admission
+from mud_assistant.assistant.gateway.keys.spending import LimitLeft
 
 _MINUTE, _HOUR = 60, 3600
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from twisted.logger import Logger
 
-from assistant.http_server.token_bucket import WHOLE, TokenBucket, TokenBuckets
+from mud_assistant.assistant.http_server.token_bucket import WHOLE, TokenBucket, TokenBuckets
 
 #: Wrong keys of one address in a minute.
 TRIES_A_MINUTE = 10

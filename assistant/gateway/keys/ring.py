@@ -10,12 +10,12 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from assistant.gateway.keys.admission import Admission
-from assistant.gateway.keys.answers import AnswerOwners
-from assistant.gateway.keys.pace import KeyUse, WrongTries
-from assistant.gateway.keys.spending import KeySpending, Spent
-from assistant.gateway.keys.store import KeyStore, StoredKeys
-from assistant.gateway.keys.virtual_key import (
+from mud_assistant.assistant.gateway.keys.admission import Admission
+from mud_assistant.assistant.gateway.keys.answers import AnswerOwners
+from mud_assistant.assistant.gateway.keys.pace import KeyUse, WrongTries
+from mud_assistant.assistant.gateway.keys.spending import KeySpending, Spent
+from mud_assistant.assistant.gateway.keys.store import KeyStore, StoredKeys
+from mud_assistant.assistant.gateway.keys.virtual_key import (
     ANYONE,
     DIGEST_BYTES,
     SALT_BYTES,
@@ -24,12 +24,12 @@ from assistant.gateway.keys.virtual_key import (
     VirtualKey,
     id_in,
 )
-from assistant.http_server.addresses import is_loopback_address
-from assistant.journal import JournalError
-from assistant.service.service import AssistantService
-from llm.dialects.failures import Failure, FailureKind, RequestRefused
-from resilience import DeadlineExceeded, Launcher
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.http_server.addresses import is_loopback_address
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.llm.dialects.failures import Failure, FailureKind, RequestRefused
+from mud_assistant.resilience import DeadlineExceeded, Launcher
+from mud_assistant.resilience.background import in_daemon_thread
 
 #: The seconds between two looks at the file, and how long one look may take.
 LOOK_SECONDS, _LOAD_SECONDS = 1.0, 5.0

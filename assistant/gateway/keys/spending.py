@@ -12,10 +12,10 @@ from datetime import date, timedelta
 
 from msgspec import Struct
 
-from assistant.gateway.keys.virtual_key import VirtualKey
-from assistant.loop.spending import KEY_ACCOUNT
-from assistant.service.usage_store import UsageRow
-from resilience import Account, Allowance, Amount, BudgetSpent, Ledger
+from mud_assistant.assistant.gateway.keys.virtual_key import VirtualKey
+from mud_assistant.assistant.loop.spending import KEY_ACCOUNT
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.resilience import Account, Allowance, Amount, BudgetSpent, Ledger
 
 _EPOCH = date(1970, 1, 1)
 _DAY_SECONDS = 86_400

@@ -15,9 +15,9 @@ from typing import Annotated
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assistant.config.gateway import GatewayConfig
-from assistant.durable import locked, write_whole
-from assistant.gateway.keys.virtual_key import (
+from mud_assistant.assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.durable import locked, write_whole
+from mud_assistant.assistant.gateway.keys.virtual_key import (
     DIGEST_BYTES,
     IN_FLIGHT,
     PER_SECOND,
@@ -29,7 +29,7 @@ from assistant.gateway.keys.virtual_key import (
     check_name,
     make_key,
 )
-from resilience import Allowance
+from mud_assistant.resilience import Allowance
 
 #: The most bytes of the file: about 20,000 keys.
 MAX_BYTES = 8 * 1024 * 1024

@@ -12,8 +12,8 @@ from hmac import compare_digest
 
 import msgspec
 
-from assistant.errors import AssistantError
-from resilience import Allowance
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.resilience import Allowance
 
 #: The name of whoever asks while no key exists. No key may have it.
 ANYONE = "anyone"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from assistant.gateway.keys.virtual_key import IN_FLIGHT, PER_SECOND, KeyLimits, VirtualKey
-from resilience import Allowance
+from mud_assistant.assistant.gateway.keys.virtual_key import IN_FLIGHT, PER_SECOND, KeyLimits, VirtualKey
+from mud_assistant.resilience import Allowance
 
 
 def state_text(key: VirtualKey, wall: float) -> str:

@@ -15,8 +15,8 @@ from psycopg.abc import Buffer, PQGen
 from psycopg.types.numeric import NumericBinaryLoader
 from psycopg.waiting import Ready
 
-from assistant.config.postgres_url import parse_postgres_url
-from assistant.journal.database import DuplicateKey, FoundRows, Values
+from mud_assistant.assistant.config.postgres_url import parse_postgres_url
+from mud_assistant.assistant.journal.database import DuplicateKey, FoundRows, Values
 
 #: What a statement raises when the database refuses it, or is away.
 DATABASE_ERRORS = (psycopg.Error, DuplicateKey)

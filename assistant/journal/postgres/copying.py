@@ -7,14 +7,14 @@ from contextlib import closing, contextmanager
 
 import psycopg
 
-from assistant.errors import KeyReferenceError
-from assistant.journal.database import Database, DuplicateKey
-from assistant.journal.errors import CannotCopy, JournalRefused
-from assistant.journal.place import PostgresPlace
-from assistant.journal.postgres.connection import PatientConnection, PostgresDatabase, connect
-from assistant.journal.postgres.opening import CannotUse, look
-from assistant.journal.postgres.refusals import explain
-from assistant.journal.postgres.schema import TABLES, migrate
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal.database import Database, DuplicateKey
+from mud_assistant.assistant.journal.errors import CannotCopy, JournalRefused
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.postgres.connection import PatientConnection, PostgresDatabase, connect
+from mud_assistant.assistant.journal.postgres.opening import CannotUse, look
+from mud_assistant.assistant.journal.postgres.refusals import explain
+from mud_assistant.assistant.journal.postgres.schema import TABLES, migrate
 
 #: What is never in the way: `meta` has the version of the tables.
 _OWN = {"meta"}

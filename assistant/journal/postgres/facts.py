@@ -9,12 +9,12 @@ from statistics import median
 import psycopg
 from msgspec import Struct
 
-from assistant.journal.postgres.connection import PostgresDatabase, connect
-from assistant.journal.postgres.opening import CannotUse
-from assistant.journal.postgres.pooler import shares_sessions
-from assistant.journal.postgres.refusals import explain
-from assistant.journal.postgres.schema import version_of
-from assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, connect
+from mud_assistant.assistant.journal.postgres.opening import CannotUse
+from mud_assistant.assistant.journal.postgres.pooler import shares_sessions
+from mud_assistant.assistant.journal.postgres.refusals import explain
+from mud_assistant.assistant.journal.postgres.schema import version_of
+from mud_assistant.assistant.keys.binding import KeyBinding
 
 #: How many commits are measured; the one in the middle counts.
 _COMMITS = 5

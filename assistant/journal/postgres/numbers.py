@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from assistant.journal.database import Database
+from mud_assistant.assistant.journal.database import Database
 
 #: How long a number is used, in seconds: rows of other processes have greater numbers by then, and people read the
 #: newest rows by their numbers. And how many are taken at once, at most.

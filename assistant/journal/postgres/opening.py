@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from twisted.logger import Logger
 
-from assistant.journal.database import put_meta
-from assistant.journal.place import Sound
-from assistant.journal.postgres.connection import PostgresDatabase
-from assistant.journal.postgres.pooler import shares_sessions
-from assistant.journal.postgres.refusals import OLDEST, POOLED, REPLICA, too_old, wrong_encoding
-from assistant.journal.postgres.schema import LOCK, STEPS, migrate, version_of
-from assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.database import put_meta
+from mud_assistant.assistant.journal.place import Sound
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase
+from mud_assistant.assistant.journal.postgres.pooler import shares_sessions
+from mud_assistant.assistant.journal.postgres.refusals import OLDEST, POOLED, REPLICA, too_old, wrong_encoding
+from mud_assistant.assistant.journal.postgres.schema import LOCK, STEPS, migrate, version_of
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 
 #: Rows of processes that were not seen for so long, and hold no lease, are removed, in seconds: a day.
 LISTED_SECONDS = 86_400.0

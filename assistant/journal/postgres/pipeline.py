@@ -14,9 +14,9 @@ from typing import Any
 
 import psycopg
 
-from assistant.journal.database import FoundRows, PipelinedDatabase, Values
-from assistant.journal.postgres.connection import PostgresDatabase, translated
-from assistant.journal.postgres.numbers import Numbers
+from mud_assistant.assistant.journal.database import FoundRows, PipelinedDatabase, Values
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, translated
+from mud_assistant.assistant.journal.postgres.numbers import Numbers
 
 Work = Callable[["PostgresPipeline"], object]
 _rollbacks = count()

@@ -9,12 +9,12 @@ from typing import Any
 import psycopg
 from psycopg.abc import PQGen
 
-from assistant.errors import KeyReferenceError
-from assistant.journal.errors import CannotRead
-from assistant.journal.place import PostgresPlace
-from assistant.journal.postgres.connection import JournalConnection, PostgresDatabase, connect
-from assistant.journal.postgres.refusals import explain, newer_tables, older_tables
-from assistant.journal.postgres.schema import STEPS, version_of
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.postgres.connection import JournalConnection, PostgresDatabase, connect
+from mud_assistant.assistant.journal.postgres.refusals import explain, newer_tables, older_tables
+from mud_assistant.assistant.journal.postgres.schema import STEPS, version_of
 
 #: How long the server may take to hear that a statement is not wanted any more, in seconds.
 _CANCEL_SECONDS = 2.0

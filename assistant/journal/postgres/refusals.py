@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from assistant.errors import AssistantError
+from mud_assistant.assistant.errors import AssistantError
 
 #: The oldest and the newest version of the server that the journal was tried with.
 OLDEST, NEWEST = 13, 18

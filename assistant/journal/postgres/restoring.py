@@ -6,14 +6,14 @@ from contextlib import closing
 
 import psycopg
 
-from assistant.errors import KeyReferenceError
-from assistant.journal.errors import CannotRead
-from assistant.journal.place import PostgresPlace
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.opening import fence
-from assistant.journal.postgres.reading import check_version
-from assistant.journal.postgres.refusals import explain
-from assistant.journal.postgres.schema import LOCK
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.opening import fence
+from mud_assistant.assistant.journal.postgres.reading import check_version
+from mud_assistant.assistant.journal.postgres.refusals import explain
+from mud_assistant.assistant.journal.postgres.schema import LOCK
 
 
 def fence_all(place: PostgresPlace) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import psycopg
 
-from assistant.journal.postgres.connection import SETTINGS, PostgresDatabase
+from mud_assistant.assistant.journal.postgres.connection import SETTINGS, PostgresDatabase
 
 #: The longest wait for a table, and the longest copying of one, in seconds: a process whose write waits for ten loses
 #: its assistants (docs/scale-out.md).

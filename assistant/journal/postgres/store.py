@@ -10,20 +10,20 @@ import psycopg
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 
-from assistant.journal.database import OWED, Database, PipelinedDatabase
-from assistant.journal.errors import JournalUnwritable
-from assistant.journal.place import PostgresPlace, no_password
-from assistant.journal.postgres.clock import ThreadClock
-from assistant.journal.postgres.connection import NAME, PatientConnection, PostgresDatabase, connect
-from assistant.journal.postgres.refusals import explain
-from assistant.journal.postgres.rewriting import rewrite
-from assistant.journal.postgres.sharing.leases import HeldLeases
-from assistant.journal.postgres.sharing.listener import tell_others
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.writer import PostgresWriter
-from assistant.journal.store import JournalStore
-from resilience.background import in_daemon_thread
-from resilience.errors import DeadlineExceeded
+from mud_assistant.assistant.journal.database import OWED, Database, PipelinedDatabase
+from mud_assistant.assistant.journal.errors import JournalUnwritable
+from mud_assistant.assistant.journal.place import PostgresPlace, no_password
+from mud_assistant.assistant.journal.postgres.clock import ThreadClock
+from mud_assistant.assistant.journal.postgres.connection import NAME, PatientConnection, PostgresDatabase, connect
+from mud_assistant.assistant.journal.postgres.refusals import explain
+from mud_assistant.assistant.journal.postgres.rewriting import rewrite
+from mud_assistant.assistant.journal.postgres.sharing.leases import HeldLeases
+from mud_assistant.assistant.journal.postgres.sharing.listener import tell_others
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.writer import PostgresWriter
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.resilience.background import in_daemon_thread
+from mud_assistant.resilience.errors import DeadlineExceeded
 
 #: The longest wait for the room of deleted data, in seconds.
 VACUUM_SECONDS = 300.0

@@ -16,15 +16,15 @@ from contextlib import suppress
 import psycopg
 from psycopg import errors as pg
 
-from assistant.journal.errors import JournalError, JournalRefused, JournalUnreadable, JournalUnwritable
-from assistant.journal.place import Opened, OpeningRefused, ReadOnly, Sound
-from assistant.journal.postgres.clock import ThreadClock
-from assistant.journal.postgres.connection import PostgresDatabase
-from assistant.journal.postgres.opening import LISTED_SECONDS, PUT_BACK, CannotUse, Entered, enter, open_database
-from assistant.journal.postgres.pipeline import do_at_once
-from assistant.journal.postgres.refusals import explain, lasts
-from assistant.journal.postgres.sharing.leases import HeldLeases
-from assistant.journal.store import Job, Queue
+from mud_assistant.assistant.journal.errors import JournalError, JournalRefused, JournalUnreadable, JournalUnwritable
+from mud_assistant.assistant.journal.place import Opened, OpeningRefused, ReadOnly, Sound
+from mud_assistant.assistant.journal.postgres import opening
+from mud_assistant.assistant.journal.postgres.clock import ThreadClock
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase
+from mud_assistant.assistant.journal.postgres.pipeline import do_at_once
+from mud_assistant.assistant.journal.postgres.refusals import explain, lasts
+from mud_assistant.assistant.journal.postgres.sharing.leases import HeldLeases
+from mud_assistant.assistant.journal.store import Job, Queue
 
 #: How long jobs are tried while the database does not answer, in seconds.
 GIVE_UP_SECONDS = 10.0
@@ -69,7 +69,7 @@ class PostgresWriter:
         self._clock = clock
         self._db: PostgresDatabase | None = None
         #: How many transactions were committed, as the row of this process says, and how often all were fenced.
-        self._known = Entered()
+        self._known = opening.Entered()
         #: When the last of them was.
         self._committed_at = clock.now()
         #: Whether the answer to a COMMIT is missing, and whether it turned out that it was done.
@@ -83,7 +83,7 @@ class PostgresWriter:
         """Connect, make the tables, and return the state they were found in."""
         try:
             self._usable()
-        except (psycopg.Error, CannotUse) as error:
+        except (psycopg.Error, opening.CannotUse) as error:
             if self.opened is None:
                 self.trouble = _sentence(error)
                 self.opened = ReadOnly(self._where, self.trouble, passes=not lasts(error))
@@ -132,7 +132,7 @@ class PostgresWriter:
                 if collisions > COLLISIONS:
                     self._fail(jobs, error)
                     return
-            except (psycopg.Error, CannotUse) as error:
+            except (psycopg.Error, opening.CannotUse) as error:
                 self._disconnect()
                 is_over = gave_up_before or self._clock.now() - began + wait > GIVE_UP_SECONDS
                 if is_new and (is_over or isinstance(self.opened, OpeningRefused)):
@@ -172,7 +172,7 @@ class PostgresWriter:
         """Begin a transaction. Raises CannotUse when an older state of the tables was put back under this process."""
         db.run("BEGIN")
         if not db.connection.execute(self._count.encode()).rowcount:
-            raise CannotUse(PUT_BACK)
+            raise opening.CannotUse(opening.PUT_BACK)
         self._leases.begin()
 
     @property
@@ -228,13 +228,13 @@ class PostgresWriter:
     def _usable(self) -> PostgresDatabase:
         """Return the connection, made anew if it is gone. Raises CannotUse and psycopg.Error."""
         if isinstance(self.opened, OpeningRefused):
-            raise CannotUse(self.opened.sentence, is_final=True)
+            raise opening.CannotUse(self.opened.sentence, is_final=True)
         if self._db is not None and not self._db.is_broken:
             return self._db
         db = self._connect_and_open()
         try:
-            is_listed = self._clock.now() - self._committed_at < LISTED_SECONDS
-            entered = enter(db, self._process, self._known if is_listed else self._known._replace(writes=0))
+            is_listed = self._clock.now() - self._committed_at < opening.LISTED_SECONDS
+            entered = opening.enter(db, self._process, self._known if is_listed else self._known._replace(writes=0))
         except BaseException:
             db.close()
             raise
@@ -255,14 +255,14 @@ class PostgresWriter:
         db: PostgresDatabase | None = None
         try:
             db = self._connect()
-            self.opened = open_database(db, self._connect, self._where)
-        except (psycopg.Error, JournalRefused, CannotUse) as error:
+            self.opened = opening.open_database(db, self._connect, self._where)
+        except (psycopg.Error, JournalRefused, opening.CannotUse) as error:
             if db is not None:
                 db.close()
-            if isinstance(error, _COLLISION + _OUTAGE) or (isinstance(error, CannotUse) and not error.is_final):
+            if isinstance(error, _COLLISION + _OUTAGE) or (isinstance(error, opening.CannotUse) and not error.is_final):
                 raise
             self.opened = OpeningRefused(self._where, _sentence(error))
-            raise CannotUse(self.opened.sentence, is_final=True) from error
+            raise opening.CannotUse(self.opened.sentence, is_final=True) from error
         return db
 
     def _roll_back(self) -> None:
@@ -297,4 +297,4 @@ class PostgresWriter:
 
 
 def _sentence(error: Exception) -> str:
-    return str(error) if isinstance(error, CannotUse | JournalRefused) else explain(error)
+    return str(error) if isinstance(error, opening.CannotUse | JournalRefused) else explain(error)

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.journal.repair.sqlite_format import Pages, Value
+from mud_assistant.assistant.journal.repair.sqlite_format import Pages, Value
 
 #: The most queries for one table; rows not found by then count as unreadable.
 MAX_LOOKS = 5000

@@ -12,13 +12,13 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from assistant.durable import put_in_place
-from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.files import PAGE_BYTES, beside, build, connect, forget_mark, remove, skip_numbers
-from assistant.journal.records import EVENT
-from assistant.journal.repair.rows import Rows
-from assistant.journal.repair.sqlite_format import Pages, with_log
-from assistant.journal.schema import Schema, columns_of, version_of
+from mud_assistant.assistant.durable import put_in_place
+from mud_assistant.assistant.journal.errors import BrokenRecord, NewerRecord
+from mud_assistant.assistant.journal.files import PAGE_BYTES, beside, build, connect, forget_mark, remove, skip_numbers
+from mud_assistant.assistant.journal.records import EVENT
+from mud_assistant.assistant.journal.repair.rows import Rows
+from mud_assistant.assistant.journal.repair.sqlite_format import Pages, with_log
+from mud_assistant.assistant.journal.schema import Schema, columns_of, version_of
 
 #: A header that claims this many pages or more beyond the file's end is not believed.
 _MAX_MISSING_PAGES = 100_000

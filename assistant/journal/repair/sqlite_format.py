@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.journal.files import PAGE_BYTES
+from mud_assistant.assistant.journal.files import PAGE_BYTES
 
 Value = str | int | float | bytes | None
 _TABLE_LEAF = 13

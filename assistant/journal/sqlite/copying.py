@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from assistant.durable import put_in_place
-from assistant.journal.errors import CannotCopy, cause_of
-from assistant.journal.files import beside, build, remove
-from assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.durable import put_in_place
+from mud_assistant.assistant.journal.errors import CannotCopy, cause_of
+from mud_assistant.assistant.journal.files import beside, build, remove
+from mud_assistant.assistant.journal.schema import SCHEMA
 
 if sys.platform != "win32":
     import fcntl

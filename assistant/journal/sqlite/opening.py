@@ -14,9 +14,9 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-from assistant.journal.codec import unseal
-from assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
-from assistant.journal.files import (
+from mud_assistant.assistant.journal.codec import unseal
+from mud_assistant.assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
+from mud_assistant.assistant.journal.files import (
     PAGE_BYTES,
     beside,
     compact_file,
@@ -29,10 +29,10 @@ from assistant.journal.files import (
     missing_writes,
     read_mark,
 )
-from assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
-from assistant.journal.repair.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
-from assistant.journal.repair.sqlite_format import broken_frames
-from assistant.journal.schema import APPLICATION_ID, MARK, Schema, version_of
+from mud_assistant.assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
+from mud_assistant.assistant.journal.repair.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
+from mud_assistant.assistant.journal.repair.sqlite_format import broken_frames
+from mud_assistant.assistant.journal.schema import APPLICATION_ID, MARK, Schema, version_of
 
 _MAGIC = b"SQLite format 3\x00"
 #: How many bytes of a file are read to tell what it is; the mark is in the second page.

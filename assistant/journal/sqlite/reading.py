@@ -13,12 +13,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assistant.journal.errors import CannotRead
-from assistant.journal.files import PAGE_BYTES, beside, connect, missing_writes, read_mark
-from assistant.journal.place import Incomplete, OpeningRefused, ReadableJournal, ReadOnly, Recovered
-from assistant.journal.repair.sqlite_format import broken_frames
-from assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
-from assistant.journal.sqlite.opening import open_file
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.files import PAGE_BYTES, beside, connect, missing_writes, read_mark
+from mud_assistant.assistant.journal.place import Incomplete, OpeningRefused, ReadableJournal, ReadOnly, Recovered
+from mud_assistant.assistant.journal.repair.sqlite_format import broken_frames
+from mud_assistant.assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
+from mud_assistant.assistant.journal.sqlite.opening import open_file
 
 _MAGIC = b"SQLite format 3\x00"
 #: Up to this size the indexes are compared with the tables as well, as at a start (opening.py).

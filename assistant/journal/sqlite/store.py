@@ -10,11 +10,11 @@ from typing import cast
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 
-from assistant.journal.database import Database
-from assistant.journal.files import compact_file
-from assistant.journal.schema import SCHEMA, Schema
-from assistant.journal.sqlite.writer import Writer
-from assistant.journal.store import Job, JournalStore
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.files import compact_file
+from mud_assistant.assistant.journal.schema import SCHEMA, Schema
+from mud_assistant.assistant.journal.sqlite.writer import Writer
+from mud_assistant.assistant.journal.store import Job, JournalStore
 
 _NEXT = """SELECT max(coalesce((SELECT token FROM leases WHERE assistant = ?), 0),
                             coalesce((SELECT max(token) FROM runs WHERE assistant = ?), 0)) + 1"""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from assistant.journal.errors import (
+from mud_assistant.assistant.journal.errors import (
     JournalError,
     JournalRefused,
     JournalUnreadable,
@@ -21,11 +21,11 @@ from assistant.journal.errors import (
     is_damage,
     is_outage,
 )
-from assistant.journal.files import Mark
-from assistant.journal.place import Opened, OpeningRefused, ReadOnly
-from assistant.journal.schema import Schema
-from assistant.journal.sqlite.opening import open_file
-from assistant.journal.store import Job, Queue, Work
+from mud_assistant.assistant.journal.files import Mark
+from mud_assistant.assistant.journal.place import Opened, OpeningRefused, ReadOnly
+from mud_assistant.assistant.journal.schema import Schema
+from mud_assistant.assistant.journal.sqlite.opening import open_file
+from mud_assistant.assistant.journal.store import Job, Queue, Work
 
 #: How long one transaction collects jobs, so that the first is not delayed by a long row of reads.
 MAX_BATCH_SECONDS = 0.02

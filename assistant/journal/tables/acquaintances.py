@@ -12,13 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.events.events import Event
-from assistant.journal.codec import exact_json
-from assistant.journal.database import Database, holds
-from assistant.journal.tables.memory_row import origin_of, read_origin, storable
-from assistant.journal.tables.sleep_state import load_sleep, save_sleep
-from tools.memories import Fact, FactPart, Memory, MemoryKind, audience_text
-from tools.trust import Kind, Principal
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.journal.codec import exact_json
+from mud_assistant.assistant.journal.database import Database, holds
+from mud_assistant.assistant.journal.tables.memory_row import origin_of, read_origin, storable
+from mud_assistant.assistant.journal.tables.sleep_state import load_sleep, save_sleep
+from mud_assistant.tools.memories import Fact, FactPart, Memory, MemoryKind, audience_text
+from mud_assistant.tools.trust import Kind, Principal
 
 #: The kinds of principal that are people, whom one meets.
 MET = frozenset({Kind.PLAYER, Kind.OPERATOR})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from assistant.events.classify import Attention, Classification
-from assistant.journal.database import Database, PipelinedDatabase
-from assistant.journal.errors import BrokenRecord, InboxFullError, NewerRecord
-from assistant.journal.protocol import Accepted, Parked
-from assistant.journal.records import EVENT
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.journal.database import Database, PipelinedDatabase
+from mud_assistant.assistant.journal.errors import BrokenRecord, InboxFullError, NewerRecord
+from mud_assistant.assistant.journal.protocol import Accepted, Parked
+from mud_assistant.assistant.journal.records import EVENT
 
 #: After this many crashed runs over it, an event is parked.
 MAX_CRASHES = 3

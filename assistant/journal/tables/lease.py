@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from assistant.journal.database import Database, put_meta
-from assistant.journal.errors import Fenced, JournalUnwritable
-from assistant.journal.store import JournalStore
+from mud_assistant.assistant.journal.database import Database, put_meta
+from mud_assistant.assistant.journal.errors import Fenced, JournalUnwritable
+from mud_assistant.assistant.journal.store import JournalStore
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from assistant.journal.codec import exact_json
-from assistant.journal.database import Database, holds, insert, is_sqlite
-from assistant.journal.tables import acquaintances
-from assistant.journal.tables.memory_row import (
+from mud_assistant.assistant.journal.codec import exact_json
+from mud_assistant.assistant.journal.database import Database, holds, insert, is_sqlite
+from mud_assistant.assistant.journal.tables import acquaintances
+from mud_assistant.assistant.journal.tables.memory_row import (
     MARKS,
     NEW,
     SELECT,
@@ -23,10 +23,10 @@ from assistant.journal.tables.memory_row import (
     rank_row,
     values_of,
 )
-from assistant.journal.tables.sleep_state import save_sleep
-from assistant.journal.tables.told_topics import forget_told
-from tools.memories import KeptMemory, Memory, MemoryKind
-from tools.trust import Audience
+from mud_assistant.assistant.journal.tables.sleep_state import save_sleep
+from mud_assistant.assistant.journal.tables.told_topics import forget_told
+from mud_assistant.tools.memories import KeptMemory, Memory, MemoryKind
+from mud_assistant.tools.trust import Audience
 
 #: The most memories of one person, and their most bytes of UTF-8; the most memories of all people together. Our choice:
 #: FTS5 takes 17 ms to search 100,000 lines, and 3 ms for 20,000.

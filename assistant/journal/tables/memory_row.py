@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from assistant.journal.codec import exact_json, parse_json, seal, unseal
-from assistant.journal.errors import BrokenRecord
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience
+from mud_assistant.assistant.journal.codec import exact_json, parse_json, seal, unseal
+from mud_assistant.assistant.journal.errors import BrokenRecord
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience
 
 COLUMNS = """id, kind, text, who, name, how, place, at, importance, authority, superseded_by, expires, event, origin,
               seq, uses, used_at"""

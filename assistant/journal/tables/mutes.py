@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from assistant.journal.database import Database
-from assistant.journal.tables.lease import MemoryRows
-from assistant.journal.tables.memory_row import storable
-from tools.trust import Principal
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.tables.lease import MemoryRows
+from mud_assistant.assistant.journal.tables.memory_row import storable
+from mud_assistant.tools.trust import Principal
 
 
 class Muted(Struct, frozen=True):

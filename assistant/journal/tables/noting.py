@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from assistant.journal.database import Database, PipelinedDatabase
-from assistant.journal.tables import memories
-from assistant.journal.tables.acquaintances import learn
-from assistant.journal.tables.memory_row import MARKS, NEW, values_of
-from tools.memories import Memory
+from mud_assistant.assistant.journal.database import Database, PipelinedDatabase
+from mud_assistant.assistant.journal.tables import memories
+from mud_assistant.assistant.journal.tables.acquaintances import learn
+from mud_assistant.assistant.journal.tables.memory_row import MARKS, NEW, values_of
+from mud_assistant.tools.memories import Memory
 
 _ROOM = f"""(SELECT count(*) < {memories.PERSON_ROWS} AND coalesce(sum(size), 0) + ? <= {memories.PERSON_BYTES}
     FROM memories WHERE assistant = ? AND who = ?)"""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from assistant.journal.database import Database
-from assistant.journal.store import JournalStore
-from assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.keys.binding import KeyBinding
 
 #: The sums `calls`, `tokens` and `money` of each account.
 Sums = Mapping[str, Mapping[str, int | float]]

@@ -11,17 +11,17 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from assistant.events.events import Event, spoken_text
-from assistant.journal.database import Database, delete_all, is_sqlite, owe
-from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.protocol import Cleared, Forgotten
-from assistant.journal.records import EVENT, MESSAGES
-from assistant.journal.tables import memories
-from assistant.journal.tables.acquaintances import spare_people
-from assistant.journal.tables.lease import NAME_OF, Lease
-from assistant.journal.tables.repeats import has_any, own_words
-from assistant.journal.tables.stream import names_in
-from tools.memories import Memory
+from mud_assistant.assistant.events.events import Event, spoken_text
+from mud_assistant.assistant.journal.database import Database, delete_all, is_sqlite, owe
+from mud_assistant.assistant.journal.errors import BrokenRecord, NewerRecord
+from mud_assistant.assistant.journal.protocol import Cleared, Forgotten
+from mud_assistant.assistant.journal.records import EVENT, MESSAGES
+from mud_assistant.assistant.journal.tables import memories
+from mud_assistant.assistant.journal.tables.acquaintances import spare_people
+from mud_assistant.assistant.journal.tables.lease import NAME_OF, Lease
+from mud_assistant.assistant.journal.tables.repeats import has_any, own_words
+from mud_assistant.assistant.journal.tables.stream import names_in
+from mud_assistant.tools.memories import Memory
 
 #: SQL: whether an event belongs to a run that is not over.
 _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from assistant.language.words import PLAIN_WORDS
+from mud_assistant.assistant.language.words import PLAIN_WORDS
 
 #: A shorter word is not taken for anybody's own, in characters.
 _LEAST = 4

@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from assistant.events.outcome import Cancelled, Failed, Outcome, settles
-from assistant.journal.codec import Codec
-from assistant.journal.database import Database, DuplicateKey, finds_any, insert, require
-from assistant.journal.errors import AlreadyRecorded, UnknownRun
-from assistant.journal.protocol import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
-from assistant.journal.records import CALL, EXECUTED, OUTCOME, RESPONSE
-from assistant.journal.tables import inbox
+from mud_assistant.assistant.events.outcome import Cancelled, Failed, Outcome, settles
+from mud_assistant.assistant.journal.codec import Codec
+from mud_assistant.assistant.journal.database import Database, DuplicateKey, finds_any, insert, require
+from mud_assistant.assistant.journal.errors import AlreadyRecorded, UnknownRun
+from mud_assistant.assistant.journal.protocol import At, InterruptedRun, InterruptedStep, UnknownEffect, steps_of
+from mud_assistant.assistant.journal.records import CALL, EXECUTED, OUTCOME, RESPONSE
+from mud_assistant.assistant.journal.tables import inbox
 
 T = TypeVar("T")
 #: The prefix of a run's number in its id.

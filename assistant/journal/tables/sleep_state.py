@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assistant.journal.codec import exact_json, parse_json, seal, unseal
-from assistant.journal.database import Database
-from assistant.journal.errors import BrokenRecord
+from mud_assistant.assistant.journal.codec import exact_json, parse_json, seal, unseal
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import BrokenRecord
 
 
 def load_sleep(db: Database, assistant: str) -> object:

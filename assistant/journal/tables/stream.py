@@ -15,14 +15,14 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.journal.codec import exact_json, parse_json, seal, unseal
-from assistant.journal.database import Database, delete_all, insert_all
-from assistant.journal.errors import BrokenRecord, NewerRecord
-from assistant.journal.protocol import StreamChange, StreamEntry
-from assistant.journal.records import MESSAGES
-from assistant.journal.tables.lease import Lease
-from llm.messages import Role, ToolCall
-from tools.trust import Audience
+from mud_assistant.assistant.journal.codec import exact_json, parse_json, seal, unseal
+from mud_assistant.assistant.journal.database import Database, delete_all, insert_all
+from mud_assistant.assistant.journal.errors import BrokenRecord, NewerRecord
+from mud_assistant.assistant.journal.protocol import StreamChange, StreamEntry
+from mud_assistant.assistant.journal.records import MESSAGES
+from mud_assistant.assistant.journal.tables.lease import Lease
+from mud_assistant.llm.messages import Role, ToolCall
+from mud_assistant.tools.trust import Audience
 
 #: The beginnings of stream lines that were not said aloud in the room. A player can imitate such a line in an emote; it
 #: is then kept private without need.

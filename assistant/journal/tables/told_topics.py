@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.journal.database import Database
-from assistant.journal.tables.lease import MemoryRows
-from assistant.journal.tables.sleep_state import load_sleep, save_sleep
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.tables.lease import MemoryRows
+from mud_assistant.assistant.journal.tables.sleep_state import load_sleep, save_sleep
 
 #: How many people are kept, and how many topics of each; those of longest ago go first.
 MAX_PEOPLE, MAX_TOPICS = 300, 30

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from assistant.config.schema import AssistantConfig
-from assistant.events.events import Event, Paged
-from assistant.journal import Accepted
-from resilience import Launcher
-from tools import ToolFailed, World
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.events.events import Event, Paged
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import ToolFailed, World
 
 _log = Logger()
 

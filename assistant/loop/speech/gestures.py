@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.loop.speech.screening import SPEECH
-from llm import ToolCall
-from tools.text.lenient import strip_actor_name
+from mud_assistant.assistant.loop.speech.screening import SPEECH
+from mud_assistant.llm import ToolCall
+from mud_assistant.tools.text.lenient import strip_actor_name
 
 #: A text without these has no gesture.
 MARKS = frozenset("*(")

@@ -13,9 +13,9 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-from assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
-from llm import ToolCall
-from tools.text.lenient import plain, strip_actor_name
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
+from mud_assistant.llm import ToolCall
+from mud_assistant.tools.text.lenient import plain, strip_actor_name
 
 #: Words of a player who wants an answer in private.
 _IN_PRIVATE = re.compile(

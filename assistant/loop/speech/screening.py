@@ -16,11 +16,11 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.keys.disguises import KeyPieces
-from assistant.language.check import MAX_LIKENESS, is_yes_or_no
-from assistant.language.words import is_like, words_of
-from llm import LLMResponse
-from llm.messages import (
+from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.language.check import MAX_LIKENESS, is_yes_or_no
+from mud_assistant.assistant.language.words import is_like, words_of
+from mud_assistant.llm import LLMResponse
+from mud_assistant.llm.messages import (
     JSON,
     Block,
     Citation,

@@ -12,14 +12,21 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.language.attend import ToldNotes, Turn, View, asks_what_is_here, is_order
-from assistant.language.check import SHORT_WORDS, Fault, Heard, copies, fault_of
-from assistant.language.knowing import facts_in
-from assistant.language.languages import SPEAKS_A_LITTLE, common_words
-from assistant.language.orders import claims_deed
-from assistant.language.persons import asks_of_self, tells_of_self
-from assistant.language.things import DENIES, known_words, things_said_to_be_here
-from assistant.language.words import content_words, is_open_question, is_question, sentences_of, singular, words_of
+from mud_assistant.assistant.language.attend import ToldNotes, Turn, View, asks_what_is_here, is_order
+from mud_assistant.assistant.language.check import SHORT_WORDS, Fault, Heard, copies, fault_of
+from mud_assistant.assistant.language.knowing import facts_in
+from mud_assistant.assistant.language.languages import SPEAKS_A_LITTLE, common_words
+from mud_assistant.assistant.language.orders import claims_deed
+from mud_assistant.assistant.language.persons import asks_of_self, tells_of_self
+from mud_assistant.assistant.language.things import DENIES, known_words, things_said_to_be_here
+from mud_assistant.assistant.language.words import (
+    content_words,
+    is_open_question,
+    is_question,
+    sentences_of,
+    singular,
+    words_of,
+)
 
 #: The most sentences of one answer.
 MAX_SENTENCES = 5

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assistant.events.events import Noticed
-from assistant.language.acts import asked_deeds, wants_words
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.deeds import do_what_is_asked, shows_by_itself, words_for_deeds
-from assistant.loop.talk.known import return_gesture, tell_known
-from assistant.loop.talk.question import Question, question_of
-from assistant.loop.talk.speak import speak
-from assistant.loop.talk.topics import tell_topic
-from llm import LLMResponse, Message
+from mud_assistant.assistant.events.events import Noticed
+from mud_assistant.assistant.language.acts import asked_deeds, wants_words
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.talk.deeds import do_what_is_asked, shows_by_itself, words_for_deeds
+from mud_assistant.assistant.loop.talk.known import return_gesture, tell_known
+from mud_assistant.assistant.loop.talk.question import Question, question_of
+from mud_assistant.assistant.loop.talk.speak import speak
+from mud_assistant.assistant.loop.talk.topics import tell_topic
+from mud_assistant.llm import LLMResponse, Message
 
 
 async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message], int, LLMResponse] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assistant.loop.run import Run, RunContext
-from assistant.loop.speech.manner import call_for_text
-from assistant.loop.talk.turns import by_rule
-from llm import FinishReason, LLMResponse, ToolCall, Usage
-from llm import assistant as assistant_message
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.speech.manner import call_for_text
+from mud_assistant.assistant.loop.talk.turns import by_rule
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, Usage
+from mud_assistant.llm import assistant as assistant_message
 
 
 def speech_call(context: RunContext, run: Run, said: str) -> ToolCall | None:

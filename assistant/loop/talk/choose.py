@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from twisted.logger import Logger
 
-from assistant.language.acts import ANY_GESTURE, Deed, deeds_in
-from assistant.language.languages import is_foreign
-from assistant.language.orders import OF_THINGS, possible_deeds
-from assistant.language.words import names_in, words_of
-from assistant.loop.overheard import request_hook
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.question import Question, messages_of, without_name
-from llm import LLMError, LLMResponse, Message, Usage, system, user
+from mud_assistant.assistant.language.acts import ANY_GESTURE, Deed, deeds_in
+from mud_assistant.assistant.language.languages import is_foreign
+from mud_assistant.assistant.language.orders import OF_THINGS, possible_deeds
+from mud_assistant.assistant.language.words import names_in, words_of
+from mud_assistant.assistant.loop.overheard import request_hook
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.question import Question, messages_of, without_name
+from mud_assistant.llm import LLMError, LLMResponse, Message, Usage, system, user
 
 TALK = "talk"
 #: Tokens of an answer: one word with its end, and a line in English.

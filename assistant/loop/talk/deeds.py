@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.events.events import Left
-from assistant.language.acts import Deed, reads_aloud
-from assistant.language.languages import is_foreign
-from assistant.language.orders import is_bare_order, written_in
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.choose import choose_deed
-from assistant.loop.talk.question import Question, trusted_level, without_name
-from llm import LLMResponse, ToolCall, Usage
-from tools import Category, Executed, Status, ToolFailed
-from tools.text.clean import one_line
+from mud_assistant.assistant.events.events import Left
+from mud_assistant.assistant.language.acts import Deed, reads_aloud
+from mud_assistant.assistant.language.languages import is_foreign
+from mud_assistant.assistant.language.orders import is_bare_order, written_in
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.talk.choose import choose_deed
+from mud_assistant.assistant.loop.talk.question import Question, trusted_level, without_name
+from mud_assistant.llm import LLMResponse, ToolCall, Usage
+from mud_assistant.tools import Category, Executed, Status, ToolFailed
+from mud_assistant.tools.text.clean import one_line
 
 COMMAND = "execute_command"
 #: The permission of every player, beyond which a command is no deed of a character.

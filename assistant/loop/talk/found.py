@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.language.knowing import stems, stems_of
-from assistant.language.things import known_words
-from assistant.language.words import content_words, sentences_of, words_of
-from tools import Executed, Status
-from tools.text.clean import one_line
+from mud_assistant.assistant.language.knowing import stems, stems_of
+from mud_assistant.assistant.language.things import known_words
+from mud_assistant.assistant.language.words import content_words, sentences_of, words_of
+from mud_assistant.tools import Executed, Status
+from mud_assistant.tools.text.clean import one_line
 
 SEARCH = "web_search"
 #: Said when a search found nothing that has to do with the question.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.knowing import stems, stems_of
-from assistant.language.words import content_words, sentences_of, words_of
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.question import Question, without_name
-from assistant.memory.acquaintance.asked_parts import asks_own_words
-from assistant.memory.acquaintance.spoken_answers import KnownAnswer
-from llm import LLMResponse, ToolCall
-from tools.memories import MemoryKind
-from tools.text.clean import clean_heard
+from mud_assistant.assistant.language.knowing import stems, stems_of
+from mud_assistant.assistant.language.words import content_words, sentences_of, words_of
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.talk.question import Question, without_name
+from mud_assistant.assistant.memory.acquaintance.asked_parts import asks_own_words
+from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
+from mud_assistant.llm import LLMResponse, ToolCall
+from mud_assistant.tools.memories import MemoryKind
+from mud_assistant.tools.text.clean import clean_heard
 
 #: The most characters of a line that is repeated.
 MOST_QUOTED = 200

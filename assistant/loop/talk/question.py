@@ -13,22 +13,22 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.events.classify import is_unspoken
-from assistant.events.events import Arrived
-from assistant.language.attend import DEED, ToldNotes, Turn, View, place_asked, way_told
-from assistant.language.knowing import facts_in
-from assistant.language.languages import write_out
-from assistant.language.words import names_in, sentences_of, words_of
-from assistant.loop.prompt import ENOUGH_VOICE, tells_nothing
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
-from assistant.models.chosen import size_of
-from llm import Message, system, user
-from llm.messages import Role, Text
-from tools import ToolFailed
-from tools.game import Person, Scene, Thing, way_to
-from tools.policy.decide import level_of
-from tools.text.clean import clean_heard, one_line
+from mud_assistant.assistant.events.classify import is_unspoken
+from mud_assistant.assistant.events.events import Arrived
+from mud_assistant.assistant.language.attend import DEED, ToldNotes, Turn, View, place_asked, way_told
+from mud_assistant.assistant.language.knowing import facts_in
+from mud_assistant.assistant.language.languages import write_out
+from mud_assistant.assistant.language.words import names_in, sentences_of, words_of
+from mud_assistant.assistant.loop.prompt import ENOUGH_VOICE, tells_nothing
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.turns import describe_deeds, earlier_turns, words_in
+from mud_assistant.assistant.models.chosen import size_of
+from mud_assistant.llm import Message, system, user
+from mud_assistant.llm.messages import Role, Text
+from mud_assistant.tools import ToolFailed
+from mud_assistant.tools.game import Person, Scene, Thing, way_to
+from mud_assistant.tools.policy.decide import level_of
+from mud_assistant.tools.text.clean import clean_heard, one_line
 
 #: The fewest earlier turns that are shown, where there are so many, and the most.
 LEAST_TURNS, MAX_TURNS = 2, 6

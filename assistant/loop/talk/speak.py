@@ -7,22 +7,30 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.events.conversation import is_farewell
-from assistant.language.attend import WAY_TOLD, ToldNotes, Turn, notes_on
-from assistant.language.check import Heard
-from assistant.language.things import known_words
-from assistant.language.words import is_like, sentences_of, words_of
-from assistant.loop.overheard import overheard, request_hook
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
-from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.found import FOUND_NOTHING, Hit, fits, fitting_hits, found_sentence, has_searched, with_source
-from assistant.loop.talk.known import agrees
-from assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
-from assistant.loop.talk.topics import is_remark, is_told_in_confidence, words_otherwise
-from assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
-from llm import LLMResponse, Message, Usage
-from tools import Status
+from mud_assistant.assistant.events.conversation import is_farewell
+from mud_assistant.assistant.language.attend import WAY_TOLD, ToldNotes, Turn, notes_on
+from mud_assistant.assistant.language.check import Heard
+from mud_assistant.assistant.language.things import known_words
+from mud_assistant.assistant.language.words import is_like, sentences_of, words_of
+from mud_assistant.assistant.loop.overheard import overheard, request_hook
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.answer import Line, fallback, fit_to_say, judge
+from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.talk.found import (
+    FOUND_NOTHING,
+    Hit,
+    fits,
+    fitting_hits,
+    found_sentence,
+    has_searched,
+    with_source,
+)
+from mud_assistant.assistant.loop.talk.known import agrees
+from mud_assistant.assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
+from mud_assistant.assistant.loop.talk.topics import is_remark, is_told_in_confidence, words_otherwise
+from mud_assistant.assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
+from mud_assistant.llm import LLMResponse, Message, Usage
+from mud_assistant.tools import Status
 
 #: Tokens of one answer, and where it ends.
 MAX_TOKENS, STOP = 60, ("\n",)

@@ -10,24 +10,24 @@ from collections.abc import Collection
 
 from twisted.logger import Logger
 
-from assistant.characters.macros import address
-from assistant.events.conversation import is_farewell, is_greeting
-from assistant.events.events import ChannelSaid, Event, Said
-from assistant.journal import JournalError
-from assistant.journal.tables.told_topics import Told
-from assistant.language.attend import ToldNotes, is_order, notes_on
-from assistant.language.words import is_question, words_of
-from assistant.loop.run import Run, RunContext
-from assistant.loop.talk.calls import response_of, speech_call
-from assistant.loop.talk.question import Question, without_name
-from assistant.loop.talk.turns import lore_texts
-from assistant.memory.topics.line_kinds import LineKind, kind_of
-from assistant.memory.topics.next_saying import key_of
-from assistant.memory.topics.telling_topics import Saying, TopicListener, choose_saying
-from llm import LLMResponse, ToolCall
-from tools.memories import Memory, MemoryKind
-from tools.text.clean import one_line
-from tools.trust import TOP
+from mud_assistant.assistant.characters.macros import address
+from mud_assistant.assistant.events.conversation import is_farewell, is_greeting
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Said
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.journal.tables.told_topics import Told
+from mud_assistant.assistant.language.attend import ToldNotes, is_order, notes_on
+from mud_assistant.assistant.language.words import is_question, words_of
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.talk.question import Question, without_name
+from mud_assistant.assistant.loop.talk.turns import lore_texts
+from mud_assistant.assistant.memory.topics.line_kinds import LineKind, kind_of
+from mud_assistant.assistant.memory.topics.next_saying import key_of
+from mud_assistant.assistant.memory.topics.telling_topics import Saying, TopicListener, choose_saying
+from mud_assistant.llm import LLMResponse, ToolCall
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.trust import TOP
 
 GOODBYE = "A goodbye"
 #: How somebody tells what is to go no further, and how they give their name.

@@ -14,18 +14,18 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from assistant.events.classify import is_unspoken
-from assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
-from assistant.language.attend import DEED, Turn
-from assistant.language.knowing import stems_of
-from assistant.language.words import is_question
-from assistant.loop.speech.screening import SPEECH
-from assistant.loop.talk.found import fitting_hits
-from llm.messages import Message, Role
-from llm.packing.packed import Joined, Part
-from tools import Executed, Status
-from tools.memories import Memory, MemoryKind
-from tools.text.clean import one_line
+from mud_assistant.assistant.events.classify import is_unspoken
+from mud_assistant.assistant.events.events import Arrived, Emoted, Event, Gave, format_event, quoted_in, spoken_text
+from mud_assistant.assistant.language.attend import DEED, Turn
+from mud_assistant.assistant.language.knowing import stems_of
+from mud_assistant.assistant.language.words import is_question
+from mud_assistant.assistant.loop.speech.screening import SPEECH
+from mud_assistant.assistant.loop.talk.found import fitting_hits
+from mud_assistant.llm.messages import Message, Role
+from mud_assistant.llm.packing.packed import Joined, Part
+from mud_assistant.tools import Executed, Status
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.text.clean import one_line
 
 #: How many deeds are told at once, the latest.
 MAX_TOLD = 3

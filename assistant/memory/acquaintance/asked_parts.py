@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from assistant.language.words import is_question
-from assistant.memory.acquaintance.kin_words import ANIMALS, RELATIONS
-from assistant.memory.recall.words import DATE_WORDS, find_capitalised, join_neighbours, split_words
-from tools.memories import FactPart
+from mud_assistant.assistant.language.words import is_question
+from mud_assistant.assistant.memory.acquaintance.kin_words import ANIMALS, RELATIONS
+from mud_assistant.assistant.memory.recall.words import DATE_WORDS, find_capitalised, join_neighbours, split_words
+from mud_assistant.tools.memories import FactPart
 
 #: The most words of a name.
 MOST_NAME_WORDS = 3

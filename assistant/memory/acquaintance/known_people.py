@@ -9,17 +9,17 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.journal.database import Database
-from assistant.journal.tables import acquaintances as rows
-from assistant.journal.tables.acquaintances import KnownFact, Meeting
-from assistant.journal.tables.lease import MemoryRows
-from assistant.journal.tables.memories import about
-from assistant.journal.tables.told_topics import StoredTold
-from assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
-from assistant.memory.remembering import ASKED
-from tools.memories import Fact, Memory, MemoryKind
-from tools.text.clean import one_line
-from tools.trust import Principal
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.tables import acquaintances as rows
+from mud_assistant.assistant.journal.tables.acquaintances import KnownFact, Meeting
+from mud_assistant.assistant.journal.tables.lease import MemoryRows
+from mud_assistant.assistant.journal.tables.memories import about
+from mud_assistant.assistant.journal.tables.told_topics import StoredTold
+from mud_assistant.assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
+from mud_assistant.assistant.memory.remembering import ASKED
+from mud_assistant.tools.memories import Fact, Memory, MemoryKind
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.trust import Principal
 
 #: The most characters of a name that are shown.
 MAX_NAME = 60

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.journal.tables.acquaintances import KnownFact
-from assistant.language.persons import to_second
-from assistant.memory.acquaintance.asked_parts import asks_all, asks_whether_known, parts_asked
-from assistant.memory.acquaintance.known_people import Acquaintance
-from assistant.memory.recall.words import collect_stems
-from tools.memories import FactPart, describe_age
-from tools.text.clean import clean_heard
+from mud_assistant.assistant.journal.tables.acquaintances import KnownFact
+from mud_assistant.assistant.language.persons import to_second
+from mud_assistant.assistant.memory.acquaintance.asked_parts import asks_all, asks_whether_known, parts_asked
+from mud_assistant.assistant.memory.acquaintance.known_people import Acquaintance
+from mud_assistant.assistant.memory.recall.words import collect_stems
+from mud_assistant.tools.memories import FactPart, describe_age
+from mud_assistant.tools.text.clean import clean_heard
 
 #: The most characters of what is repeated, and the most of one sentence.
 MOST_CHARS, MOST_QUOTED = 220, 160

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assistant.language.words import sentences_of, words_of
-from assistant.memory.acquaintance.kin_words import ANIMALS, RELATIONS, is_trade
-from assistant.memory.acquaintance.told_matters import (
+from mud_assistant.assistant.language.words import sentences_of, words_of
+from mud_assistant.assistant.memory.acquaintance.kin_words import ANIMALS, RELATIONS, is_trade
+from mud_assistant.assistant.memory.acquaintance.told_matters import (
     COMMON,
     GOING,
     key_of,
@@ -20,9 +20,9 @@ from assistant.memory.acquaintance.told_matters import (
     read_losses,
     read_matters,
 )
-from assistant.memory.acquaintance.told_questions import tells
-from assistant.memory.recall.words import drop_stop_words, split_words
-from tools.memories import Fact, FactPart
+from mud_assistant.assistant.memory.acquaintance.told_questions import tells
+from mud_assistant.assistant.memory.recall.words import drop_stop_words, split_words
+from mud_assistant.tools.memories import Fact, FactPart
 
 #: The longest sentence that is kept, in characters, and the most facts of one line.
 MAX_SENTENCE, MAX_FACTS = 240, 8

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assistant.language.words import words_of
-from assistant.memory.recall.words import drop_stop_words, split_words, stem_word
-from assistant.memory.time_words import find_future
-from tools.memories import Fact, FactPart
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.memory.recall.words import drop_stop_words, split_words, stem_word
+from mud_assistant.assistant.memory.time_words import find_future
+from mud_assistant.tools.memories import Fact, FactPart
 
 #: A plan without a time is asked about after so many seconds.
 _PLAN_SECONDS = 20 * 3600.0

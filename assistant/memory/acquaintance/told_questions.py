@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from assistant.language.words import is_question, sentences_of, words_of
+from mud_assistant.assistant.language.words import is_question, sentences_of, words_of
 
 _WORD_LIST = "what which who whose whom where when why how"
 _QUESTION_WORDS = frozenset(_WORD_LIST.split())

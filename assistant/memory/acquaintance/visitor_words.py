@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from assistant.journal.tables.acquaintances import KnownFact
-from assistant.language.words import is_question
-from assistant.memory.acquaintance.asked_parts import (
+from mud_assistant.assistant.journal.tables.acquaintances import KnownFact
+from mud_assistant.assistant.language.words import is_question
+from mud_assistant.assistant.memory.acquaintance.asked_parts import (
     asks_all,
     asks_of_me,
     asks_of_people,
@@ -16,12 +16,16 @@ from assistant.memory.acquaintance.asked_parts import (
     asks_whether_known,
     parts_asked,
 )
-from assistant.memory.acquaintance.known_people import MAX_NAME, Acquaintance, FoundPeople
-from assistant.memory.acquaintance.spoken_answers import KnownAnswer, answer_about_asker, answer_about_other
-from assistant.memory.recall.words import collect_stems
-from tools.memories import FactPart, Memory, describe_age
-from tools.text.clean import clean_heard, one_line
-from tools.trust import Audience, may_hear
+from mud_assistant.assistant.memory.acquaintance.known_people import MAX_NAME, Acquaintance, FoundPeople
+from mud_assistant.assistant.memory.acquaintance.spoken_answers import (
+    KnownAnswer,
+    answer_about_asker,
+    answer_about_other,
+)
+from mud_assistant.assistant.memory.recall.words import collect_stems
+from mud_assistant.tools.memories import FactPart, Memory, describe_age
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.trust import Audience, may_hear
 
 #: The most characters that tell of a visitor: some 60 tokens; of what a line asks for; and where it asks for all.
 USUAL_CHARS, ASKED_CHARS, ALL_CHARS = 260, 360, 700

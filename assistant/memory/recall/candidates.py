@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine
-from assistant.memory.recall.tables import EVERYBODY, LineTables
-from assistant.memory.recall.vectors import Vector, rank_by_meaning, read_vector
-from assistant.memory.recall.words import ENGLISH, collect_stems, split_terms, split_words
-from tools.trust import Audience
+from mud_assistant.assistant.memory.recall.rank import FEWEST_SPEAKERS, RankedLine
+from mud_assistant.assistant.memory.recall.tables import EVERYBODY, LineTables
+from mud_assistant.assistant.memory.recall.vectors import Vector, rank_by_meaning, read_vector
+from mud_assistant.assistant.memory.recall.words import ENGLISH, collect_stems, split_terms, split_words
+from mud_assistant.tools.trust import Audience
 
 #: So many lines of each list are joined.
 DEPTH = 100

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar
 
-from assistant.journal.database import Database, is_sqlite
-from assistant.memory.recall.candidates import CandidateLists, list_ids, list_without_vector
-from assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
-from assistant.memory.recall.tables import LineTables
-from assistant.memory.recall.vectors import Vector
-from tools.errors import Away
-from tools.memories import Memory
+from mud_assistant.assistant.journal.database import Database, is_sqlite
+from mud_assistant.assistant.memory.recall.candidates import CandidateLists, list_ids, list_without_vector
+from mud_assistant.assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
+from mud_assistant.assistant.memory.recall.tables import LineTables
+from mud_assistant.assistant.memory.recall.vectors import Vector
+from mud_assistant.tools.errors import Away
+from mud_assistant.tools.memories import Memory
 
 #: Tells which of some memories of an assistant are there still, and keeps them until the transaction ends.
 Hold = Callable[[Database, str, Sequence[str]], Collection[str]]

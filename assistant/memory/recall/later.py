@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assistant.memory.recall.candidates import CandidateLists, Scope
-from assistant.memory.recall.rank import RankedLine
-from assistant.memory.recall.words import drop_stop_words, find_capitalised, split_words
+from mud_assistant.assistant.memory.recall.candidates import CandidateLists, Scope
+from mud_assistant.assistant.memory.recall.rank import RankedLine
+from mud_assistant.assistant.memory.recall.words import drop_stop_words, find_capitalised, split_words
 
 #: What was said later is looked for from so many of the best lines.
 FOLLOWED = 2

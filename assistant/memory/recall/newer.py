@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from assistant.memory.recall.rank import RankedLine
-from assistant.memory.recall.words import speaks_of_change
+from mud_assistant.assistant.memory.recall.rank import RankedLine
+from mud_assistant.assistant.memory.recall.words import speaks_of_change
 
 #: So many of the best lines may change places: none of them is lost by it. Among more of them, lines that only resemble
 #: one another pushed out what was asked for, in talks where people do the same kinds of thing again and again.

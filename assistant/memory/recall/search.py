@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from msgspec import Struct, field
 
-from assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
-from assistant.memory.recall.later import find_later
-from assistant.memory.recall.newer import CLOSEST, COMPARED, put_newer_first
-from assistant.memory.recall.rank import (
+from mud_assistant.assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
+from mud_assistant.assistant.memory.recall.later import find_later
+from mud_assistant.assistant.memory.recall.newer import CLOSEST, COMPARED, put_newer_first
+from mud_assistant.assistant.memory.recall.rank import (
     FEWEST_SPEAKERS,
     RankedLine,
     fuse_ranks,
@@ -20,8 +20,8 @@ from assistant.memory.recall.rank import (
     order_lines,
     spread_speakers,
 )
-from assistant.memory.recall.vectors import Vector
-from assistant.memory.recall.words import (
+from mud_assistant.assistant.memory.recall.vectors import Vector
+from mud_assistant.assistant.memory.recall.words import (
     DATE_WORDS,
     ENGLISH,
     asks_for_past,
@@ -34,9 +34,9 @@ from assistant.memory.recall.words import (
     split_words,
     stem_word,
 )
-from assistant.memory.time_words import TimeSpan, find_time_asked
-from tools.memories import RECALLED
-from tools.trust import Audience
+from mud_assistant.assistant.memory.time_words import TimeSpan, find_time_asked
+from mud_assistant.tools.memories import RECALLED
+from mud_assistant.tools.trust import Audience
 
 #: The lists that a search joins, and what a place in each is worth: the words of a line; the answers to the best of
 #: these; the words of a line and of those before it; what others say where one stranger says most; what is by or about

@@ -8,7 +8,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import Final
 
-from assistant.memory.recall.words import stem_word
+from mud_assistant.assistant.memory.recall.words import stem_word
 
 #: What FTS5 makes of an English text: Porter's stems of its words, in lower case and without accents.
 ENGLISH_TOKENIZER: Final = "porter unicode61 remove_diacritics 2"

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
-from assistant.journal.database import Database, among, as_list, is_sqlite
-from assistant.memory.recall.vectors import Vector
-from assistant.memory.recall.words import ENGLISH, split_words
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience
+from mud_assistant.assistant.journal.database import Database, among, as_list, is_sqlite
+from mud_assistant.assistant.memory.recall.vectors import Vector
+from mud_assistant.assistant.memory.recall.words import ENGLISH, split_words
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience
 
 #: From this length on a line is no part of a neighbourhood, in characters.
 LONG_LINE = 300

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.memory.sleep.plan import SleepTask, TaskKind
-from llm import Message, assistant, system, user
-from llm.messages import JSONObject, Text
-from tools.memories import Memory, MemoryKind
-from tools.text.clean import clean_heard, one_line
+from mud_assistant.assistant.memory.sleep.plan import SleepTask, TaskKind
+from mud_assistant.llm import Message, assistant, system, user
+from mud_assistant.llm.messages import JSONObject, Text
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.text.clean import clean_heard, one_line
 
 #: The most words of a profile, the most notes it is made of, and the most insights of one call.
 PROFILE_WORDS, MAX_NOTES, MAX_INSIGHTS = 120, 12, 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assistant.memory.remembering import profile_id
-from assistant.memory.sleep.plan import (
+from mud_assistant.assistant.memory.remembering import profile_id
+from mud_assistant.assistant.memory.sleep.plan import (
     JUDGED_PEOPLE,
     MAX_PAIRS,
     MIN_LINES,
@@ -21,9 +21,9 @@ from assistant.memory.sleep.plan import (
     list_wishes,
     usable_lines,
 )
-from assistant.memory.sleep.reading import MAX_PARTS
-from assistant.memory.sleep.state import SleepAnswer, SleepRecord, SleepState, SleepStore
-from tools.memories import Memory
+from mud_assistant.assistant.memory.sleep.reading import MAX_PARTS
+from mud_assistant.assistant.memory.sleep.state import SleepAnswer, SleepRecord, SleepState, SleepStore
+from mud_assistant.tools.memories import Memory
 
 #: The most lines of a day, of one person, and of one person for contradictions, that a night looks at.
 MAX_HEARD, MAX_OWN, MAX_JUDGED = 1000, 200, 100

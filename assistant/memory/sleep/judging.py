@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assistant.memory.sleep.asking import EXAMPLE_WORDS
+from mud_assistant.assistant.memory.sleep.asking import EXAMPLE_WORDS
 
 _CLAUSE = re.compile(r"[.!?;:,—–]\s+|[。！？；：，]")  # noqa: RUF001 - full-width marks end clauses too
 _SAYS_OF = r"(?:'re|'ve|'s|(?:\s+\w+)?\s+(?:is|are|was|were|has|have|had|will|must|should|can|may|shall|would)\b)"

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from assistant.memory.sleep.asking import build_prompt
-from assistant.memory.sleep.gathering import TaskSource
-from assistant.memory.sleep.plan import (
+from mud_assistant.assistant.memory.sleep.asking import build_prompt
+from mud_assistant.assistant.memory.sleep.gathering import TaskSource
+from mud_assistant.assistant.memory.sleep.plan import (
     HeardSince,
     QuietSigns,
     SleepPlan,
@@ -29,11 +29,11 @@ from assistant.memory.sleep.plan import (
     is_quiet,
     may_begin,
 )
-from assistant.memory.sleep.reading import read_answer
-from assistant.memory.sleep.state import SleepAnswer, SleepRecord, SleepState, SleepStore
-from llm import LLMError, Message, SchemaMismatch
-from llm.messages import JSONObject
-from tools.trust import Principal
+from mud_assistant.assistant.memory.sleep.reading import read_answer
+from mud_assistant.assistant.memory.sleep.state import SleepAnswer, SleepRecord, SleepState, SleepStore
+from mud_assistant.llm import LLMError, Message, SchemaMismatch
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools.trust import Principal
 
 #: The first and the longest pause after a model failed, in seconds. Each failure doubles the pause.
 FIRST_PAUSE, LONGEST_PAUSE = 600.0, 6 * 3600.0

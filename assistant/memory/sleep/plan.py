@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience, audience_key
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience, audience_key
 
 #: The most lines that are shown to the model at once: a small model loses track of more.
 MAX_SHOWN = 60

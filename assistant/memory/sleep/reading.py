@@ -15,22 +15,14 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from assistant.memory.remembering import profile_id
-from assistant.memory.sleep.asking import (
-    MAX_INSIGHTS,
-    MAX_NOTES,
-    PROFILE_WORDS,
-    in_order_shown,
-    name_of,
-    split_sentences,
-)
-from assistant.memory.sleep.judging import find_stems, is_about_me, is_copy, is_first_person, is_grounded, says_of_me
-from assistant.memory.sleep.plan import SleepTask, TaskKind, sources_of
-from llm.loose_json.repair import UnreadableJSON, parse_value
-from llm.messages import JSON
-from tools.memories import Memory, MemoryKind
-from tools.text.clean import one_line
-from tools.trust import Audience, common
+from mud_assistant.assistant.memory.remembering import profile_id
+from mud_assistant.assistant.memory.sleep import asking, judging
+from mud_assistant.assistant.memory.sleep.plan import SleepTask, TaskKind, sources_of
+from mud_assistant.llm.loose_json.repair import UnreadableJSON, parse_value
+from mud_assistant.llm.messages import JSON
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.trust import Audience, common
 
 #: The longest answer that is read, and the longest note or conclusion, in characters.
 MAX_ANSWER, MAX_NOTE = 20_000, 300
@@ -80,11 +72,11 @@ def read_answer(text: str, task: SleepTask, me: Sequence[str], at: float) -> Nig
 
 def _read_profile(text: str, task: SleepTask, my_names: Sequence[str]) -> Iterator[Memory]:
     """Yield the new profile: the notes that stand, as many as it has room for."""
-    who = name_of(task.lines, task.wish.who)
+    who = asking.name_of(task.lines, task.wish.who)
     notes = [judged for note in _note_texts(text) if (judged := _judge_note(note, task, who, my_names))]
     if not notes:
         return
-    short = _join_notes([*notes, *_notes_kept(task.old, notes, who)], PROFILE_WORDS)
+    short = _join_notes([*notes, *_notes_kept(task.old, notes, who)], asking.PROFILE_WORDS)
     parts = [*task.lines, *([task.old] if task.old else [])]
     made_of = [*(task.old.made_of if task.old else ()), *(line.id for line in task.lines)]
     yield Memory(
@@ -104,12 +96,13 @@ def _read_profile(text: str, task: SleepTask, my_names: Sequence[str]) -> Iterat
 
 def _notes_kept(old: Memory | None, notes: Sequence[str], who: str) -> list[str]:
     """Return the old notes that no new one is about. A small model leaves out what it should keep."""
-    name = find_stems(who)
-    new = [find_stems(note) - name for note in notes]
+    name = judging.find_stems(who)
+    new = [judging.find_stems(note) - name for note in notes]
     return [
         note
-        for note in split_sentences(old.text if old else "")
-        if (mine := find_stems(note) - name) and all(len(stems & mine) < min(_SAME_STEMS, len(mine)) for stems in new)
+        for note in asking.split_sentences(old.text if old else "")
+        if (mine := judging.find_stems(note) - name)
+        and all(len(stems & mine) < min(_SAME_STEMS, len(mine)) for stems in new)
     ]
 
 
@@ -118,7 +111,7 @@ def _note_texts(text: str) -> list[str]:
     found = [note for value in _values(text) for note in _texts_in(value)]
     if not found and "{" not in text:
         found = [_BULLET.sub("", line) for line in _FENCE.sub("", text).splitlines()]
-    return [one_line(note, max_chars=MAX_NOTE).translate(_BRACKETS) for note in found[:MAX_NOTES]]
+    return [one_line(note, max_chars=MAX_NOTE).translate(_BRACKETS) for note in found[: asking.MAX_NOTES]]
 
 
 def _texts_in(value: JSON, depth: int = 0) -> Iterator[str]:
@@ -142,13 +135,15 @@ def _judge_note(note: str, task: SleepTask, who: str, my_names: Sequence[str]) -
     said = [line.text for line in task.lines]
     shown = [*said, *([task.old.text] if task.old else [])]
     kept: list[str] = []
-    for copied, sentences in groupby(split_sentences(note), lambda one: is_copy(one, said) or is_first_person(one)):
-        held = [one for one in sentences if is_grounded(one, shown, [who])]
+    for copied, sentences in groupby(
+        asking.split_sentences(note), lambda one: judging.is_copy(one, said) or judging.is_first_person(one)
+    ):
+        held = [one for one in sentences if judging.is_grounded(one, shown, [who])]
         if copied:
-            words = " ".join(one for one in held if not says_of_me(one, my_names)).strip("'\" ")
+            words = " ".join(one for one in held if not judging.says_of_me(one, my_names)).strip("'\" ")
             kept += [f"{who} said: '{words}'"] if words else []
         else:
-            kept += [one for one in held if not is_about_me(one, my_names, [who])]
+            kept += [one for one in held if not judging.is_about_me(one, my_names, [who])]
     return " ".join(kept)
 
 
@@ -164,7 +159,7 @@ def _join_notes(notes: Iterable[str], most: int) -> str:
 
 def _read_insights(text: str, task: SleepTask, me: Sequence[str], at: float) -> Iterator[Memory]:
     """Yield the conclusions that cite lines which were shown, one for the same lines."""
-    shown = in_order_shown(task)
+    shown = asking.in_order_shown(task)
     names = sorted({line.name for line in shown if line.name})
     seen: set[str] = set()
     for said, numbers in _cited_texts(text):
@@ -172,12 +167,12 @@ def _read_insights(text: str, task: SleepTask, me: Sequence[str], at: float) -> 
         short = one_line(said, max_chars=MAX_NOTE).translate(_BRACKETS)
         if not cited or not any(char.isalpha() for char in short):
             continue
-        if _GROUNDED_PART * sum(is_grounded(short, [line.text], names) for line in cited) < len(cited):
+        if _GROUNDED_PART * sum(judging.is_grounded(short, [line.text], names) for line in cited) < len(cited):
             continue
-        if is_about_me(short, me[1:], names) and any(sources_of(line) != {me[0]} for line in cited):
+        if judging.is_about_me(short, me[1:], names) and any(sources_of(line) != {me[0]} for line in cited):
             continue
         insight = _make_insight(short, cited, shown, at)
-        if insight.id not in seen and len(seen) < MAX_INSIGHTS:
+        if insight.id not in seen and len(seen) < asking.MAX_INSIGHTS:
             seen.add(insight.id)
             yield insight
 
@@ -189,12 +184,12 @@ def _make_insight(text: str, cited: Sequence[Memory], shown: Sequence[Memory], a
     the text has a word is among the sources: a line may tell the model to cite another one. Such a line counts as a
     part, so that the conclusion goes when it is deleted.
     """
-    rest = find_stems(text) - find_stems(" ".join(line.text for line in cited))
+    rest = judging.find_stems(text) - judging.find_stems(" ".join(line.text for line in cited))
     words = frozenset(_NAME.findall(text.casefold()))
     repeated = [
         line
         for line in shown
-        if rest & find_stems(line.text) or words.intersection(_NAME.findall(line.name.casefold()))
+        if rest & judging.find_stems(line.text) or words.intersection(_NAME.findall(line.name.casefold()))
     ]
     parts = {line.id: line for line in (*cited, *repeated)}
     sources = frozenset(source for line in parts.values() for source in sources_of(line))

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from tools.memories import Memory
-from tools.trust import Audience
+from mud_assistant.tools.memories import Memory
+from mud_assistant.tools.trust import Audience
 
 
 class SleepAnswer(Struct, frozen=True):

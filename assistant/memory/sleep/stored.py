@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from assistant.journal.database import Database
-from assistant.journal.tables import memories as rows
-from assistant.journal.tables.lease import MemoryRows
-from assistant.journal.tables.sleep_state import load_sleep, save_sleep
-from assistant.memory.sleep.plan import list_parts_left
-from assistant.memory.sleep.state import SleepAnswer, SleepRecord
-from tools.memories import Memory
-from tools.trust import Audience
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.tables import memories as rows
+from mud_assistant.assistant.journal.tables.lease import MemoryRows
+from mud_assistant.assistant.journal.tables.sleep_state import load_sleep, save_sleep
+from mud_assistant.assistant.memory.sleep.plan import list_parts_left
+from mud_assistant.assistant.memory.sleep.state import SleepAnswer, SleepRecord
+from mud_assistant.tools.memories import Memory
+from mud_assistant.tools.trust import Audience
 
 _Parts = tuple[str, ...]
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from assistant.characters import Character, LoreIndex, LoreScanner
-from assistant.characters.character import Topic
-from assistant.characters.reading import OTHERWISE, everyday_topics
-from assistant.journal.tables.told_topics import StoredTold
-from assistant.language.words import runs, words_of
-from assistant.memory.recall_file import IndexWorker
-from assistant.memory.topics.next_saying import AGAIN_SECONDS
-from assistant.memory.topics.topic_finder import TopicFinder
-from assistant.memory.topics.topic_index import TopicIndex
+from mud_assistant.assistant.characters import Character, LoreIndex, LoreScanner
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.characters.reading import OTHERWISE, everyday_topics
+from mud_assistant.assistant.journal.tables.told_topics import StoredTold
+from mud_assistant.assistant.language.words import runs, words_of
+from mud_assistant.assistant.memory.recall_file import IndexWorker
+from mud_assistant.assistant.memory.topics.next_saying import AGAIN_SECONDS
+from mud_assistant.assistant.memory.topics.topic_finder import TopicFinder
+from mud_assistant.assistant.memory.topics.topic_index import TopicIndex
 
 #: So many words in a row of private lore give it away.
 GIVEN_AWAY = 5

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from assistant.language.words import content_words, sentences_of, words_of
+from mud_assistant.assistant.language.words import content_words, sentences_of, words_of
 
 #: Words that say nothing of what a line wants, at its beginning.
 _LEAD = re.compile(

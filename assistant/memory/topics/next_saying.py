@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from hashlib import blake2b
 
-from assistant.characters.character import Topic
-from assistant.journal.tables.told_topics import Told
-from assistant.language.words import singular, words_of
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.journal.tables.told_topics import Told
+from mud_assistant.assistant.language.words import singular, words_of
 
 #: After how long the only thing said on a topic may be said again, and after how long a story begins again, in seconds.
 AGAIN_SECONDS, BEGIN_AGAIN_SECONDS = 600.0, 7 * 86_400.0

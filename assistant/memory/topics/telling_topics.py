@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.characters.character import Topic
-from assistant.journal.tables.told_topics import Told
-from assistant.language.words import words_of
-from assistant.memory.topics.knowledge import Knowledge
-from assistant.memory.topics.next_saying import (
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.journal.tables.told_topics import Told
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.memory.topics.knowledge import Knowledge
+from mud_assistant.assistant.memory.topics.next_saying import (
     gives_up,
     is_guess,
     key_of,
@@ -21,7 +21,7 @@ from assistant.memory.topics.next_saying import (
     wants_more,
     with_said,
 )
-from assistant.memory.topics.topic_index import Likely
+from mud_assistant.assistant.memory.topics.topic_index import Likely
 
 #: What is said to a wrong guess, one after the other. A model that does not know the answer would agree with any.
 NOT_THAT = ("No, that is not it.", "A good guess, but no.", "No. Think again, or say that you give up.")

@@ -10,11 +10,11 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from assistant.characters.character import Topic
-from assistant.memory.recall.vectors import Vector
-from assistant.memory.recall_file import IndexWorker, QueryMeaning
-from assistant.memory.topics.line_kinds import asking_part, without_own_name
-from assistant.memory.topics.topic_index import Likely, Sample, TopicIndex
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.memory.recall.vectors import Vector
+from mud_assistant.assistant.memory.recall_file import IndexWorker, QueryMeaning
+from mud_assistant.assistant.memory.topics.line_kinds import asking_part, without_own_name
+from mud_assistant.assistant.memory.topics.topic_index import Likely, Sample, TopicIndex
 
 #: How many vectors are asked for at once: a player's line waits for no more than these.
 BATCH = 8

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from assistant.characters import Lorebook, LoreEntry, LoreIndex
-from assistant.characters.character import Topic
-from assistant.language.words import words_of
-from assistant.memory.recall.vectors import Vector, compare_vectors
-from assistant.memory.topics.line_kinds import LineKind, about, kind_of, names_of_others, slant_of
+from mud_assistant.assistant.characters import Lorebook, LoreEntry, LoreIndex
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.memory.recall.vectors import Vector, compare_vectors
+from mud_assistant.assistant.memory.topics.line_kinds import LineKind, about, kind_of, names_of_others, slant_of
 
 #: From this share of words in common on, a line is the same as a sample.
 SAME = 0.85

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct, field
 
-from assistant.checks.finding import Finding
-from assistant.page.http.call import PageCall
-from assistant.page.http.errors import parse_body
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput
-from assistant.page.values.actions import (
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.http.errors import parse_body
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
     ApprovalView,
@@ -31,11 +31,11 @@ from assistant.page.values.actions import (
     SettingChange,
     SettingChanged,
 )
-from assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from assistant.page.values.money import UsageAnswer
-from assistant.page.values.runs import RunPage, RunQuery, RunView
+from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
 
 #: The most digits of a number in a path.
 _MAX_DIGITS = 9

@@ -11,11 +11,11 @@ import orjson
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from assistant.page.api.endpoints import ENDPOINTS, ApiEndpoint
-from assistant.page.http.call import JSON, Handler, PageCall, Reply, Route
-from assistant.page.operations.desk import Desk
-from assistant.page.values.common import ProblemDocument
-from assistant.page.values.live import LiveEvent
+from mud_assistant.assistant.page.api.endpoints import ENDPOINTS, ApiEndpoint
+from mud_assistant.assistant.page.http.call import JSON, Handler, PageCall, Reply, Route
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.values.common import ProblemDocument
+from mud_assistant.assistant.page.values.live import LiveEvent
 
 _PART = re.compile(r"\{(\w+)\}")
 #: The path of the description.

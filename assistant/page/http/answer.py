@@ -7,7 +7,7 @@ from io import BytesIO
 from twisted.protocols.basic import FileSender
 from twisted.web.http import Request
 
-from assistant.page.http.call import Reply
+from mud_assistant.assistant.page.http.call import Reply
 
 #: On each answer that does not say otherwise. Nothing is loaded from elsewhere, no script or style stands in a page,
 #: and no site frames us.

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from assistant.page.ports import Visitor
-from assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.ports import Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
 
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.http_server.addresses import HTTP_PORT, is_loopback, split_host
-from assistant.http_server.token_bucket import TokenBuckets
-from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, redirect
-from assistant.page.http.errors import too_many
-from assistant.page.http.guard import PERMISSIONS, TRIES_A_MINUTE, hash_token
-from assistant.page.ports import Unauthenticated, Visitor
-from assistant.page.values.common import VisitorRole
-from tools import Kind, Principal
+from mud_assistant.assistant.http_server.addresses import HTTP_PORT, is_loopback, split_host
+from mud_assistant.assistant.http_server.token_bucket import TokenBuckets
+from mud_assistant.assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, redirect
+from mud_assistant.assistant.page.http.errors import too_many
+from mud_assistant.assistant.page.http.guard import PERMISSIONS, TRIES_A_MINUTE, hash_token
+from mud_assistant.assistant.page.ports import Unauthenticated, Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.tools import Kind, Principal
 
 #: A session ends when it was not used for this many seconds.
 SESSION_SECONDS = 12 * 3600.0

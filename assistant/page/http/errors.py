@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import msgspec
 from twisted.logger import Logger
 
-from assistant.config.settings import SettingsError
-from assistant.errors import AssistantError
-from assistant.page.http.call import PageCall, Reply
-from assistant.page.ports import InvalidInput, PageError, TooManyRequests, Unauthenticated, Unavailable
-from assistant.page.values.common import ProblemDocument
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.page.http.call import PageCall, Reply
+from mud_assistant.assistant.page.ports import InvalidInput, PageError, TooManyRequests, Unauthenticated, Unavailable
+from mud_assistant.assistant.page.values.common import ProblemDocument
 
 PROBLEM = "application/problem+json"
 Model = TypeVar("Model", bound=msgspec.Struct)

@@ -12,12 +12,12 @@ from hashlib import sha256
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.http_server.token_bucket import TokenBuckets
-from assistant.page.http.errors import HttpRefusal, too_many
-from assistant.page.http.incoming import Incoming
-from assistant.page.ports import Door, NotAllowed, Visitor
-from assistant.page.values.common import VisitorRole
-from tools import Kind, Principal
+from mud_assistant.assistant.http_server.token_bucket import TokenBuckets
+from mud_assistant.assistant.page.http.errors import HttpRefusal, too_many
+from mud_assistant.assistant.page.http.incoming import Incoming
+from mud_assistant.assistant.page.ports import Door, NotAllowed, Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.tools import Kind, Principal
 
 _OWN_SITES = frozenset({"same-origin", "none"})
 #: The field of a form that holds the token.

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import orjson
 
-from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import NotFound
+from mud_assistant.assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import NotFound
 
 _TEXT = "text/plain; charset=utf-8"
 #: Returns the type of content and the figures for an Accept header, or None where none are kept.

@@ -10,10 +10,10 @@ import orjson
 from msgspec import Struct
 from twisted.web.http import Request
 
-from assistant.http_server.addresses import FORWARDED, Proxies
-from assistant.page.http.call import JSON
-from assistant.page.http.errors import HttpRefusal
-from assistant.page.ports import InvalidInput
+from mud_assistant.assistant.http_server.addresses import FORWARDED, Proxies
+from mud_assistant.assistant.page.http.call import JSON
+from mud_assistant.assistant.page.http.errors import HttpRefusal
+from mud_assistant.assistant.page.ports import InvalidInput
 
 FORM = "application/x-www-form-urlencoded"
 #: The most bytes of a body.

@@ -10,14 +10,14 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http import datetimeToString
 
-from assistant.http_server.bounds import UnreadRequest
-from assistant.http_server.channel import ReceivedRequest
-from assistant.http_server.http_listener import HttpListener, render_whole
-from assistant.http_server.request_head import RequestHead
-from assistant.page.http.answer import EVERY_HEADER
-from assistant.page.http.errors import HttpRefusal
-from assistant.page.http.incoming import MAX_BODY_BYTES
-from assistant.page.http.resource import PageResource
+from mud_assistant.assistant.http_server.bounds import UnreadRequest
+from mud_assistant.assistant.http_server.channel import ReceivedRequest
+from mud_assistant.assistant.http_server.http_listener import HttpListener, render_whole
+from mud_assistant.assistant.http_server.request_head import RequestHead
+from mud_assistant.assistant.page.http.answer import EVERY_HEADER
+from mud_assistant.assistant.page.http.errors import HttpRefusal
+from mud_assistant.assistant.page.http.incoming import MAX_BODY_BYTES
+from mud_assistant.assistant.page.http.resource import PageResource
 
 #: The most bytes of all bodies that are held at a time.
 _MAX_HELD = 16 * 1024 * 1024

@@ -16,13 +16,13 @@ from twisted.web.resource import IResource
 from twisted.web.server import NOT_DONE_YET
 from zope.interface import implementer
 
-from assistant.http_server.addresses import Proxies
-from assistant.http_server.token_bucket import TokenBuckets
-from assistant.page.http.answer import set_safety_headers, write_reply
-from assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply
-from assistant.page.http.errors import RenderError, error_reply, plain_error_page, too_many
-from assistant.page.http.guard import CSRF_FIELD, BearerTokens, Csrf, check_host, check_sender
-from assistant.page.http.incoming import (
+from mud_assistant.assistant.http_server.addresses import Proxies
+from mud_assistant.assistant.http_server.token_bucket import TokenBuckets
+from mud_assistant.assistant.page.http.answer import set_safety_headers, write_reply
+from mud_assistant.assistant.page.http.call import JSON, PageCall, PublicCall, PublicRoute, Reply, Route, StreamReply
+from mud_assistant.assistant.page.http.errors import RenderError, error_reply, plain_error_page, too_many
+from mud_assistant.assistant.page.http.guard import CSRF_FIELD, BearerTokens, Csrf, check_host, check_sender
+from mud_assistant.assistant.page.http.incoming import (
     Incoming,
     parse_fields,
     parse_form,
@@ -30,10 +30,18 @@ from assistant.page.http.incoming import (
     read_body,
     read_incoming,
 )
-from assistant.page.http.routing import Router, not_allowed_method, split_path
-from assistant.page.http.static import StaticTable
-from assistant.page.ports import Door, InvalidInput, NotAllowed, PageError, Unauthenticated, Unavailable, Visitor
-from resilience.background import Launcher
+from mud_assistant.assistant.page.http.routing import Router, not_allowed_method, split_path
+from mud_assistant.assistant.page.http.static import StaticTable
+from mud_assistant.assistant.page.ports import (
+    Door,
+    InvalidInput,
+    NotAllowed,
+    PageError,
+    Unauthenticated,
+    Unavailable,
+    Visitor,
+)
+from mud_assistant.resilience.background import Launcher
 
 #: Requests a second of one session, and of one stranger's address, on average and at once.
 _RATE = 10.0

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote_to_bytes
 
-from assistant.page.http.call import Route
-from assistant.page.http.errors import HttpRefusal
-from assistant.page.ports import NotFound
+from mud_assistant.assistant.page.http.call import Route
+from mud_assistant.assistant.page.http.errors import HttpRefusal
+from mud_assistant.assistant.page.ports import NotFound
 
 _PART = re.compile(r"\{([a-z_]+)\}\Z")
 #: Characters that no part of a path of ours has after decoding.

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from assistant.page.http.call import Reply
+from mud_assistant.assistant.page.http.call import Reply
 
 #: The types of what may be served. Another ending is a mistake of ours.
 _TYPES = {

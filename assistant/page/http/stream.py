@@ -17,11 +17,11 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from assistant.page.http.call import Handler, PageCall, Reply, StreamReply
-from assistant.page.live import LiveHub, Published, TooManyStreams
-from assistant.page.ports import InvalidInput, Visitor
-from assistant.page.values.common import ProblemDocument
-from assistant.page.values.live import LiveKind
+from mud_assistant.assistant.page.http.call import Handler, PageCall, Reply, StreamReply
+from mud_assistant.assistant.page.live import LiveHub, Published, TooManyStreams
+from mud_assistant.assistant.page.ports import InvalidInput, Visitor
+from mud_assistant.assistant.page.values.common import ProblemDocument
+from mud_assistant.assistant.page.values.live import LiveKind
 
 #: How long a stream lasts, and how often a comment shows that it lives, in seconds.
 MAX_SECONDS, COMMENTS_EVERY = 60.0, 15.0

@@ -1,7 +1,7 @@
 """What happens now: the live events of all assistants, and the requests their models were sent last."""
 
-from assistant.page.live.asked import AskedRequests
-from assistant.page.live.hub import LiveHub, Subscriber, TooManyStreams
-from assistant.page.live.ring import Published
+from mud_assistant.assistant.page.live.asked import AskedRequests
+from mud_assistant.assistant.page.live.hub import LiveHub, Subscriber, TooManyStreams
+from mud_assistant.assistant.page.live.ring import Published
 
 __all__ = ["AskedRequests", "LiveHub", "Published", "Subscriber", "TooManyStreams"]

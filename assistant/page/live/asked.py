@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from assistant.page.values.runs import AskedRequest
-from resilience.http.request import origin_of
+from mud_assistant.assistant.page.values.runs import AskedRequest
+from mud_assistant.resilience.http.request import origin_of
 
 #: The most requests that are kept, and the most bytes of them together.
 MAX_REQUESTS, MAX_BYTES = 200, 8 * 1024 * 1024

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from llm.response import CallDelta, ReasoningDelta, StreamEvent, TextDelta
+from mud_assistant.llm.response import CallDelta, ReasoningDelta, StreamEvent, TextDelta
 
 #: A key is ASCII without blanks, so words are sent up to the last character that no key has. Of a longer row of ASCII
 #: all but the last `_HELD` characters are sent: no key is longer.

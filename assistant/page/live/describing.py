@@ -8,12 +8,12 @@ from typing import Any, assert_never
 import orjson
 from msgspec.structs import replace
 
-from assistant.events.classify import Attention
-from assistant.events.events import ChannelSaid, Event, audience_of, format_event, spoken_text
-from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
-from assistant.events.trace import StepTrace
-from assistant.page.values.live import LiveEvent, LiveKind
-from tools import Executed, Pending
+from mud_assistant.assistant.events.classify import Attention
+from mud_assistant.assistant.events.events import ChannelSaid, Event, audience_of, format_event, spoken_text
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.page.values.live import LiveEvent, LiveKind
+from mud_assistant.tools import Executed, Pending
 
 #: The most characters of an answer, of arguments or a result, and the most calls of one step.
 MAX_TEXT, MAX_CALL_TEXT, MAX_CALLS = 4000, 1000, 20

@@ -9,18 +9,18 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from assistant.events.classify import Attention
-from assistant.events.events import Event
-from assistant.events.outcome import Outcome
-from assistant.events.trace import StepTrace
-from assistant.page.live.deltas import Delta
-from assistant.page.live.describing import approval_data, heard_data, outcome_data, step_data
-from assistant.page.live.looking import Change, Sighting, changes, circuit_data, look, without_words
-from assistant.page.live.ring import EventRing, Published
-from assistant.page.ports import Visitor
-from assistant.page.values.live import LiveEvent, LiveKind
-from assistant.service.service import AssistantService
-from llm.response import StreamEvent
+from mud_assistant.assistant.events.classify import Attention
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.page.live.deltas import Delta
+from mud_assistant.assistant.page.live.describing import approval_data, heard_data, outcome_data, step_data
+from mud_assistant.assistant.page.live.looking import Change, Sighting, changes, circuit_data, look, without_words
+from mud_assistant.assistant.page.live.ring import EventRing, Published
+from mud_assistant.assistant.page.ports import Visitor
+from mud_assistant.assistant.page.values.live import LiveEvent, LiveKind
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.llm.response import StreamEvent
 
 #: How long it goes on watching after the last stream ended, in seconds: a stream behind a proxy ends and comes back.
 LINGERS = 70.0

@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from assistant.loop.spending import TOTAL
-from assistant.page.live.describing import approval_data
-from assistant.page.values.live import LiveKind
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from resilience import Amount
-from resilience.snapshot import UpstreamState
-from tools import Pending
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.page.live.describing import approval_data
+from mud_assistant.assistant.page.values.live import LiveKind
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.resilience import Amount
+from mud_assistant.resilience.snapshot import UpstreamState
+from mud_assistant.tools import Pending
 
 #: The kind of an event, the assistant it is of (empty for all), and its data.
 Change = tuple[LiveKind, str, dict[str, Any]]

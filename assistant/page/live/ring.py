@@ -6,9 +6,9 @@ import json
 
 from msgspec.structs import asdict
 
-from assistant.page.live.describing import for_viewer
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.live import LiveEvent, LiveKind
+from mud_assistant.assistant.page.live.describing import for_viewer
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.live import LiveEvent, LiveKind
 
 #: The most events that are kept, and the most bytes of them together.
 MAX_EVENTS, MAX_RING_BYTES = 1000, 8 * 1024 * 1024

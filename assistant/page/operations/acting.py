@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import orjson
 
-from assistant.checks.finding import Finding
-from assistant.page.operations.sources import Sources
-from assistant.page.ports import InvalidInput, NotFound, Visitor
-from assistant.page.values.actions import ActionDone, ApprovalDecision, ApprovalView
-from assistant.service.operations import approving, life, players
-from assistant.service.operations.approving import Decision, covered_text
-from tools import Pending, Principal
-from tools.policy.approvals import Approvals, digest_of
-from tools.trust import rank
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.ports import InvalidInput, NotFound, Visitor
+from mud_assistant.assistant.page.values.actions import ActionDone, ApprovalDecision, ApprovalView
+from mud_assistant.assistant.service.operations import approving, life, players
+from mud_assistant.assistant.service.operations.approving import Decision, covered_text
+from mud_assistant.tools import Pending, Principal
+from mud_assistant.tools.policy.approvals import Approvals, digest_of
+from mud_assistant.tools.trust import rank
 
 _LASTS = ("once", "hour")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from assistant.checks.finding import Finding
-from assistant.page.operations import acting, gateway_keys, making, runs, settings, status
-from assistant.page.operations.sources import Sources, as_page_errors, log_reading, off_reactor
-from assistant.page.ports import NotAllowed, Visitor
-from assistant.page.values.actions import (
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.page.operations import acting, gateway_keys, making, runs, settings, status
+from mud_assistant.assistant.page.operations.sources import Sources, as_page_errors, log_reading, off_reactor
+from mud_assistant.assistant.page.ports import NotAllowed, Visitor
+from mud_assistant.assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
     ApprovalView,
@@ -29,12 +29,12 @@ from assistant.page.values.actions import (
     SettingChange,
     SettingChanged,
 )
-from assistant.page.values.assistants import AssistantDetail, Overview, SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from assistant.page.values.money import UsageAnswer
-from assistant.page.values.runs import RunPage, RunQuery, RunView
-from assistant.service.operations import life, lore_pieces
+from mud_assistant.assistant.page.values.assistants import AssistantDetail, Overview, SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
+from mud_assistant.assistant.service.operations import life, lore_pieces
 
 _VIEWER, _OPERATOR, _OWNER = VisitorRole.VIEWER, VisitorRole.OPERATOR, VisitorRole.OWNER
 

@@ -6,14 +6,14 @@ import secrets
 from datetime import date
 from math import isfinite
 
-from assistant.gateway.keys import GatewayKeyError, KeyLimits, KeyStore, VirtualKey
-from assistant.gateway.keys.wording import limits_text, state_text
-from assistant.page.operations.sources import Sources, off_reactor
-from assistant.page.ports import InvalidInput, NotAllowed, NotFound, PageError, Unavailable, Visitor
-from assistant.page.reading.money import add_up
-from assistant.page.values.actions import ActionDone
-from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.gateway.keys import GatewayKeyError, KeyLimits, KeyStore, VirtualKey
+from mud_assistant.assistant.gateway.keys.wording import limits_text, state_text
+from mud_assistant.assistant.page.operations.sources import Sources, off_reactor
+from mud_assistant.assistant.page.ports import InvalidInput, NotAllowed, NotFound, PageError, Unavailable, Visitor
+from mud_assistant.assistant.page.reading.money import add_up
+from mud_assistant.assistant.page.values.actions import ActionDone
+from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.money import UsageAnswer
 
 
 async def keys(sources: Sources) -> list[GatewayKeyView]:

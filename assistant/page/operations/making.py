@@ -7,16 +7,16 @@ from pathlib import Path
 
 from twisted.internet.defer import Deferred, TimeoutError  # noqa: A004  (Twisted's own, which its Deferreds raise)
 
-from assistant.characters import CardPreview, known_characters, preview_card, read_typed_card
-from assistant.characters.character import file_name
-from assistant.characters.reading import CARD_ENDINGS
-from assistant.events.events import Said
-from assistant.page.operations.sources import Sources
-from assistant.page.ports import InvalidInput, Visitor
-from assistant.page.values.actions import ActionDone, CardList, CardRead, NewAssistant, NewCard
-from assistant.service.operations import personas
-from assistant.service.wording.characters import preview_text
-from tools.text.clean import clean_heard
+from mud_assistant.assistant.characters import CardPreview, known_characters, preview_card, read_typed_card
+from mud_assistant.assistant.characters.character import file_name
+from mud_assistant.assistant.characters.reading import CARD_ENDINGS
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.ports import InvalidInput, Visitor
+from mud_assistant.assistant.page.values.actions import ActionDone, CardList, CardRead, NewAssistant, NewCard
+from mud_assistant.assistant.service.operations import personas
+from mud_assistant.assistant.service.wording.characters import preview_text
+from mud_assistant.tools.text.clean import clean_heard
 
 #: How long a visitor waits for an answer before the page comes without it, in seconds.
 ANSWER_SECONDS = 20.0

@@ -6,13 +6,13 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 
-from assistant.journal.database import Database, listed_texts
-from assistant.journal.place import PostgresPlace
-from assistant.loop.spending import TOTAL
-from assistant.page.operations.sources import RecentActivity, off_reactor
-from assistant.page.operations.status import ceiling_of
-from assistant.page.ports import InvalidInput, NotFound, Unavailable
-from assistant.page.reading.money import (
+from mud_assistant.assistant.journal.database import Database, listed_texts
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.page.operations.sources import RecentActivity, off_reactor
+from mud_assistant.assistant.page.operations.status import ceiling_of
+from mud_assistant.assistant.page.ports import InvalidInput, NotFound, Unavailable
+from mud_assistant.assistant.page.reading.money import (
     day_of,
     ids_in,
     pace,
@@ -21,15 +21,15 @@ from assistant.page.reading.money import (
     usage_rows,
     with_today,
 )
-from assistant.page.reading.reader import JournalReader
-from assistant.page.reading.recorded import name_of
-from assistant.page.reading.timings import read_timings
-from assistant.page.values.actions import PlayerView
-from assistant.page.values.assistants import LeaseHolder
-from assistant.page.values.common import TimingPoint
-from assistant.page.values.money import UsageAnswer
-from assistant.page.values.runs import RunPage, RunQuery, RunView
-from assistant.service.service import AssistantService
+from mud_assistant.assistant.page.reading.reader import JournalReader
+from mud_assistant.assistant.page.reading.recorded import name_of
+from mud_assistant.assistant.page.reading.timings import read_timings
+from mud_assistant.assistant.page.values.actions import PlayerView
+from mud_assistant.assistant.page.values.assistants import LeaseHolder
+from mud_assistant.assistant.page.values.common import TimingPoint
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
+from mud_assistant.assistant.service.service import AssistantService
 
 #: The most days of one answer, and the most runs of a page.
 _MAX_DAYS, _MAX_RUNS = 400, 200
@@ -144,7 +144,7 @@ def _recent(db: Database, assistants: Sequence[str]) -> dict[str, RecentActivity
 
 def _holders(db: Database, here: str) -> dict[str, LeaseHolder]:
     """Read who runs each assistant. `here` is what this process is called."""
-    from assistant.journal.postgres.sharing.watch import current_holders  # noqa: PLC0415  (only where a journal is shared)
+    from mud_assistant.assistant.journal.postgres.sharing.watch import current_holders  # noqa: PLC0415  (only where a journal is shared)
 
     return {
         assistant: LeaseHolder(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assistant.page.operations.sources import Sources
-from assistant.page.ports import NotFound
-from assistant.page.values.actions import PlayerView
-from assistant.page.values.runs import AskedRequest, CallView, RunPage, RunSummary, RunView, StepView
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.ports import NotFound
+from mud_assistant.assistant.page.values.actions import PlayerView
+from mud_assistant.assistant.page.values.runs import AskedRequest, CallView, RunPage, RunSummary, RunView, StepView
 
 _NOT_KEPT = "the bytes that were sent are kept in memory for the latest requests only"
 

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
-from assistant.page.values.common import CircuitSpan, ServerStatus
-from assistant.service.service import AssistantService
-from assistant.service.wording.status import servers_text
-from resilience import origin_of
-from resilience.snapshot import UpstreamState
+from mud_assistant.assistant.page.values.common import CircuitSpan, ServerStatus
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.service.wording.status import servers_text
+from mud_assistant.resilience import origin_of
+from mud_assistant.resilience.snapshot import UpstreamState
 
 #: How long a server is shown that nobody thinks with, after it answered or failed last, in seconds.
 SHOWN_SECONDS = 600.0

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from assistant.characters import FoundCharacter, known_characters
-from assistant.characters.added_lore import ADDED
-from assistant.characters.macros import insert_names
-from assistant.checks.finding import FindingState
-from assistant.config.playing import with_character
-from assistant.page.operations.sources import Sources
-from assistant.page.ports import InvalidInput, Visitor
-from assistant.page.values.actions import (
+from mud_assistant.assistant.characters import FoundCharacter, known_characters
+from mud_assistant.assistant.characters.added_lore import ADDED
+from mud_assistant.assistant.characters.macros import insert_names
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.checks.model import ModelChecks
+from mud_assistant.assistant.config.playing import with_character
+from mud_assistant.assistant.config.schema import Config, ModelConfig
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.ports import InvalidInput, Visitor
+from mud_assistant.assistant.page.values.actions import (
     ActionDone,
     CharacterView,
     LoreLine,
@@ -22,11 +25,12 @@ from assistant.page.values.actions import (
     SettingChange,
     SettingChanged,
 )
-from assistant.page.values.assistants import SettingLine
-from assistant.service.model_check import check_model
-from assistant.service.operations import lore_pieces, personas
-from assistant.service.operations.personas import found_of
-from assistant.service.operations.typed_keys import refuse_keys
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.service.operations import lore_pieces, personas
+from mud_assistant.assistant.service.operations.personas import found_of
+from mud_assistant.assistant.service.operations.typed_keys import refuse_keys
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
 
 #: The setting that names whom an assistant plays.
 _CHARACTER = "character"
@@ -66,7 +70,7 @@ async def set_model(sources: Sources, who: Visitor, assistant: str, wanted: NewM
     name = sources.there.find(assistant).name
     refuse_keys([wanted.provider, wanted.model, wanted.url], _KEY_USAGE, sources.service.config.secrets)
     config = await sources.store.model_with(assistant, wanted)
-    found = () if wanted.force else tuple(await check_model(sources.service, config, wanted.key))
+    found = () if wanted.force else tuple(await _check_model(sources.service, config, wanted.key))
     if any(one.state is FindingState.WRONG for one in found):
         return ModelTried(kept=False, sentence=f"Something is wrong, so {name} keeps its model.", findings=found)
     if not (wanted.keep or wanted.force):
@@ -127,3 +131,18 @@ async def set_persona(sources: Sources, who: Visitor, assistant: str, text: str)
     if not text.strip():
         raise InvalidInput("write who it is, or the name of a character")
     return ActionDone(sentence=(await personas.set_persona(sources.there, who, assistant, text)).sentence)
+
+
+async def _check_model(service: AssistantService, config: ModelConfig, entered: str) -> Sequence[Finding]:
+    """Return what is found of the model, key and server of these settings. Neither they nor the key are remembered.
+
+    `entered` is the reference of a key given just now, which may go to this server. Cancelling ends the question to
+    the model.
+    """
+    parts = service.parts
+    await parts.ready()
+    service.settings_changed()
+    bound = await parts.bound_with(Config(model=config), entered)
+    runner = CheckRunner(service.clock, lambda _: None, lambda _: None, service.scrub)
+    await ModelChecks("model", config, parts.exchange, parts.keys, bound, default_data_dir(), runner).run()
+    return runner.found

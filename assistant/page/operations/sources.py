@@ -9,19 +9,27 @@ from typing import Protocol, TypeVar
 from msgspec import Struct, convert, field, to_builtins
 from twisted.logger import Logger
 
-from assistant.errors import AssistantError, ServiceNotRunning
-from assistant.gateway.keys import KeyStore
-from assistant.journal import JournalError
-from assistant.page.ports import EditedStore, InvalidInput, NotAllowed, PageError, PageHost, Unavailable, Visitor
-from assistant.page.values.actions import PlayerView
-from assistant.page.values.assistants import LeaseHolder
-from assistant.page.values.common import CircuitSpan, TimingPoint
-from assistant.page.values.money import UsageAnswer
-from assistant.page.values.runs import AskedRequest, RunPage, RunQuery, RunView
-from assistant.service.operations.operated import ONLY_LOOKED_AT, Operated
-from assistant.service.service import AssistantService
-from resilience import DeadlineExceeded, Launcher
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
+from mud_assistant.assistant.gateway.keys import KeyStore
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.page.ports import (
+    EditedStore,
+    InvalidInput,
+    NotAllowed,
+    PageError,
+    PageHost,
+    Unavailable,
+    Visitor,
+)
+from mud_assistant.assistant.page.values.actions import PlayerView
+from mud_assistant.assistant.page.values.assistants import LeaseHolder
+from mud_assistant.assistant.page.values.common import CircuitSpan, TimingPoint
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.values.runs import AskedRequest, RunPage, RunQuery, RunView
+from mud_assistant.assistant.service.operations.operated import ONLY_LOOKED_AT, Operated
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.resilience import DeadlineExceeded, Launcher
+from mud_assistant.resilience.background import in_daemon_thread
 
 V = TypeVar("V", bound=Struct)
 T = TypeVar("T")

@@ -7,16 +7,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assistant.config.schema import AllowanceConfig
-from assistant.errors import AssistantError
-from assistant.journal import Muted, Parked, UnknownEffect
-from assistant.loop.spending import TOTAL
-from assistant.page.operations import settings as settings_of
-from assistant.page.operations.servers import servers_of
-from assistant.page.operations.sources import RecentActivity, Sources
-from assistant.page.ports import InvalidInput, KnownAssistant
-from assistant.page.values.actions import CharacterView
-from assistant.page.values.assistants import (
+from mud_assistant.assistant.config.schema import AllowanceConfig
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.journal import Muted, Parked, UnknownEffect
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.page.operations import settings as settings_of
+from mud_assistant.assistant.page.operations.servers import servers_of
+from mud_assistant.assistant.page.operations.sources import RecentActivity, Sources
+from mud_assistant.assistant.page.ports import InvalidInput, KnownAssistant
+from mud_assistant.assistant.page.values.actions import CharacterView
+from mud_assistant.assistant.page.values.assistants import (
     AssistantDetail,
     AssistantStatus,
     ModelLine,
@@ -27,17 +27,17 @@ from assistant.page.values.assistants import (
     ToolGrant,
     UnknownCallNotice,
 )
-from assistant.page.values.common import TroubleNotice
-from assistant.runtime.character import Assistant
-from assistant.service.runner import AssistantRunner, RunnerState
-from assistant.service.troubles import Trouble, TroubleKind
-from assistant.service.wording.status import parked_text
-from llm.messages import Role as Speaker
-from llm.packing.packed import Joined
-from resilience import Allowance, Amount, CircuitState, Snapshot
-from resilience.amounts import NOTHING
-from resilience.budget.ledger import AccountState
-from tools.text.clean import clean_heard
+from mud_assistant.assistant.page.values.common import TroubleNotice
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.assistant.service.troubles import Trouble, TroubleKind
+from mud_assistant.assistant.service.wording.status import parked_text
+from mud_assistant.llm.messages import Role as Speaker
+from mud_assistant.llm.packing.packed import Joined
+from mud_assistant.resilience import Allowance, Amount, CircuitState, Snapshot
+from mud_assistant.resilience.amounts import NOTHING
+from mud_assistant.resilience.budget.ledger import AccountState
+from mud_assistant.tools.text.clean import clean_heard
 
 #: How many characters of the last words are shown, and among how many messages they are looked for.
 _SHOWN, _LOOKED_AT = 200, 30

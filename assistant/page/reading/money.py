@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from sys import float_info
 
-from assistant.journal.database import Database
-from assistant.loop.spending import KEY_ACCOUNT, TOTAL, AccountKind, kind_of_account
-from assistant.page.ports import InvalidInput
-from assistant.page.values.money import Pace, UsageRowView
-from assistant.service.usage_store import UsageRow
-from llm.sending import MODEL_ACCOUNT
-from resilience import Allowance, Amount
-from resilience.budget.ledger import AccountState
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.loop.spending import KEY_ACCOUNT, TOTAL, AccountKind, kind_of_account
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.values.money import Pace, UsageRowView
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.llm.sending import MODEL_ACCOUNT
+from mud_assistant.resilience import Allowance, Amount
+from mud_assistant.resilience.budget.ledger import AccountState
 
 _EPOCH = date(1970, 1, 1)
 _DAY_SECONDS, _HOUR_SECONDS = 86_400, 3600

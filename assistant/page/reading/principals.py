@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from assistant.journal.codec import parse_json, unseal
-from assistant.journal.database import Database
-from assistant.journal.errors import BrokenRecord
-from assistant.journal.tables import memories
+from mud_assistant.assistant.journal.codec import parse_json, unseal
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import BrokenRecord
+from mud_assistant.assistant.journal.tables import memories
 
 #: How many pairs of an assistant and a player are looked at, how many names are read, and how many rows are counted.
 PAIRS, NAMES, COUNTED = 3000, 1500, 10_000

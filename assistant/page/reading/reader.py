@@ -12,22 +12,22 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError
 
-from assistant.journal.database import Database
-from assistant.journal.errors import CannotRead
-from assistant.journal.files import beside, connect
-from assistant.journal.place import JournalPlace, PostgresPlace
-from assistant.journal.reading import open_database
-from assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
-from assistant.page.ports import Unavailable
-from assistant.page.reading.money import read_usage
-from assistant.page.reading.principals import PlayerFacts, player_facts
-from assistant.page.reading.run_view import read_run
-from assistant.page.reading.search import search_runs
-from assistant.page.values.runs import RunPage, RunQuery, RunView
-from assistant.service.usage_store import UsageRow
-from resilience.background import DaemonThreads, Full
-from resilience.deadline import Deadline
-from resilience.errors import DeadlineExceeded
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.files import beside, connect
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.journal.reading import open_database
+from mud_assistant.assistant.journal.schema import APPLICATION_ID, SCHEMA, version_of
+from mud_assistant.assistant.page.ports import Unavailable
+from mud_assistant.assistant.page.reading.money import read_usage
+from mud_assistant.assistant.page.reading.principals import PlayerFacts, player_facts
+from mud_assistant.assistant.page.reading.run_view import read_run
+from mud_assistant.assistant.page.reading.search import search_runs
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.resilience.background import DaemonThreads, Full
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import DeadlineExceeded
 
 T = TypeVar("T")
 #: The seconds that one request may take, with its wait for a thread.

@@ -12,17 +12,17 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.outcome import Outcome
-from assistant.journal import Accepted
-from assistant.journal.codec import Codec
-from assistant.journal.database import Database, is_sqlite
-from assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
-from assistant.journal.schema import columns_of
-from assistant.journal.tables.lease import NAME_OF
-from assistant.loop.recovery import MAYBE_HEARD, begun_call, whole_text, words_of
-from llm import LLMResponse, ToolCall
-from tools import Executed
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.journal.codec import Codec
+from mud_assistant.assistant.journal.database import Database, is_sqlite
+from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, OUTCOME, RESPONSE
+from mud_assistant.assistant.journal.schema import columns_of
+from mud_assistant.assistant.journal.tables.lease import NAME_OF
+from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, begun_call, whole_text, words_of
+from mud_assistant.llm import LLMResponse, ToolCall
+from mud_assistant.tools import Executed
 
 T = TypeVar("T")
 _PREFIX = "run-"

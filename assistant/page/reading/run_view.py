@@ -6,19 +6,25 @@ import json
 import shlex
 from collections.abc import Mapping
 
-from assistant.events.events import audience_of
-from assistant.journal import Accepted, BrokenRecord
-from assistant.journal.database import Database, holds
-from assistant.journal.records import EVENT_KINDS, MESSAGES
-from assistant.journal.tables.memories import SHOWN
-from assistant.journal.tables.stream import names_in
-from assistant.loop.recollecting import BEGIN, END, KNOWN
-from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers, run_called
-from assistant.page.reading.summary import SUMMED_STEPS, cut, heard_text, is_speaking, summary_of
-from assistant.page.reading.wording import plain_form
-from assistant.page.values.runs import CallView, HeardLine, RunView, StepView
-from tools.policy.decide import PolicyRule
-from tools.tool import Category
+from mud_assistant.assistant.events.events import audience_of
+from mud_assistant.assistant.journal import Accepted, BrokenRecord
+from mud_assistant.assistant.journal.database import Database, holds
+from mud_assistant.assistant.journal.records import EVENT_KINDS, MESSAGES
+from mud_assistant.assistant.journal.tables.memories import SHOWN
+from mud_assistant.assistant.journal.tables.stream import names_in
+from mud_assistant.assistant.loop.recollecting import BEGIN, END, KNOWN
+from mud_assistant.assistant.page.reading.recorded import (
+    RecordedCall,
+    RecordedRun,
+    RecordedStep,
+    in_whole_answers,
+    run_called,
+)
+from mud_assistant.assistant.page.reading.summary import SUMMED_STEPS, cut, heard_text, is_speaking, summary_of
+from mud_assistant.assistant.page.reading.wording import plain_form
+from mud_assistant.assistant.page.values.runs import CallView, HeardLine, RunView, StepView
+from mud_assistant.tools.policy.decide import PolicyRule
+from mud_assistant.tools.tool import Category
 
 #: The most characters of all texts of one step, of one event, and of what was recalled.
 STEP_CHARS, HEARD_CHARS, RECALLED_CHARS = 65_536, 4000, 16_384
@@ -73,7 +79,7 @@ JOURNAL = {file!r}
 
 
 def test_{name}_comes_out_as_it_did() -> None:
-    command = [sys.executable, "-m", "assistant", "replay", JOURNAL, "--run", "{run_id}", "--offline"]
+    command = [sys.executable, "-m", "mud_assistant", "replay", JOURNAL, "--run", "{run_id}", "--offline"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 '''

@@ -11,15 +11,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from assistant.events.events import format_event, spoken_text
-from assistant.journal.database import Database, holds, listed
-from assistant.journal.records import CALL, EVENT, RESPONSE
-from assistant.loop.recovery import words_of
-from assistant.page.ports import InvalidInput
-from assistant.page.reading.principals import FoundPlayers, find_players
-from assistant.page.reading.recorded import run_called, run_number
-from assistant.page.reading.summary import OUTCOME_KINDS, SUMMED_STEPS, is_speaking, summary_of
-from assistant.page.values.runs import RunPage, RunQuery
+from mud_assistant.assistant.events.events import format_event, spoken_text
+from mud_assistant.assistant.journal.database import Database, holds, listed
+from mud_assistant.assistant.journal.records import CALL, EVENT, RESPONSE
+from mud_assistant.assistant.loop.recovery import words_of
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.reading.principals import FoundPlayers, find_players
+from mud_assistant.assistant.page.reading.recorded import run_called, run_number
+from mud_assistant.assistant.page.reading.summary import OUTCOME_KINDS, SUMMED_STEPS, is_speaking, summary_of
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery
 
 #: The most runs on one page, and the bounds of what one search looks at.
 MOST, WINDOW, LOOKED_AT, READ_BYTES = 100, 100_000, 6000, 24 * 1024 * 1024

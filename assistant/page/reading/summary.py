@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assistant.events.classify import Classification
-from assistant.events.events import Event, format_event, spoken_text
-from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
-from assistant.journal import Accepted
-from assistant.loop.recovery import words_of
-from assistant.page.reading.recorded import RecordedCall, RecordedRun, in_whole_answers
-from assistant.page.reading.wording import ended
-from assistant.page.values.runs import RunSummary
-from llm import Usage
-from resilience import Amount
-from tools import Kind, Status
-from tools.tool import Category
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
+from mud_assistant.assistant.events.classify import Classification
+from mud_assistant.assistant.events.events import Event, format_event, spoken_text
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.loop.recovery import words_of
+from mud_assistant.assistant.page.reading.recorded import RecordedCall, RecordedRun, in_whole_answers
+from mud_assistant.assistant.page.reading.wording import ended
+from mud_assistant.assistant.page.values.runs import RunSummary
+from mud_assistant.llm import Usage
+from mud_assistant.resilience import Amount
+from mud_assistant.tools import Kind, Status
+from mud_assistant.tools.tool import Category
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 #: How each end of a run is called in a search.
 OUTCOME_KINDS: Mapping[type[Outcome], str] = {

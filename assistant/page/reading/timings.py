@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import median
 
-from assistant.journal.database import Database
-from assistant.page.values.common import TimingPoint
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.page.values.common import TimingPoint
 
 #: How far back it is looked, and how long the time of one point is, in seconds.
 SPAN, MINUTE = 3600.0, 60.0

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import assert_never
 
-from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
-from assistant.page.reading.recorded import RecordedRun
-from tools.text.clean import clean_heard
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.page.reading.recorded import RecordedRun
+from mud_assistant.tools.text.clean import clean_heard
 
 #: How many characters of a text are shown, and of a name.
 _SHOWN = 1000

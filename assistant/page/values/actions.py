@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.checks.finding import Finding
-from assistant.page.values.common import Value
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.page.values.common import Value
 
 
 class ApprovalView(Value, frozen=True, kw_only=True):

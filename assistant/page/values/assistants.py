@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.page.values.common import CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Value
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.values.common import CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Value
+from mud_assistant.resilience import Allowance, Amount
 
 
 class LeaseHolder(Value, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from assistant.service.operations.operators import VisitorRole as VisitorRole  # noqa: PLC0414  (re-exported)
+from mud_assistant.assistant.service.operations.operators import VisitorRole as VisitorRole  # noqa: PLC0414  (re-exported)
 
 
 class Value(Struct, frozen=True, forbid_unknown_fields=True):

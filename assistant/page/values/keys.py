@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.page.values.common import Value
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.values.common import Value
+from mud_assistant.resilience import Allowance, Amount
 
 #: Requests of one key at the same time, and messages in a second, unless said otherwise.
 _AT_ONCE, _PER_SECOND = 64, 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from assistant.page.values.common import Value
+from mud_assistant.assistant.page.values.common import Value
 
 
 class LiveKind(StrEnum):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.page.values.common import Value
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.values.common import Value
+from mud_assistant.resilience import Allowance, Amount
 
 
 class UsageRowView(Value, frozen=True):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.page.values.common import Value
-from resilience import Amount
+from mud_assistant.assistant.page.values.common import Value
+from mud_assistant.resilience import Amount
 
 
 class RunQuery(Value, frozen=True):

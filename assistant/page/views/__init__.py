@@ -1,11 +1,11 @@
 """The pages as trees of elements, made by pure functions of the values they show."""
 
-from assistant.page.http.call import Route
-from assistant.page.operations.desk import Desk
-from assistant.page.views import control, runs
-from assistant.page.views.assistant import assistant_routes
-from assistant.page.views.live import live_routes
-from assistant.page.views.overview import overview_routes
+from mud_assistant.assistant.page.http.call import Route
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.views import control, runs
+from mud_assistant.assistant.page.views.assistant import assistant_routes
+from mud_assistant.assistant.page.views.live import live_routes
+from mud_assistant.assistant.page.views.overview import overview_routes
 
 __all__ = ["routes"]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from assistant.page.http.call import PageCall, Reply, Route
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput
-from assistant.page.values.assistants import AssistantDetail, AssistantStatus, SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import number, percent, short_number, time_at
-from assistant.page.views.forms import action_form
-from assistant.page.views.layout import page
-from assistant.page.views.overview import back_to
-from assistant.page.views.parts import (
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import number, percent, short_number, time_at
+from mud_assistant.assistant.page.views.forms import action_form
+from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.overview import back_to
+from mud_assistant.assistant.page.views.parts import (
     Columns,
     TableColumn,
     card,
@@ -27,7 +27,7 @@ from assistant.page.views.parts import (
     tiles,
     words,
 )
-from assistant.page.views.states import (
+from mud_assistant.assistant.page.views.states import (
     circuit_pill,
     holder_line,
     run_buttons,
@@ -37,7 +37,7 @@ from assistant.page.views.states import (
     state_pill,
     trouble_list,
 )
-from assistant.page.views.svg import meter, timing_lines
+from mud_assistant.assistant.page.views.svg import meter, timing_lines
 
 
 def assistant_routes(desk: Desk) -> list[Route]:

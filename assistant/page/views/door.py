@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assistant.page.http.call import PageCall
-from assistant.page.ports import PageError
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import submit, text_field
-from assistant.page.views.layout import document, page
-from assistant.page.views.parts import notice
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.ports import PageError
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import submit, text_field
+from mud_assistant.assistant.page.views.layout import document, page
+from mud_assistant.assistant.page.views.parts import notice
 
 _WHERE = "The address was printed where the server was started. Each address is good for one log-in."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.element import Element, h
 
 _MINUTE = 60.0
 _HOUR = 60 * _MINUTE

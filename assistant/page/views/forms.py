@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from assistant.page.http.call import PageCall
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.parts import path_to
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.parts import path_to
 
 
 def submit(label: object, tone: str = "plain", *, name: str | None = None, value: str | None = None) -> Element:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from assistant.page.http.call import PageCall, Reply, redirect
-from assistant.page.http.static import StaticTable
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import action_form
-from assistant.page.views.parts import count_badge, notice, path_to
+from mud_assistant.assistant.page.http.call import PageCall, Reply, redirect
+from mud_assistant.assistant.page.http.static import StaticTable
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import action_form
+from mud_assistant.assistant.page.views.parts import count_badge, notice, path_to
 
 #: The key of a page in the header, its path under the prefix, what people read.
 _PAGES = (
@@ -73,7 +73,7 @@ def page(
 @cache
 def static_files() -> StaticTable:
     """Return the style sheets, the script and the icon. The first call reads files: make it once at the start."""
-    folder = resources.files("assistant.page.views") / "static"
+    folder = resources.files("mud_assistant.assistant.page.views") / "static"
     return StaticTable({name: (folder / name).read_bytes() for name in _FILES})
 
 

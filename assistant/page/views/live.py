@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from assistant.page.http.call import PageCall, Reply, Route
-from assistant.page.operations.desk import Desk
-from assistant.page.values.assistants import Overview
-from assistant.page.values.live import LiveKind
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import choice_field, filter_bar
-from assistant.page.views.layout import page
-from assistant.page.views.parts import link, notice, path_to
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.values.assistants import Overview
+from mud_assistant.assistant.page.values.live import LiveKind
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import choice_field, filter_bar
+from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.parts import link, notice, path_to
 
 _KINDS = {
     LiveKind.HEARD: "What is heard",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assistant.page.http.call import PageCall, Reply, Route
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput
-from assistant.page.values.actions import ActionDone
-from assistant.page.values.assistants import AssistantStatus, LeaseHolder, Overview
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import duration, money, number, short_number, time_at
-from assistant.page.views.forms import choice_field, filter_bar, text_field
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import (
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.values.actions import ActionDone
+from mud_assistant.assistant.page.values.assistants import AssistantStatus, LeaseHolder, Overview
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import duration, money, number, short_number, time_at
+from mud_assistant.assistant.page.views.forms import choice_field, filter_bar, text_field
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import (
     Columns,
     TableColumn,
     TableRow,
@@ -27,7 +27,7 @@ from assistant.page.views.parts import (
     tiles,
     words,
 )
-from assistant.page.views.states import (
+from mud_assistant.assistant.page.views.states import (
     circuit_pill,
     holder_line,
     is_awake,
@@ -37,7 +37,7 @@ from assistant.page.views.states import (
     state_pill,
     trouble_list,
 )
-from assistant.page.views.svg import circuit_strip, context_meter, limit_meter, timing_lines
+from mud_assistant.assistant.page.views.svg import circuit_strip, context_meter, limit_meter, timing_lines
 
 #: A reactor that is so late (seconds) is noticed by players.
 _LATE, _VERY_LATE = 0.05, 0.25

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from assistant.page.http.call import PageCall
-from assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.views.element import Element, h
 
 #: What a word of a state means for the eye. Anything else is quiet.
 _TONES = {

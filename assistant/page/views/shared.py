@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assistant.page.http.call import PageCall, Reply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import PageError, Visitor
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.parts import notice, words
+from mud_assistant.assistant.page.http.call import PageCall, Reply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import PageError, Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.parts import notice, words
 
 #: What stands where a viewer may not read.
 HIDDEN = "hidden: you are a viewer"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from assistant.page.http.call import PageCall
-from assistant.page.values.assistants import AssistantStatus, LeaseHolder
-from assistant.page.values.common import ServerStatus, TroubleNotice
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import duration, money, number, short_number, time_at
-from assistant.page.views.forms import action_form
-from assistant.page.views.parts import Columns, TableColumn, link, notice, path_to, pill, table
-from assistant.page.views.svg import limit_meter
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.values.assistants import AssistantStatus, LeaseHolder
+from mud_assistant.assistant.page.values.common import ServerStatus, TroubleNotice
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import duration, money, number, short_number, time_at
+from mud_assistant.assistant.page.views.forms import action_form
+from mud_assistant.assistant.page.views.parts import Columns, TableColumn, link, notice, path_to, pill, table
+from mud_assistant.assistant.page.views.svg import limit_meter
+from mud_assistant.resilience import Allowance, Amount
 
 #: What an operator reads for a state, how it looks, and what it means.
 _STATES = {

@@ -13,10 +13,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from assistant.journal.errors import JournalError
-from assistant.journal.postgres.sharing.placement import TOO_MANY, choose_gift, read_loads, reserve_gift
-from assistant.journal.postgres.store import PostgresStore
-from resilience import Launcher
+from mud_assistant.assistant.journal.errors import JournalError
+from mud_assistant.assistant.journal.postgres.sharing.placement import TOO_MANY, choose_gift, read_loads, reserve_gift
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.resilience import Launcher
 
 #: How much time lies between two assistants that are given away at least, and how many turns are left out when there
 #: is nothing to give, in seconds.

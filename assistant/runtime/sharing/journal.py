@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from assistant.config.schema import JournalConfig
-from assistant.errors import KeyReferenceError
-from assistant.events.events import Event
-from assistant.journal import BrokenRecord, JournalError, NewerRecord, Opened, OpeningRefused, ReadOnly
-from assistant.journal.database import Database
-from assistant.journal.postgres.sharing.listener import Listener, tell_others
-from assistant.journal.postgres.sharing.messages import FOR, pending_records
-from assistant.journal.postgres.sharing.placement import read_loads
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.sharing.usage import PostgresUsage
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.records import EVENT
-from assistant.keys.reference import KeySources, read_key, resolve_key
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_postgres import RecallPostgres
-from assistant.runtime.sharing.balancing import Balancer
-from assistant.runtime.sharing.leases import EVERYBODY, LeaseKeeper
-from assistant.runtime.sharing.mail import Hear, Mail
-from assistant.runtime.storage import KeptJournal
-from resilience import Launcher
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.journal import BrokenRecord, JournalError, NewerRecord, Opened, OpeningRefused, ReadOnly
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase
+from mud_assistant.assistant.journal.postgres.sharing.listener import Listener, tell_others
+from mud_assistant.assistant.journal.postgres.sharing.messages import FOR, pending_records
+from mud_assistant.assistant.journal.postgres.sharing.placement import read_loads
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.sharing.usage import PostgresUsage
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.records import EVENT
+from mud_assistant.assistant.keys.reference import KeySources, read_key, resolve_key
+from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
+from mud_assistant.assistant.memory.recall.postgres.index import PostgresIndex
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import RecallThread
+from mud_assistant.assistant.runtime.sharing.balancing import Balancer
+from mud_assistant.assistant.runtime.sharing.leases import EVERYBODY, LeaseKeeper
+from mud_assistant.assistant.runtime.sharing.mail import Hear, Mail
+from mud_assistant.assistant.runtime.storage import KeptJournal
+from mud_assistant.resilience import Launcher
+from mud_assistant.resilience.background import FromThread
 
 #: Begins the notice that nobody runs an assistant any more.
 FREE = "free "
+T = TypeVar("T")
 _log = Logger()
 
 
@@ -64,6 +69,30 @@ class Password:
             except KeyReferenceError as error:
                 _log.warn("the password of the journal cannot be read again: {why}", why=str(error))
         return self._last
+
+
+class RecallPostgres(RecallThread):
+    """The index of memories in the journal's database, on a connection and thread of its own.
+
+    An assistant that moves to another process finds its memories there at once. `language` is the owner's.
+    """
+
+    def __init__(self, connect: Callable[[], PostgresDatabase], reactor: FromThread, language: str) -> None:
+        super().__init__(PostgresIndex(connect, language, _hold), reactor)
+
+    def _recover(self, work: Callable[[RecallIndex], T], broken: RecallIndexError) -> T:
+        """Connect anew, and do the work once more: it may have been done, and nothing is the worse for it."""
+        self._is_open = False
+        self._open()
+        return work(self._index)
+
+
+def _hold(db: Database, assistant: str, ids: Sequence[str]) -> Collection[str]:
+    """Return which of these memories the journal has, and keep them there until the transaction ends."""
+    found = db.execute(
+        "SELECT id FROM memories WHERE assistant = ? AND id = ANY(?) ORDER BY id FOR KEY SHARE", (assistant, list(ids))
+    )
+    return {each for (each,) in found}
 
 
 class SharedJournal(KeptJournal):

@@ -14,13 +14,13 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 
-from assistant.journal.errors import JournalError
-from assistant.journal.postgres.sharing.leases import RENEW_SECONDS
-from assistant.journal.postgres.sharing.messages import LeftMessage
-from assistant.journal.postgres.sharing.placement import write_wanted
-from assistant.journal.postgres.sharing.watch import LookFor, Seen, free_gone, look
-from assistant.journal.postgres.store import PostgresStore
-from resilience import Launcher
+from mud_assistant.assistant.journal.errors import JournalError
+from mud_assistant.assistant.journal.postgres.sharing.leases import RENEW_SECONDS
+from mud_assistant.assistant.journal.postgres.sharing.messages import LeftMessage
+from mud_assistant.assistant.journal.postgres.sharing.placement import write_wanted
+from mud_assistant.assistant.journal.postgres.sharing.watch import LookFor, Seen, free_gone, look
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.resilience import Launcher
 
 #: How often a process that waits for assistants looks whether one is free, and how long a holder without a session has
 #: to come back, in seconds.

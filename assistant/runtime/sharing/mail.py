@@ -10,12 +10,12 @@ from functools import partial
 
 from twisted.logger import Logger
 
-from assistant.events.events import Event
-from assistant.journal.errors import BrokenRecord, JournalError, NewerRecord
-from assistant.journal.postgres.sharing.messages import MAX_MESSAGES, LeftMessage, remove
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.records import EVENT
-from resilience import Launcher
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.journal.errors import BrokenRecord, JournalError, NewerRecord
+from mud_assistant.assistant.journal.postgres.sharing.messages import MAX_MESSAGES, LeftMessage, remove
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.records import EVENT
+from mud_assistant.resilience import Launcher
 
 #: Lets an assistant hear an event. Returns False when it cannot now, and the message stays.
 Hear = Callable[[str, Event], Awaitable[bool]]

@@ -10,13 +10,20 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.runtime.character import Assistant
-from assistant.service.operations.operators import Conflict, InvalidInput, NotAllowed, NotFound, Operator, VisitorRole
-from tools import Declined, Denied, Pending
-from tools.policy.approvals import ENDS, NO_REQUEST, STANDING_SECONDS, Approvals, digest_of
-from tools.policy.binding import name_target
-from tools.text.clean import one_line
-from tools.trust import rank
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations.operators import (
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Operator,
+    VisitorRole,
+)
+from mud_assistant.tools import Declined, Denied, Pending
+from mud_assistant.tools.policy.approvals import ENDS, NO_REQUEST, STANDING_SECONDS, Approvals, digest_of
+from mud_assistant.tools.policy.binding import name_target
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.trust import rank
 
 #: More characters than any call has, so that a call is shown whole before it is approved.
 _WHOLE = 20_000

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.journal import Cleared
-from assistant.service.operations.operated import Operated
-from assistant.service.operations.operators import InvalidInput, NotFound, Operator, VisitorRole
-from assistant.service.wording.status import parked_text
+from mud_assistant.assistant.journal import Cleared
+from mud_assistant.assistant.service.operations.operated import Operated
+from mud_assistant.assistant.service.operations.operators import InvalidInput, NotFound, Operator, VisitorRole
+from mud_assistant.assistant.service.wording.status import parked_text
 
 
 class Halted(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from assistant.characters import (
+from mud_assistant.assistant.characters import (
     Activated,
     Character,
     CharacterError,
@@ -17,13 +17,13 @@ from assistant.characters import (
     known_characters,
     write_character,
 )
-from assistant.characters.added_lore import ADDED
-from assistant.characters.character import MAX_GREETINGS, USER, file_name
-from assistant.service.operations.operated import Operated
-from assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
-from assistant.service.operations.personas import found_of, restarted_text
-from assistant.service.wording.characters import piece_text
-from tools.text.clean import one_line
+from mud_assistant.assistant.characters.added_lore import ADDED
+from mud_assistant.assistant.characters.character import MAX_GREETINGS, USER, file_name
+from mud_assistant.assistant.service.operations.operated import Operated
+from mud_assistant.assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
+from mud_assistant.assistant.service.operations.personas import found_of, restarted_text
+from mud_assistant.assistant.service.wording.characters import piece_text
+from mud_assistant.tools.text.clean import one_line
 
 #: The longest text that is taken, in characters; the reader of files has limits of its own. The most shown of keys.
 _MAX_TYPED, _KEYS = 20_000, 300

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assistant.errors import did_you_mean
-from assistant.service.operations.operators import InvalidInput
-from tools.text.clean import one_line
+from mud_assistant.assistant.errors import did_you_mean
+from mud_assistant.assistant.service.operations.operators import InvalidInput
+from mud_assistant.tools.text.clean import one_line
 
 #: The most names that are listed, and the most characters of what was typed that are repeated.
 _LISTED, _SHOWN = 60, 40

@@ -8,11 +8,11 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from assistant.config.schema import Config
-from assistant.runtime.character import Assistant
-from assistant.service.operations.operators import NotAllowed, NotFound, Unavailable
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations.operators import NotAllowed, NotFound, Unavailable
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
 
 T = TypeVar("T")
 #: Why nothing is done where there is only a journal.

@@ -10,7 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 from twisted.logger import Logger
 
-from tools import Principal
+from mud_assistant.tools import Principal
 
 _log = Logger()
 

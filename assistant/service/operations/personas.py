@@ -8,13 +8,19 @@ from functools import partial
 
 from msgspec import Struct
 
-from assistant.characters import CardPreview, FoundCharacter, import_card, known_characters, read_with_sources
-from assistant.characters.character import file_name
-from assistant.errors import AssistantError
-from assistant.service.operations.matching import match_name
-from assistant.service.operations.operated import Operated
-from assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
-from assistant.service.wording.characters import played_text
+from mud_assistant.assistant.characters import (
+    CardPreview,
+    FoundCharacter,
+    import_card,
+    known_characters,
+    read_with_sources,
+)
+from mud_assistant.assistant.characters.character import file_name
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.service.operations.operated import Operated
+from mud_assistant.assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
+from mud_assistant.assistant.service.wording.characters import played_text
 
 #: A name of a character: one word of a script that has spaces between its words.
 _NAME = re.compile(r"[\w'-]{1,60}")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from assistant.journal import Forgotten
-from assistant.memory.rights import Remembered
-from assistant.runtime.character import Assistant
-from assistant.service.operations.operated import Operated
-from assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
-from tools import Principal
-from tools.memories import MAX_TEXT, Memory, MemoryKind, describe_age
-from tools.text.clean import clean_heard, one_line
+from mud_assistant.assistant.journal import Forgotten
+from mud_assistant.assistant.memory.rights import Remembered
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations.operated import Operated
+from mud_assistant.assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
+from mud_assistant.tools import Principal
+from mud_assistant.tools.memories import MAX_TEXT, Memory, MemoryKind, describe_age
+from mud_assistant.tools.text.clean import clean_heard, one_line
 
 #: How many memories are listed, the newest.
 _MOST_LISTED = 60

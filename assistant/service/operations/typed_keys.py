@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assistant.errors import KeyReferenceError
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import check_reference
-from assistant.service.operations.operators import InvalidInput
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import check_reference
+from mud_assistant.assistant.service.operations.operators import InvalidInput
 
 NO_LITERAL_KEY = (
     "A key is never typed out here: nothing was changed, and what you typed is not repeated. Put the key into an "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assistant.characters import FOLDER, Activated, CardPreview, Character, FoundCharacter, LorePiece
-from assistant.characters.character import CHAR, Topic
-from assistant.characters.macros import insert_names
-from assistant.config.schema import AssistantConfig
-from assistant.memory.topics import FoundTopics
-from tools.text.clean import one_line
+from mud_assistant.assistant.characters import FOLDER, Activated, CardPreview, Character, FoundCharacter, LorePiece
+from mud_assistant.assistant.characters.character import CHAR, Topic
+from mud_assistant.assistant.characters.macros import insert_names
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.memory.topics import FoundTopics
+from mud_assistant.tools.text.clean import one_line
 
 #: The longest text shown of a persona, a greeting and a piece of lore, in characters.
 _PERSONA, _LINE = 1500, 160

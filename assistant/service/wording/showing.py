@@ -7,14 +7,14 @@ from typing import assert_never
 
 import orjson
 
-from assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
-from assistant.events.trace import StepTrace
-from assistant.loop.speech.screening import scrub_json
-from llm import CallRecord, Usage
-from llm.messages import JSON
-from llm.modes.capabilities import CallOutcome
-from tools import Executed, Person, Scene
-from tools.text.clean import clean_heard, clean_speech
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.loop.speech.screening import scrub_json
+from mud_assistant.llm import CallRecord, Usage
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.modes.capabilities import CallOutcome
+from mud_assistant.tools import Executed, Person, Scene
+from mud_assistant.tools.text.clean import clean_heard, clean_speech
 
 #: How many characters of a text or a result a trace shows.
 _SHOWN = 300

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from assistant.events.events import format_event
-from assistant.journal import Parked, UnknownEffect
-from assistant.loop.spending import AccountKind, kind_of_account
-from resilience import Amount, CircuitState, Snapshot
-from resilience.amounts import Allowance
-from resilience.budget.ledger import AccountState
-from resilience.snapshot import QuotaState, UpstreamState
-from tools.text.clean import clean_heard
+from mud_assistant.assistant.events.events import format_event
+from mud_assistant.assistant.journal import Parked, UnknownEffect
+from mud_assistant.assistant.loop.spending import AccountKind, kind_of_account
+from mud_assistant.resilience import Amount, CircuitState, Snapshot
+from mud_assistant.resilience.amounts import Allowance
+from mud_assistant.resilience.budget.ledger import AccountState
+from mud_assistant.resilience.snapshot import QuotaState, UpstreamState
+from mud_assistant.tools.text.clean import clean_heard
 
 #: How many events and effects are shown, and how many characters of each cause.
 _SHOWN, _SHOWN_CHARS = 5, 160

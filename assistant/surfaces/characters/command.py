@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.characters import (
+from mud_assistant.assistant.characters import (
     Character,
     CharacterError,
     LoreScanner,
@@ -18,13 +18,18 @@ from assistant.characters import (
     preview_card,
     read_character,
 )
-from assistant.characters.character import file_name
-from assistant.characters.container import MAX_FILE
-from assistant.characters.reading import check_file_name, read_file
-from assistant.language.words import words_of
-from assistant.memory.topics import FoundTopics
-from assistant.memory.topics.knowledge import everyday_finder, index_character
-from assistant.service.wording.characters import activated_text, character_text, found_topics_text, preview_text
+from mud_assistant.assistant.characters.character import file_name
+from mud_assistant.assistant.characters.container import MAX_FILE
+from mud_assistant.assistant.characters.reading import check_file_name, read_file
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.memory.topics import FoundTopics
+from mud_assistant.assistant.memory.topics.knowledge import everyday_finder, index_character
+from mud_assistant.assistant.service.wording.characters import (
+    activated_text,
+    character_text,
+    found_topics_text,
+    preview_text,
+)
 
 #: The exit status when the owner says no.
 DECLINED = 1

@@ -10,19 +10,19 @@ from typing import Any
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from assistant.characters import Character, CharacterError
-from assistant.config.sections import MemoryConfig
-from assistant.config.settings import read_settings
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import key_sources
-from assistant.language.words import words_of
-from assistant.memory.meaning import Meaning
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import RecallInMemory
-from assistant.memory.topics import FoundTopics, TopicFinder, TopicIndex
-from assistant.models.embedding import EmbedderParts, embedder_of, vector_server
-from assistant.surfaces.characters.command import CharacterOptions
-from resilience import HttpExchange, Pipeline
+from mud_assistant.assistant.characters import Character, CharacterError
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.config.settings import read_settings
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import key_sources
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.memory.meaning import Meaning
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import RecallInMemory
+from mud_assistant.assistant.memory.topics import FoundTopics, TopicFinder, TopicIndex
+from mud_assistant.assistant.models.embedding import EmbedderParts, embedder_of, vector_server
+from mud_assistant.assistant.surfaces.characters.command import CharacterOptions
+from mud_assistant.resilience import HttpExchange, Pipeline
 
 
 # Any: the reactor, as `find_topics` takes it.

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.errors import AssistantError, GameError, complaint
-from assistant.models import offer
-from assistant.surfaces.agreeing import require_agreement
-from assistant.surfaces.game.folder import LOOPBACK, GameFolder
-from assistant.surfaces.game.making import GameOptions, Maker, remove
-from assistant.surfaces.game.processes import Patience
-from assistant.surfaces.game.running import Running
+from mud_assistant.assistant.errors import AssistantError, GameError, complaint
+from mud_assistant.assistant.models import offer
+from mud_assistant.assistant.surfaces.agreeing import require_agreement
+from mud_assistant.assistant.surfaces.game.folder import LOOPBACK, GameFolder
+from mud_assistant.assistant.surfaces.game.making import GameOptions, Maker, remove
+from mud_assistant.assistant.surfaces.game.processes import Patience
+from mud_assistant.assistant.surfaces.game.running import Running
+from mud_assistant.assistant.surfaces.upgrading import upgrade
 
 #: The lines of the Server's log that are shown, without their time and level: how the assistants fare.
 _WORTH = re.compile(
@@ -85,6 +86,7 @@ def _begin(folder: GameFolder, options: Options, maker: Maker, running: Running)
     if kept is None:
         maker.make(folder, options.wanted)
     else:
+        upgrade(folder.path, _say)
         maker.adapt(folder, kept, options.wanted)
     maker.migrate(folder)
     logged = running.start()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, to_builtins
 
-from assistant.errors import GameError
+from mud_assistant.assistant.errors import GameError
 
 LOOPBACK = "127.0.0.1"
 #: The first port of a new game, and the distance to the next group of ports. Evennia's own group, from 4000 on, is left

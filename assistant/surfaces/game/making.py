@@ -15,12 +15,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.config.known_providers import known_names, left_behind, no_such_provider, special_settings
-from assistant.config.settings import SettingsError, read_settings
-from assistant.config.toml_edit import CannotEdit, edited
-from assistant.errors import GameError
-from assistant.surfaces.game.folder import LOOPBACK, GameFolder, Kept, Ports, free_ports
-from assistant.surfaces.game.processes import EvenniaLauncher, ending
+from mud_assistant.assistant.config.known_providers import known_names, left_behind, no_such_provider, special_settings
+from mud_assistant.assistant.config.settings import SettingsError, read_settings
+from mud_assistant.assistant.config.toml_edit import CannotEdit, edited
+from mud_assistant.assistant.errors import GameError
+from mud_assistant.assistant.surfaces.game.folder import LOOPBACK, GameFolder, Kept, Ports, free_ports
+from mud_assistant.assistant.surfaces.game.processes import EvenniaLauncher, ending
 
 DEFAULT_NAME = "Sage"
 #: Django prints this when it can migrate, whether there is something to do or not.
@@ -43,11 +43,11 @@ DATABASES["default"].setdefault("OPTIONS", {{}})["init_command"] = (
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
 )
 # The line that every game with assistants has.
-from assistant.worlds.evennia.install import install; install(globals())
+from mud_assistant.assistant.worlds.evennia.install import install; install(globals())
 """
 _SETUP = '''"""Run once, when the Server starts for the first time: a hamlet, and who lives in it."""
 
-from assistant.worlds.evennia.demo import build_demo
+from mud_assistant.assistant.worlds.evennia.demo import build_demo
 
 
 def at_initial_setup():

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.errors import GameError
-from assistant.surfaces.game.folder import GameFolder
+from mud_assistant.assistant.errors import GameError
+from mud_assistant.assistant.surfaces.game.folder import GameFolder
 
 #: How long one call may take, in seconds. A busy machine needs ten times as long as an idle one.
 CALL_SECONDS = 300.0

@@ -7,9 +7,9 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from assistant.errors import GameError
-from assistant.surfaces.game.folder import LOOPBACK, GameFolder, free_ports
-from assistant.surfaces.game.processes import (
+from mud_assistant.assistant.errors import GameError
+from mud_assistant.assistant.surfaces.game.folder import LOOPBACK, GameFolder, free_ports
+from mud_assistant.assistant.surfaces.game.processes import (
     EvenniaLauncher,
     LogTail,
     Patience,

@@ -11,20 +11,20 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from assistant.config.schema import Config
-from assistant.config.settings import DEFAULT_FILE, read_settings
-from assistant.gateway.keys.store import KeyStore, StoredKeys, key_store
-from assistant.gateway.keys.virtual_key import IN_FLIGHT, PER_SECOND, KeyLimits, VirtualKey
-from assistant.gateway.keys.wording import limits_text, made_text, state_text
-from assistant.journal.errors import CannotRead
-from assistant.journal.place import JournalPlace
-from assistant.journal.reading import open_for_reading
-from assistant.keys.redaction import Secrets
-from assistant.loop.spending import KEY_ACCOUNT
-from assistant.page.reading.money import day_of, read_usage
-from assistant.service.usage_store import UsageRow
-from assistant.surfaces.journal.places import PlaceFinder
-from resilience import Allowance, Amount
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.settings import DEFAULT_FILE, read_settings
+from mud_assistant.assistant.gateway.keys.store import KeyStore, StoredKeys, key_store
+from mud_assistant.assistant.gateway.keys.virtual_key import IN_FLIGHT, PER_SECOND, KeyLimits, VirtualKey
+from mud_assistant.assistant.gateway.keys.wording import limits_text, made_text, state_text
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.loop.spending import KEY_ACCOUNT
+from mud_assistant.assistant.page.reading.money import day_of, read_usage
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.assistant.surfaces.journal.places import PlaceFinder
+from mud_assistant.resilience import Allowance, Amount
 
 _DAY_SECONDS = 86_400
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.gateway.running import RunningGateway, ready
-from assistant.surfaces.standalone import Standalone, StandaloneOptions, run_standalone, until_cancelled
+from mud_assistant.assistant.gateway.running import RunningGateway, ready
+from mud_assistant.assistant.surfaces.standalone import Standalone, StandaloneOptions, run_standalone, until_cancelled
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.config.schema import JournalConfig
-from assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings
-from assistant.journal.errors import CannotRead, cause_of
-from assistant.journal.files import GAP, connect, skip_numbers
-from assistant.journal.place import JournalPlace, PostgresPlace
-from assistant.journal.schema import APPLICATION_ID
-from assistant.journal.sqlite.copying import is_open_elsewhere
-from assistant.keys.redaction import Secrets
-from assistant.surfaces.journal.arguments import OF_SETTINGS
-from assistant.surfaces.journal.copying import CopiedJournal, copy_journal
-from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings
+from mud_assistant.assistant.journal.errors import CannotRead, cause_of
+from mud_assistant.assistant.journal.files import GAP, connect, skip_numbers
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.journal.schema import APPLICATION_ID
+from mud_assistant.assistant.journal.sqlite.copying import is_open_elsewhere
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.surfaces.journal.arguments import OF_SETTINGS
+from mud_assistant.assistant.surfaces.journal.copying import CopiedJournal, copy_journal
+from mud_assistant.assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
 
 #: How many bytes are copied between two lines that tell how far it is.
 _PROGRESS_BYTES = 32 * 1024 * 1024
@@ -126,9 +126,9 @@ def _note_restored(place: JournalPlace) -> int:
 
 def _in_database(place: PostgresPlace) -> int:
     try:
-        from assistant.journal.postgres.restoring import fence_all  # noqa: PLC0415  (needs psycopg)
+        from mud_assistant.assistant.journal.postgres.restoring import fence_all  # noqa: PLC0415  (needs psycopg)
     except ImportError as error:
-        from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
+        from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
 
         raise CannotRead(NO_DRIVER) from error
     return fence_all(place)

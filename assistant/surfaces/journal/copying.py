@@ -17,12 +17,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.journal.database import Database, is_sqlite
-from assistant.journal.errors import CannotCopy, CannotRead, cause_of
-from assistant.journal.place import JournalPlace, PostgresPlace
-from assistant.journal.reading import open_for_reading
-from assistant.journal.schema import SCHEMA, version_of
-from assistant.journal.sqlite import copying as in_file
+from mud_assistant.assistant.journal.database import Database, is_sqlite
+from mud_assistant.assistant.journal.errors import CannotCopy, CannotRead, cause_of
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.journal.schema import SCHEMA, version_of
+from mud_assistant.assistant.journal.sqlite import copying as in_file
 
 Row = tuple[Any, ...]
 #: Keys of `meta` that are of one place: those of a file, and the version of the tables of a database.
@@ -190,7 +190,7 @@ def _opened(place: JournalPlace, now: float) -> Iterator[Database]:
 
 
 def _check_is_free(db: Database, place: JournalPlace) -> None:
-    from assistant.journal.postgres.sharing.watch import current_holders  # noqa: PLC0415  (only where one is named)
+    from mud_assistant.assistant.journal.postgres.sharing.watch import current_holders  # noqa: PLC0415  (only where one is named)
 
     if names := sorted({process for _, process, *_ in current_holders(db)}):
         raise CannotCopy(f"{place} is in use by {', '.join(names)}: stop it; after a crash wait 15 seconds")
@@ -201,9 +201,9 @@ def _empty(place: JournalPlace) -> AbstractContextManager[Database]:
     if not isinstance(place, PostgresPlace):
         return in_file.new_file(place)
     try:
-        from assistant.journal.postgres.copying import empty_database  # noqa: PLC0415  (only where one is named)
+        from mud_assistant.assistant.journal.postgres.copying import empty_database  # noqa: PLC0415  (only where one is named)
     except ImportError as error:
-        from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (the same)
+        from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (the same)
 
         raise CannotCopy(NO_DRIVER) from error
     return empty_database(place)
@@ -212,7 +212,7 @@ def _empty(place: JournalPlace) -> AbstractContextManager[Database]:
 def _last_number(db: Database, table: str) -> int:
     if is_sqlite(db):
         return in_file.last_number(db, table)
-    from assistant.journal.postgres import copying  # noqa: PLC0415  (only where one is named)
+    from mud_assistant.assistant.journal.postgres import copying  # noqa: PLC0415  (only where one is named)
 
     return copying.last_number(db, table)
 
@@ -223,6 +223,6 @@ def _set_last_number(db: Database, table: str, number: int) -> None:
     if is_sqlite(db):
         in_file.set_last_number(db, table, number)
         return
-    from assistant.journal.postgres import copying  # noqa: PLC0415  (only where one is named)
+    from mud_assistant.assistant.journal.postgres import copying  # noqa: PLC0415  (only where one is named)
 
     copying.set_last_number(db, table, number)

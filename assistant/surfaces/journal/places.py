@@ -8,11 +8,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assistant.config.schema import JournalConfig
-from assistant.errors import AssistantError
-from assistant.journal.place import JournalPlace, PostgresPlace
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import KeySources, read_key
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import KeySources, read_key
 
 
 class NoSuchPlace(AssistantError):
@@ -36,7 +36,7 @@ class PlaceFinder(Struct, frozen=True):
             if password:
                 raise NoSuchPlace(f"a password is that of a database, and {name} is a file")
             return name
-        from assistant.config.postgres_url import parse_postgres_url  # noqa: PLC0415  (only where one is named)
+        from mud_assistant.assistant.config.postgres_url import parse_postgres_url  # noqa: PLC0415  (only where one is named)
 
         try:
             parse_postgres_url(name)

@@ -11,26 +11,26 @@ from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.config.known_providers import ANY_SERVER
-from assistant.config.schema import Config
-from assistant.events.events import Noticed
-from assistant.events.outcome import Failed, Outcome
-from assistant.events.trace import StepTrace
-from assistant.journal import MemoryJournal
-from assistant.loop.react import react
-from assistant.loop.run import RunContext
-from assistant.models.choose import EMBEDDED_WITHHELD
-from assistant.models.chosen import ChosenModel
-from assistant.page.reading.recorded import RecordedRun, in_whole_answers
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.own_tools import OwnTools
-from assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
-from assistant.web.tools import web_tools
-from llm import Capabilities, get_provider
-from resilience import HttpExchange, Pipeline
-from tools import Kind, Principal, Registry, Tool
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from mud_assistant.assistant.config.known_providers import ANY_SERVER
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.events.events import Noticed
+from mud_assistant.assistant.events.outcome import Failed, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.journal import MemoryJournal
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.models.choose import EMBEDDED_WITHHELD
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.page.reading.recorded import RecordedRun, in_whole_answers
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.own_tools import OwnTools
+from mud_assistant.assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
+from mud_assistant.assistant.web.tools import web_tools
+from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.resilience import HttpExchange, Pipeline
+from mud_assistant.tools import Kind, Principal, Registry, Tool
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 #: All tools that a world may have.
 WORLDLY: Sequence[Tool] = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)

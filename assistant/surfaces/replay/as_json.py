@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from assistant.events.events import format_event
-from assistant.events.outcome import Outcome
-from assistant.journal import Accepted
-from assistant.journal.records import OUTCOME
-from assistant.page.reading.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
-from assistant.page.reading.wording import exact
-from assistant.surfaces.replay.transcript import run_usage
-from llm import ToolCall, Usage
+from mud_assistant.assistant.events.events import format_event
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.journal.records import OUTCOME
+from mud_assistant.assistant.page.reading.recorded import (
+    ParkedEvent,
+    RecordedCall,
+    RecordedRun,
+    RecordedStep,
+    UnknownCall,
+)
+from mud_assistant.assistant.page.reading.wording import exact
+from mud_assistant.assistant.surfaces.replay.transcript import run_usage
+from mud_assistant.llm import ToolCall, Usage
 
 
 def run_json(run: RecordedRun) -> str:

@@ -12,28 +12,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from assistant.characters import CharacterError
-from assistant.config.playing import play
-from assistant.config.schema import Config, JournalConfig
-from assistant.config.settings import SettingsError, read_settings
-from assistant.errors import KeyReferenceError, complaint
-from assistant.journal.database import Database
-from assistant.journal.errors import CannotRead
-from assistant.journal.reading import open_for_reading
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import KeySources, resolve_key
-from assistant.loop.speech.screening import scrub_json
-from assistant.models.bound_keys import bindings_of
-from assistant.page.reading import recorded
-from assistant.page.reading.recorded import RecordedRun
-from assistant.page.reading.wording import exact, name_shown, shown
-from assistant.runtime.own_tools import OwnTools, load_tools
-from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
-from assistant.surfaces.replay import LAST_RUNS
-from assistant.surfaces.replay.again import Replayer
-from assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json
-from assistant.surfaces.replay.compare import Compared, compared, compared_json, compared_text
-from assistant.surfaces.replay.transcript import parked_text, run_text, unknown_text
+from mud_assistant.assistant.characters import CharacterError
+from mud_assistant.assistant.config.playing import play
+from mud_assistant.assistant.config.schema import Config, JournalConfig
+from mud_assistant.assistant.config.settings import SettingsError, read_settings
+from mud_assistant.assistant.errors import KeyReferenceError, complaint
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.assistant.loop.speech.screening import scrub_json
+from mud_assistant.assistant.models.bound_keys import bindings_of
+from mud_assistant.assistant.page.reading import recorded
+from mud_assistant.assistant.page.reading.recorded import RecordedRun
+from mud_assistant.assistant.page.reading.wording import exact, name_shown, shown
+from mud_assistant.assistant.runtime.own_tools import OwnTools, load_tools
+from mud_assistant.assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
+from mud_assistant.assistant.surfaces.replay import LAST_RUNS
+from mud_assistant.assistant.surfaces.replay.again import Replayer
+from mud_assistant.assistant.surfaces.replay.as_json import parked_json, run_json, unknown_json
+from mud_assistant.assistant.surfaces.replay.compare import Compared, compared, compared_json, compared_text
+from mud_assistant.assistant.surfaces.replay.transcript import parked_text, run_text, unknown_text
 
 #: The exit statuses other than 0.
 DIFFERS, UNREADABLE = 1, 2

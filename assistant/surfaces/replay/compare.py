@@ -6,12 +6,20 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers
-from assistant.page.reading.wording import exact, name_shown, outcome_text, shown
-from assistant.surfaces.replay.again import Again
-from assistant.surfaces.replay.transcript import call_text
-from tools import Executed, Status
+from mud_assistant.assistant.events.outcome import (
+    Answered,
+    Cancelled,
+    Failed,
+    Limit,
+    LimitReached,
+    NothingToDo,
+    Outcome,
+)
+from mud_assistant.assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep, in_whole_answers
+from mud_assistant.assistant.page.reading.wording import exact, name_shown, outcome_text, shown
+from mud_assistant.assistant.surfaces.replay.again import Again
+from mud_assistant.assistant.surfaces.replay.transcript import call_text
+from mud_assistant.tools import Executed, Status
 
 #: The statuses of calls that were not done at all.
 _NOT_DONE = {Status.REFUSED, Status.FORMAT_ERROR}

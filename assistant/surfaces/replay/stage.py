@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep
-from llm import LLMResponse, Message, ModelChain, ToolCall, ToolSpec, Unavailable
-from tools import (
+from mud_assistant.assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep
+from mud_assistant.llm import LLMResponse, Message, ModelChain, ToolCall, ToolSpec, Unavailable
+from mud_assistant.tools import (
     Arguments,
     Category,
     GameCommand,
@@ -29,11 +29,11 @@ from tools import (
     ToolRetry,
     Unheard,
 )
-from tools.arguments import parse_arguments
-from tools.game import Route
-from tools.trust import Audience
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
-from tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.arguments import parse_arguments
+from mud_assistant.tools.game import Route
+from mud_assistant.tools.trust import Audience
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
+from mud_assistant.tools.web.errors import ErrorKind, WebError
 
 #: The result of a call that was not done then, so that the run continues as far as it can.
 NO_RESULT = "(What this call comes to was never recorded.)"

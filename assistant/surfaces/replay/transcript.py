@@ -8,12 +8,18 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from assistant.events.events import format_event
-from assistant.journal import Accepted
-from assistant.page.reading.recorded import ParkedEvent, RecordedCall, RecordedRun, RecordedStep, UnknownCall
-from assistant.page.reading.wording import ended, name_shown, plain_form, shown
-from llm import ToolCall, Usage
-from tools.policy.decide import NOT_RUN
+from mud_assistant.assistant.events.events import format_event
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.page.reading.recorded import (
+    ParkedEvent,
+    RecordedCall,
+    RecordedRun,
+    RecordedStep,
+    UnknownCall,
+)
+from mud_assistant.assistant.page.reading.wording import ended, name_shown, plain_form, shown
+from mud_assistant.llm import ToolCall, Usage
+from mud_assistant.tools.policy.decide import NOT_RUN
 
 
 def run_text(run: RecordedRun) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assistant.config.options import merged
-from assistant.config.playing import play
-from assistant.config.schema import Config
-from assistant.config.settings import SettingsError, read_tables
-from assistant.config.toml_edit import CannotEdit, Value, edited
-from assistant.surfaces.setup.writing import put_settings
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.playing import play
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.settings import SettingsError, read_tables
+from mud_assistant.assistant.config.toml_edit import CannotEdit, Value, edited
+from mud_assistant.assistant.surfaces.setup.writing import put_settings
 
 #: New values by the path of table and name; None takes a setting back.
 Changes = Mapping[tuple[str, ...], Value | None]

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.checks.own_tools import judge_own_tools
-from assistant.config.known_providers import left_behind
-from assistant.config.options import (
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.checks.own_tools import judge_own_tools
+from mud_assistant.assistant.config.known_providers import left_behind
+from mud_assistant.assistant.config.options import (
     Option,
     find_option,
     shown_options,
@@ -21,14 +21,14 @@ from assistant.config.options import (
     without_option,
     without_web_option,
 )
-from assistant.config.playing import OF_A_CHARACTER
-from assistant.config.schema import Config, ModelConfig
-from assistant.page.ports import InvalidInput, KnownAssistant, NotFound, setting_line
-from assistant.page.values.actions import NewModel, SettingChanged
-from assistant.page.values.assistants import SettingLine
-from assistant.service.service import AssistantService
-from assistant.surfaces.serve.file import Changes, SettingsFile
-from tools import Principal
+from mud_assistant.assistant.config.playing import OF_A_CHARACTER
+from mud_assistant.assistant.config.schema import Config, ModelConfig
+from mud_assistant.assistant.page.ports import InvalidInput, KnownAssistant, NotFound, setting_line
+from mud_assistant.assistant.page.values.actions import NewModel, SettingChanged
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.serve.file import Changes, SettingsFile
+from mud_assistant.tools import Principal
 
 T = TypeVar("T")
 _NO_PERSONA = (

@@ -11,23 +11,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.config.schema import JournalConfig
-from assistant.errors import AssistantError, complaint
-from assistant.journal.database import Database
-from assistant.journal.tables.lease import NAME_OF
-from assistant.page.ports import KnownAssistant, Unavailable
-from assistant.page.reading.reader import JournalReader
-from assistant.service.host import ServiceConfig
-from assistant.service.service import AssistantService
-from assistant.surfaces.gateway.run import open_gateway
-from assistant.surfaces.journal.places import PlaceFinder
-from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
-from assistant.surfaces.serve.standing import open_page
-from assistant.surfaces.standalone import CANNOT_START, Standalone, run_standalone, until_cancelled
-from assistant.surfaces.start_progress import Progress
-from assistant.surfaces.trial.converse import Trial, TrialOptions
-from assistant.surfaces.trial.run import run_trial
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.tables.lease import NAME_OF
+from mud_assistant.assistant.page.ports import KnownAssistant, Unavailable
+from mud_assistant.assistant.page.reading.reader import JournalReader
+from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.gateway.run import open_gateway
+from mud_assistant.assistant.surfaces.journal.places import PlaceFinder
+from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
+from mud_assistant.assistant.surfaces.serve.standing import open_page
+from mud_assistant.assistant.surfaces.standalone import CANNOT_START, Standalone, run_standalone, until_cancelled
+from mud_assistant.assistant.surfaces.start_progress import Progress
+from mud_assistant.assistant.surfaces.trial.converse import Trial, TrialOptions
+from mud_assistant.assistant.surfaces.trial.run import run_trial
 
 _NO_JOURNAL = "there is no journal to look at: give it with --journal FILE"
 

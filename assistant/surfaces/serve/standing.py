@@ -7,17 +7,17 @@ from typing import Any
 
 from twisted.internet.error import CannotListenError
 
-from assistant.config.sections import PageConfig
-from assistant.errors import AssistantError
-from assistant.http_server.addresses import is_loopback
-from assistant.journal.place import JournalPlace
-from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
-from assistant.page.http.listener import page_listener
-from assistant.page.ports import PageHost
-from assistant.page.site import OperatorPage, SiteOptions, make_site
-from assistant.page.views.door import login_page
-from assistant.service.service import AssistantService
-from assistant.surfaces.standalone import Standalone
+from mud_assistant.assistant.config.sections import PageConfig
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.http_server.addresses import is_loopback
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.page.http.door import StandaloneDoor, login_routes, logout_route
+from mud_assistant.assistant.page.http.listener import page_listener
+from mud_assistant.assistant.page.ports import PageHost
+from mud_assistant.assistant.page.site import OperatorPage, SiteOptions, make_site
+from mud_assistant.assistant.page.views.door import login_page
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.standalone import Standalone
 
 #: Told before the address.
 OPEN_IT = "The operator's page is open. This address is good for one log-in:"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
-from assistant.errors import NotSetUp
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.errors import NotSetUp
+from mud_assistant.resilience.background import in_daemon_thread
 
 #: How long a person may think about one answer, in seconds.
 PATIENCE_SECONDS = 86_400.0

@@ -13,20 +13,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from assistant.checks.journal import bindings
-from assistant.config.known_providers import usual_key_variable
-from assistant.config.schema import Config
-from assistant.errors import KeyReferenceError
-from assistant.journal import JournalError, OpeningRefused, ReadOnly
-from assistant.keys.binding import KeyBinding, Voided, binding_state
-from assistant.keys.redaction import MIN_CHARS, Secrets
-from assistant.keys.reference import MAX_BYTES, anchor, check_reference, key_sources
-from assistant.models.bound_keys import BoundKeys, bindings_of
-from assistant.runtime.opening import WantedJournal, kept_journal
-from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.writing import NewKey, SettingsDraft
-from resilience import DeadlineExceeded
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.checks.journal import bindings
+from mud_assistant.assistant.config.known_providers import usual_key_variable
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal import JournalError, OpeningRefused, ReadOnly
+from mud_assistant.assistant.keys.binding import KeyBinding, Voided, binding_state
+from mud_assistant.assistant.keys.redaction import MIN_CHARS, Secrets
+from mud_assistant.assistant.keys.reference import MAX_BYTES, anchor, check_reference, key_sources
+from mud_assistant.assistant.models.bound_keys import BoundKeys, bindings_of
+from mud_assistant.assistant.runtime.opening import WantedJournal, kept_journal
+from mud_assistant.assistant.surfaces.setup.dialogue import Dialogue
+from mud_assistant.assistant.surfaces.setup.writing import NewKey, SettingsDraft
+from mud_assistant.resilience import DeadlineExceeded
+from mud_assistant.resilience.background import in_daemon_thread
 
 #: The folder of key files: beside the settings, closed to all other users.
 FOLDER = "keys"

@@ -12,23 +12,23 @@ from msgspec import Struct, field
 from pydantic import ValidationError
 from twisted.internet.defer import CancelledError
 
-from assistant.checks.doctor import DoctorRequest, examine
-from assistant.checks.web import PAGE
-from assistant.config.schema import Config
-from assistant.config.settings import SettingsError, read_settings, read_tables
-from assistant.config.toml_edit import CannotEdit, edited, written
-from assistant.errors import NotSetUp, complaint
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import KEY_SECONDS, SERVICE, key_sources
-from assistant.surfaces.doctor import DoctorScreen
-from assistant.surfaces.setup.dialogue import Dialogue, StandardInput
-from assistant.surfaces.setup.keys import rebind
-from assistant.surfaces.setup.searching import WebQuestions
-from assistant.surfaces.setup.thinking import ModelQuestions
-from assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
-from llm.embedded.fetching.convert import MINILM
-from resilience import DeadlineExceeded, HttpExchange
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
+from mud_assistant.assistant.checks.web import PAGE
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.settings import SettingsError, read_settings, read_tables
+from mud_assistant.assistant.config.toml_edit import CannotEdit, edited, written
+from mud_assistant.assistant.errors import NotSetUp, complaint
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import KEY_SECONDS, SERVICE, key_sources
+from mud_assistant.assistant.surfaces.doctor import DoctorScreen
+from mud_assistant.assistant.surfaces.setup.dialogue import Dialogue, StandardInput
+from mud_assistant.assistant.surfaces.setup.keys import rebind
+from mud_assistant.assistant.surfaces.setup.searching import WebQuestions
+from mud_assistant.assistant.surfaces.setup.thinking import ModelQuestions
+from mud_assistant.assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.resilience import DeadlineExceeded, HttpExchange
+from mud_assistant.resilience.background import in_daemon_thread
 
 #: Exit status when nothing was written.
 NOTHING_WRITTEN = 2

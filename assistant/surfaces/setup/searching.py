@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from assistant.config.sections import WebProviderConfig
-from assistant.keys.redaction import Secrets
-from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.keys import reference
-from assistant.surfaces.setup.thinking import checked_url, same_server
-from assistant.surfaces.setup.writing import SettingsDraft
-from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS, registry
+from mud_assistant.assistant.config.sections import WebProviderConfig
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.surfaces.setup.dialogue import Dialogue
+from mud_assistant.assistant.surfaces.setup.keys import reference
+from mud_assistant.assistant.surfaces.setup.thinking import checked_url, same_server
+from mud_assistant.assistant.surfaces.setup.writing import SettingsDraft
+from mud_assistant.tools.web import READ_PROVIDERS, SEARCH_PROVIDERS, registry
 
 _SEARCHES = """Who searches? One, or several in the order in which they are tried:
   duckduckgo  without a key; reads the pages people see, and is blocked now and then

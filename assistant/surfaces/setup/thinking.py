@@ -10,7 +10,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.config.known_providers import (
+from mud_assistant.assistant.config.known_providers import (
     AUTO,
     EMBEDDED,
     about,
@@ -22,26 +22,26 @@ from assistant.config.known_providers import (
     special_settings,
     takes,
 )
-from assistant.config.options import meanings
-from assistant.config.schema import ModelConfig
-from assistant.config.toml_edit import Value
-from assistant.errors import KeyReferenceError
-from assistant.keys.reference import KeySources, resolve_key
-from assistant.models.choose import LOOK_SECONDS
-from assistant.models.chosen import provider_of
-from assistant.models.offer import BETTER, SMALL
-from assistant.surfaces.setup.dialogue import Dialogue
-from assistant.surfaces.setup.keys import reference
-from assistant.surfaces.setup.writing import SettingsDraft
-from llm import LLMError, get_provider
-from llm.discover import offered_models
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.hub_file import Hub, kept_file
-from llm.embedded.fetching.hub_name import HubName, is_hub_name, parse_hub_name
-from llm.embedded.fetching.models import MODELS, default_data_dir
-from llm.embedded.fetching.opener import https_opener
-from llm.embedded.machine import measure_machine
-from resilience import Deadline, DeadlineExceeded, HttpExchange, origin_of
+from mud_assistant.assistant.config.options import meanings
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.config.toml_edit import Value
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.reference import KeySources, resolve_key
+from mud_assistant.assistant.models.choose import LOOK_SECONDS
+from mud_assistant.assistant.models.chosen import provider_of
+from mud_assistant.assistant.models.offer import BETTER, SMALL
+from mud_assistant.assistant.surfaces.setup.dialogue import Dialogue
+from mud_assistant.assistant.surfaces.setup.keys import reference
+from mud_assistant.assistant.surfaces.setup.writing import SettingsDraft
+from mud_assistant.llm import LLMError, get_provider
+from mud_assistant.llm.discover import offered_models
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.hub_file import Hub, kept_file
+from mud_assistant.llm.embedded.fetching.hub_name import HubName, is_hub_name, parse_hub_name
+from mud_assistant.llm.embedded.fetching.models import MODELS, default_data_dir
+from mud_assistant.llm.embedded.fetching.opener import https_opener
+from mud_assistant.llm.embedded.machine import measure_machine
+from mud_assistant.resilience import Deadline, DeadlineExceeded, HttpExchange, origin_of
 
 _SHOWN = 20
 #: The answer that removes an option.

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assistant.config.schema import Config
-from assistant.config.toml_edit import Value
-from assistant.durable import write_whole
-from assistant.errors import AssistantError
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.toml_edit import Value
+from mud_assistant.assistant.durable import write_whole
+from mud_assistant.assistant.errors import AssistantError
 
 _KEY_MODE, _FOLDER_MODE, _SETTINGS_MODE = 0o600, 0o700, 0o644
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from assistant.errors import did_you_mean
-from tools.text.clean import clean_heard
+from mud_assistant.assistant.errors import did_you_mean
+from mud_assistant.tools.text.clean import clean_heard
 
 #: How many characters of a line are said; a longer line is cut, and the player is told.
 MAX_LINE_CHARS = 2000

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from twisted.internet.defer import Deferred
 
-from assistant.config.schema import Config
-from assistant.events.outcome import Failed, LimitReached
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.listener import BodyListener, MakeEvent
-from assistant.service.host import Embodiment
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.service.wording.showing import scene_text
-from assistant.surfaces.standalone import StandaloneOptions, principal_of
-from assistant.surfaces.trial.piped import DiscreetScreen, PipeLines, PlainScreen, Screen
-from assistant.surfaces.trial.session import Session
-from assistant.surfaces.trial.watching import TrialObserver, VisitorListener
-from assistant.worlds.embedded.hamlet import HAMLET
-from assistant.worlds.embedded.world import EmbeddedWorld, local_hour
-from tools import Kind, Principal
-from tools.text.clean import clean_heard
-from tools.verbs import ACCOUNT_TOOLS
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.events.outcome import Failed, LimitReached
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.service.wording.showing import scene_text
+from mud_assistant.assistant.surfaces.standalone import StandaloneOptions, principal_of
+from mud_assistant.assistant.surfaces.trial.piped import DiscreetScreen, PipeLines, PlainScreen, Screen
+from mud_assistant.assistant.surfaces.trial.session import Session
+from mud_assistant.assistant.surfaces.trial.watching import TrialObserver, VisitorListener
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld, local_hour
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.text.clean import clean_heard
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS
 
 if TYPE_CHECKING:
-    from assistant.surfaces.trial.terminal import Terminal
+    from mud_assistant.assistant.surfaces.trial.terminal import Terminal
 
 #: How many characters of a line of input the transcript repeats.
 SHOWN_CHARS = 200
@@ -144,7 +144,7 @@ class Trial:
 
     def _front(self) -> tuple[Screen, InputLines, Terminal | None]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not self._options.as_json:
-            from assistant.surfaces.trial.terminal import Terminal  # noqa: PLC0415  (a quarter of a second that pipes need not pay)
+            from mud_assistant.assistant.surfaces.trial.terminal import Terminal  # noqa: PLC0415  (a quarter of a second that pipes need not pay)
 
             terminal = Terminal()
             return terminal, terminal, terminal

@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IReactorFDSet, IReadDescriptor
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.redaction import Secrets
 
 #: How many bytes of a line are kept; the rest of a longer line is read and dropped.
 MAX_LINE_BYTES = 256 * 1024

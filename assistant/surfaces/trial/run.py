@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from assistant.models import offer
-from assistant.surfaces.standalone import Standalone, run_standalone
-from assistant.surfaces.trial.converse import Trial, TrialOptions
+from mud_assistant.assistant.models import offer
+from mud_assistant.assistant.surfaces.standalone import Standalone, run_standalone
+from mud_assistant.assistant.surfaces.trial.converse import Trial, TrialOptions
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.

@@ -7,16 +7,16 @@ from typing import assert_never
 
 from twisted.internet.defer import Deferred
 
-from assistant.errors import AssistantError
-from assistant.runtime.character import Assistant
-from assistant.service.operations import players
-from assistant.service.operations.approving import ShownRequests
-from assistant.service.operations.operators import OperationRefused, Operator, Unavailable, VisitorRole
-from assistant.service.service import AssistantService
-from assistant.service.troubles import Trouble, TroubleKind
-from assistant.service.wording.showing import scene_text, who_text
-from assistant.service.wording.status import status_text, trouble_text
-from assistant.surfaces.trial.commands import (
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations import players
+from mud_assistant.assistant.service.operations.approving import ShownRequests
+from mud_assistant.assistant.service.operations.operators import OperationRefused, Operator, Unavailable, VisitorRole
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.service.troubles import Trouble, TroubleKind
+from mud_assistant.assistant.service.wording.showing import scene_text, who_text
+from mud_assistant.assistant.service.wording.status import status_text, trouble_text
+from mud_assistant.assistant.surfaces.trial.commands import (
     HELP,
     Channel,
     Command,
@@ -33,10 +33,10 @@ from assistant.surfaces.trial.commands import (
     Whisper,
     parse,
 )
-from assistant.surfaces.trial.piped import Screen
-from assistant.surfaces.trial.watching import TrialObserver
-from assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
-from tools import Principal, Scene, ToolFailed
+from mud_assistant.assistant.surfaces.trial.piped import Screen
+from mud_assistant.assistant.surfaces.trial.watching import TrialObserver
+from mud_assistant.assistant.worlds.embedded.world import CHANNELS, EmbeddedBody
+from mud_assistant.tools import Principal, Scene, ToolFailed
 
 #: What a trouble of the journal means for the visitor, and what is shown when it is over.
 MEANWHILE = "until that is over {name} may neither take in what is said nor answer it"

@@ -25,9 +25,9 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from assistant.surfaces.trial.commands import WITH_ARGUMENTS, WORDS
-from assistant.surfaces.trial.wrapping import wrapped
-from tools import Scene
+from mud_assistant.assistant.surfaces.trial.commands import WITH_ARGUMENTS, WORDS
+from mud_assistant.assistant.surfaces.trial.wrapping import wrapped
+from mud_assistant.tools import Scene
 
 _HINT = "a plain line is speech, /help for commands, Tab completes, Ctrl-C to leave"
 _KEPT = "your line is kept; Ctrl-C again leaves without it"

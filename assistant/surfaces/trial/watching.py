@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assistant.events.outcome import Failed, LimitReached, Outcome
-from assistant.events.trace import StepTrace
-from assistant.service.troubles import TroubleKind, Troubles
-from assistant.service.wording.showing import outcome_text, spoken_lines, trace_json, trace_text
-from assistant.surfaces.trial.piped import Screen
-from tools import Principal
-from tools.text.clean import one_line
+from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.service.troubles import TroubleKind, Troubles
+from mud_assistant.assistant.service.wording.showing import outcome_text, spoken_lines, trace_json, trace_text
+from mud_assistant.assistant.surfaces.trial.piped import Screen
+from mud_assistant.tools import Principal
+from mud_assistant.tools.text.clean import one_line
 
 
 class VisitorListener:

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from assistant.config.schema import Config
-from assistant.journal import HeldElsewhere
-from assistant.runtime.listener import BodyListener, MakeEvent
-from assistant.service.host import Embodiment
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.surfaces.worker.members import Member
-from assistant.worlds.embedded.hamlet import Place, Room
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld, local_hour
-from tools import Principal
-from tools.verbs import ACCOUNT_TOOLS
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.journal import HeldElsewhere
+from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.worker.members import Member
+from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld, local_hour
+from mud_assistant.tools import Principal
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS
 
 if TYPE_CHECKING:
-    from assistant.runtime.sharing.journal import SharedJournal
+    from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
 
 #: Where the bodies of those are who speak from afar.
 AFAR = Room("far away", "Far Away", "Nobody in this world comes here. Who is here speaks from somewhere else.", ())

@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.characters import character_folder, known_characters, read_character
-from assistant.config.schema import Config
-from assistant.errors import AssistantError
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.standalone import principal_of
-from tools import Principal
+from mud_assistant.assistant.characters import character_folder, known_characters, read_character
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.standalone import principal_of
+from mud_assistant.tools import Principal
 
 
 class TwoOfOneName(AssistantError):

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.errors import AssistantError, complaint
-from assistant.events.events import Event
-from assistant.journal import HeldElsewhere, JournalUnreadable
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.surfaces.gateway.run import open_gateway
-from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
-from assistant.surfaces.serve.standing import PageNotOpened, open_page
-from assistant.surfaces.standalone import (
+from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.journal import HeldElsewhere, JournalUnreadable
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.gateway.run import open_gateway
+from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
+from mud_assistant.assistant.surfaces.serve.standing import PageNotOpened, open_page
+from mud_assistant.assistant.surfaces.standalone import (
     CANNOT_START,
     WAITS,
     Standalone,
@@ -25,12 +25,12 @@ from assistant.surfaces.standalone import (
     run_standalone,
     until_cancelled,
 )
-from assistant.surfaces.start_progress import Progress
-from assistant.surfaces.worker.colony import Colony
-from assistant.surfaces.worker.members import Member, members_of
+from mud_assistant.assistant.surfaces.start_progress import Progress
+from mud_assistant.assistant.surfaces.worker.colony import Colony
+from mud_assistant.assistant.surfaces.worker.members import Member, members_of
 
 if TYPE_CHECKING:
-    from assistant.runtime.sharing.journal import SharedJournal
+    from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
 
 _NO_URL = (
     "a worker shares its assistants with others through a journal in PostgreSQL, and the settings name none: set "
@@ -119,7 +119,7 @@ class RunningWorker:
 
     def _journal(self, service: AssistantService) -> SharedJournal:
         """Return the journal, which is in PostgreSQL."""
-        from assistant.runtime.sharing.journal import SharedJournal  # noqa: PLC0415  (needs psycopg, which is here by now)
+        from mud_assistant.assistant.runtime.sharing.journal import SharedJournal  # noqa: PLC0415  (needs psycopg, which is here by now)
 
         journal = service.parts.journal
         assert isinstance(journal, SharedJournal)
@@ -145,7 +145,7 @@ class RunningWorker:
 
     def _settle(self, service: AssistantService, journal: SharedJournal) -> Colony:
         """Return the world of the assistants, in which they hear what is said elsewhere, and which others may join."""
-        from assistant.service.handing import share_out, take_in  # noqa: PLC0415  (needs psycopg)
+        from mud_assistant.assistant.service.handing import share_out, take_in  # noqa: PLC0415  (needs psycopg)
 
         journal.keeps_stopped = True
         colony = Colony(self._options.place, self._members, service, journal, self._note)

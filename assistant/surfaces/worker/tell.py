@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assistant.config.settings import DEFAULT_FILE, read_settings
-from assistant.errors import AssistantError
-from assistant.events.events import MAX_HEARD, Paged
-from assistant.journal import BrokenRecord, InboxFullError, NewerRecord
-from assistant.journal.errors import CannotRead
-from assistant.journal.place import PostgresPlace
-from assistant.journal.postgres.sharing.messages import FOR, FROM_AFAR, LeftMessage
-from assistant.journal.records import EVENT, EXECUTED
-from assistant.journal.tables.lease import NAME_OF
-from assistant.keys.redaction import Secrets
-from assistant.page.reading.wording import shown
-from assistant.surfaces.game.processes import Patience
-from assistant.surfaces.journal.places import PlaceFinder
-from tools import Executed, Principal, Status
+from mud_assistant.assistant.config.settings import DEFAULT_FILE, read_settings
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.events.events import MAX_HEARD, Paged
+from mud_assistant.assistant.journal import BrokenRecord, InboxFullError, NewerRecord
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.postgres.sharing.messages import FOR, FROM_AFAR, LeftMessage
+from mud_assistant.assistant.journal.records import EVENT, EXECUTED
+from mud_assistant.assistant.journal.tables.lease import NAME_OF
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.page.reading.wording import shown
+from mud_assistant.assistant.surfaces.game.processes import Patience
+from mud_assistant.assistant.surfaces.journal.places import PlaceFinder
+from mud_assistant.tools import Executed, Principal, Status
 
 if TYPE_CHECKING:
-    from assistant.journal.postgres.sharing.telling import Fate, KnownLife, Messenger
+    from mud_assistant.assistant.journal.postgres.sharing.telling import Fate, KnownLife, Messenger
 
 #: The exit status when there was no answer.
 NO_ANSWER = 1
@@ -77,9 +77,9 @@ def run_tell(
     if not isinstance(place, PostgresPlace):
         raise CannotTell(_NO_URL)
     try:
-        from assistant.journal.postgres.sharing.telling import messenger  # noqa: PLC0415  (needs psycopg)
+        from mud_assistant.assistant.journal.postgres.sharing.telling import messenger  # noqa: PLC0415  (needs psycopg)
     except ImportError as error:
-        from assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
+        from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (only where it is used)
 
         raise CannotRead(NO_DRIVER) from error
     with messenger(place) as connected:

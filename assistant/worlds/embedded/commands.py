@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from assistant.worlds.embedded.game import Occupant
-from assistant.worlds.embedded.hamlet import level_of_body
-from tools.errors import ToolFailed
-from tools.game import GameCommand, Target, Thing
-from tools.text.clean import one_line
-from tools.text.lenient import candidates, pick
+from mud_assistant.assistant.worlds.embedded.game import Occupant
+from mud_assistant.assistant.worlds.embedded.hamlet import level_of_body
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import GameCommand, Target, Thing
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.text.lenient import candidates, pick
 
 
 class Command(Struct, frozen=True):

@@ -16,12 +16,12 @@ from typing import Protocol
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.characters.macros import address
-from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, Resident, Room, level_of_body, resident_person
-from tools.errors import ToolFailed
-from tools.game import Person, Target, Thing
-from tools.text.lenient import has_name, pick_person
-from tools.trust import Audience, Kind, Principal
+from mud_assistant.assistant.characters.macros import address
+from mud_assistant.assistant.worlds.embedded import hamlet
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import Person, Target, Thing
+from mud_assistant.tools.text.lenient import has_name, pick_person
+from mud_assistant.tools.trust import Audience, Kind, Principal
 
 _log = Logger()
 
@@ -75,7 +75,7 @@ def notify(listener: EventListener, perceive: Callable[[EventListener], None], w
 class EmbeddedGame:
     """The place, the things in it, and its occupants."""
 
-    def __init__(self, place: Place = HAMLET) -> None:
+    def __init__(self, place: hamlet.Place = hamlet.HAMLET) -> None:
         self.rooms = {room.key: room for room in place.rooms}
         self.start = place.rooms[0].key
         self.residents = place.residents
@@ -113,7 +113,7 @@ class EmbeddedGame:
             if not quiet:
                 self.tell_room(body, lambda listener: listener.saw_departure(body.principal, ""))
 
-    def residents_in(self, room: Room) -> list[Resident]:
+    def residents_in(self, room: hamlet.Room) -> list[hamlet.Resident]:
         """Return the residents who live in `room`."""
         return [resident for resident in self.residents if resident.room == room.key]
 
@@ -121,18 +121,18 @@ class EmbeddedGame:
         """Return the other bodies in the same room."""
         return [other for other in self._in_room[body.room.key].values() if other is not body]
 
-    def put(self, body: Occupant, room: Room) -> None:
+    def put(self, body: Occupant, room: hamlet.Room) -> None:
         """Note that a body that is in the game is now in `room`."""
         if self._in_room[body.room.key].pop(body.principal.id, None) is not None:
             self._in_room[room.key][body.principal.id] = body
 
-    def transfer(self, body: Occupant, way: Exit) -> None:
+    def transfer(self, body: Occupant, way: hamlet.Exit) -> None:
         """Move `body` through an exit, and show it at both ends."""
         self.tell_room(body, lambda listener: listener.saw_departure(body.principal, way.direction))
         left, body.room = body.room, self.rooms[way.to]
         self._announce(body, next((back.direction for back in body.room.exits if back.to == left.key), ""))
 
-    def carry_off(self, body: Occupant, room: Room, *, quiet: bool = False) -> None:
+    def carry_off(self, body: Occupant, room: hamlet.Room, *, quiet: bool = False) -> None:
         """Put `body` into `room` without an exit. It is shown at both ends unless `quiet`."""
         if not quiet:
             self.tell_room(body, lambda listener: listener.saw_departure(body.principal, ""))
@@ -166,7 +166,7 @@ class EmbeddedGame:
             if resident.greeting:
                 self._greet(resident, body)
 
-    def _greet(self, resident: Resident, body: Occupant) -> None:
+    def _greet(self, resident: hamlet.Resident, body: Occupant) -> None:
         greeting = address(resident.greeting, char=resident.principal.name, user=body.principal.name)
         self.tell(
             [body, *self.bodies_with(body)],
@@ -181,7 +181,7 @@ class Occupant:
         self,
         world: EmbeddedGame,
         principal: Principal,
-        room: Room,
+        room: hamlet.Room,
         listener: EventListener | None = None,
         description: str = "",
         *,
@@ -193,15 +193,15 @@ class Occupant:
         self.listener = listener
         self.description = description or f"This is {principal.name}."
         #: The level of the name and the description, None for the game itself.
-        self.level = level_of_body(principal, by_owner=by_owner or not description)
+        self.level = hamlet.level_of_body(principal, by_owner=by_owner or not description)
 
     @property
-    def room(self) -> Room:
+    def room(self) -> hamlet.Room:
         """The room the body is in."""
         return self._room
 
     @room.setter
-    def room(self, room: Room) -> None:
+    def room(self, room: hamlet.Room) -> None:
         self.world.put(self, room)
         self._room = room
 
@@ -238,7 +238,7 @@ class Occupant:
     def people(self) -> list[Person]:
         """Return the other people in the room as they are seen: bodies, then residents."""
         bodies = [body.person for body in self.world.bodies_with(self)]
-        return bodies + [resident_person(resident) for resident in self.world.residents_in(self.room)]
+        return bodies + [hamlet.resident_person(resident) for resident in self.world.residents_in(self.room)]
 
     def principals(self) -> list[Principal]:
         """Return the principals of the other people in the room: bodies, then residents."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tools.game import Person, Thing, Written
-from tools.trust import Kind, Principal, label_of
+from mud_assistant.tools.game import Person, Thing, Written
+from mud_assistant.tools.trust import Kind, Principal, label_of
 
 
 class Exit(Struct, frozen=True):

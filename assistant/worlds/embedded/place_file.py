@@ -10,13 +10,13 @@ from typing import Annotated, Any
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assistant.config.schema import AssistantConfig
-from assistant.config.words import problem
-from assistant.errors import AssistantError
-from assistant.toml_text import parse_toml
-from assistant.worlds.embedded.hamlet import Exit, Place, Resident, Room
-from tools.game import Thing
-from tools.trust import Kind, Principal
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.config.words import problem
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.toml_text import parse_toml
+from mud_assistant.assistant.worlds.embedded.hamlet import Exit, Place, Resident, Room
+from mud_assistant.tools.game import Thing
+from mud_assistant.tools.trust import Kind, Principal
 
 #: The largest file that is accepted, in bytes.
 MAX_BYTES = 1_000_000

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import localtime
 
-from assistant.worlds.embedded import commands as embedded_commands
-from assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
-from assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, resident_person, with_level
-from tools.errors import ToolFailed
-from tools.game import GameCommand, Person, Route, Scene, Thing, describe_moment, part_of_day
-from tools.text.lenient import candidates, pick, pick_person, plain
-from tools.text.route import search_route
-from tools.trust import Audience, Kind, Principal
+from mud_assistant.assistant.worlds.embedded import commands as embedded_commands
+from mud_assistant.assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, resident_person, with_level
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Thing, describe_moment, part_of_day
+from mud_assistant.tools.text.lenient import candidates, pick, pick_person, plain
+from mud_assistant.tools.text.route import search_route
+from mud_assistant.tools.trust import Audience, Kind, Principal
 
 _SHORT = {
     "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",

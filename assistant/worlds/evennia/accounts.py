@@ -20,15 +20,15 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.errors import AssistantError
-from assistant.events.events import ChannelSaid, Event, Paged
-from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.body.far_speech import PAGE_TAG, AccountChannel
-from assistant.worlds.evennia.body.identity import Writers, principal_of
-from assistant.worlds.evennia.stored import CATEGORY
-from tools import Principal
-from tools.text.clean import one_line
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Paged
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.body.far_speech import PAGE_TAG, AccountChannel
+from mud_assistant.assistant.worlds.evennia.body.identity import Writers, principal_of
+from mud_assistant.assistant.worlds.evennia.stored import CATEGORY
+from mud_assistant.tools import Principal
+from mud_assistant.tools.text.clean import one_line
 
 #: The most characters of one message that are read, markup included.
 _MAX_HEARD = 8000

@@ -15,11 +15,11 @@ from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.body.border import Printout, escape
-from assistant.worlds.evennia.body.event_source import EventSource
-from assistant.worlds.evennia.body.identity import LIVING, PLAYER, Ladder, principal_of
-from tools.text.clean import one_line
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.body.border import Printout, escape
+from mud_assistant.assistant.worlds.evennia.body.event_source import EventSource
+from mud_assistant.assistant.worlds.evennia.body.identity import LIVING, PLAYER, Ladder, principal_of
+from mud_assistant.tools.text.clean import one_line
 
 _log = Logger()
 

@@ -7,7 +7,7 @@ from evennia.utils.utils import class_from_module
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.stored import game_cmdset
+from mud_assistant.assistant.worlds.evennia.stored import game_cmdset
 
 _log = Logger()
 
@@ -19,7 +19,7 @@ class AccountCmdSet(class_from_module(game_cmdset(), settings.CMDSET_PATHS)):  #
         """Fill the set. After a fault of ours the game still has its own commands."""
         super().at_cmdset_creation()
         try:
-            from assistant.worlds.evennia.commands import all_commands  # a fault in it is caught here
+            from mud_assistant.assistant.worlds.evennia.commands import all_commands  # a fault in it is caught here
 
             for command in all_commands():
                 self.add(command)

@@ -10,16 +10,16 @@ from evennia.objects.models import ObjectDB
 from evennia.utils import create
 from evennia.utils.search import search_object
 
-from assistant.config.options import merged
-from assistant.config.playing import OF_A_CHARACTER
-from assistant.config.schema import Config
-from assistant.config.settings import SettingsError
-from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import accounts, runners, server
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.scripts import AssistantScript
-from assistant.worlds.evennia.stored import (
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.playing import OF_A_CHARACTER
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.worlds.evennia import accounts, runners, server
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.assistant.worlds.evennia.scripts import AssistantScript
+from mud_assistant.assistant.worlds.evennia.stored import (
     CATEGORY,
     OFF,
     OVERRIDES,

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.embedded.hamlet import HAMLET, Resident, Room
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Resident, Room
 
 #: Directions, and the first letters that a player types for them.
 _SHORT = {"north": "n", "south": "s", "east": "e", "west": "w", "up": "u", "down": "d"}
@@ -101,7 +101,7 @@ def _settle(resident: Resident, here: Any) -> None:
 
 def _house(name: str, tables: Mapping[str, Any], description: str, here: Any) -> None:
     """Make the assistant `name` with these tables of settings, and put them into their room."""
-    from assistant.worlds.evennia.creation import assistants, create_assistant  # needs the game
+    from mud_assistant.assistant.worlds.evennia.creation import assistants, create_assistant  # needs the game
 
     if any(other.key == name and other.home == here for other in assistants()):
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.checks.finding import FindingState
-from assistant.starting import settle_heap
+from mud_assistant.assistant.checks.finding import FindingState
+from mud_assistant.assistant.starting import settle_heap
 
 _log = Logger()
 
@@ -19,9 +19,9 @@ def at_server_start() -> None:
     # Evennia loads this module before all of itself, so what needs the rest of Evennia is imported here.
     from django.conf import settings
 
-    from assistant.worlds.evennia import server, stored
-    from assistant.worlds.evennia.console import alerts, doctor
-    from assistant.worlds.evennia.install import CMDSET
+    from mud_assistant.assistant.worlds.evennia import server, stored
+    from mud_assistant.assistant.worlds.evennia.console import alerts, doctor
+    from mud_assistant.assistant.worlds.evennia.install import CMDSET
 
     try:
         server.hide_keys()

@@ -1,6 +1,6 @@
 """Puts assistants into a game, with one line at the end of its settings.
 
-    from assistant.worlds.evennia.install import install; install(globals())
+    from mud_assistant.assistant.worlds.evennia.install import install; install(globals())
 
 Imports neither Django nor Evennia, nor anything of ours that a package of the same name could hide.
 docs/evennia.md has the same as plain settings, for owners who would rather write them out.
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assistant.errors import AssistantError
+from mud_assistant.assistant.errors import AssistantError
 
 #: The package as Django knows it; it has no models, so there is nothing to migrate.
-APP = "assistant.worlds.evennia"
+APP = "mud_assistant.assistant.worlds.evennia"
 HOOKS = f"{APP}.hooks"
 PLUGIN = f"{APP}.plugin"
 CMDSET = f"{APP}.cmdsets.AccountCmdSet"

@@ -8,11 +8,11 @@ from twisted.application.service import IServiceCollection, Service
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from assistant.service.closing import within
-from assistant.worlds.evennia import server
+from mud_assistant.assistant.service.closing import within
+from mud_assistant.assistant.worlds.evennia import server
 
 if TYPE_CHECKING:
-    from assistant.worlds.evennia.page.mounting import MountedPage
+    from mud_assistant.assistant.worlds.evennia.page.mounting import MountedPage
 
 #: How long cancelled commands may take to end, in seconds; the service then has the rest of the half second.
 WORK_SECONDS = 0.05
@@ -52,7 +52,7 @@ def _mount_page(web_root: Any, reactor: Any) -> MountedPage | None:
     """Hang the page into the web server. A fault is logged: it must not keep the game from starting."""
     try:
         # Evennia's own API is still empty while it loads this module.
-        from assistant.worlds.evennia.page.mounting import mount
+        from mud_assistant.assistant.worlds.evennia.page.mounting import mount
 
         return mount(web_root, reactor)
     except CancelledError:
@@ -65,8 +65,8 @@ def _mount_page(web_root: Any, reactor: Any) -> MountedPage | None:
 async def _close(page: MountedPage | None) -> None:
     """Stop the page, commands, assistants, and the listening of their characters, and wait for all of them."""
     # Evennia's own API is still empty while it loads this module.
-    from assistant.worlds.evennia import runners
-    from assistant.worlds.evennia.console.typed_command import WORK
+    from mud_assistant.assistant.worlds.evennia import runners
+    from mud_assistant.assistant.worlds.evennia.console.typed_command import WORK
 
     ending = [page.close()] if page is not None else []
     if server.is_open():

@@ -9,20 +9,20 @@ from msgspec import Struct
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from assistant.config.options import merged
-from assistant.config.schema import Config
-from assistant.config.settings import SettingsError
-from assistant.service.host import Embodiment
-from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import accounts, server
-from assistant.worlds.evennia.body.body import EvenniaBody
-from assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
-from assistant.worlds.evennia.body.game_commands import without_use
-from assistant.worlds.evennia.body.notices import ThinkingSign, tell
-from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.stored import game_overrides, script_settings_of
-from tools import Kind, Principal
-from tools.verbs import ACCOUNT_TOOLS
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.worlds.evennia import accounts, server
+from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
+from mud_assistant.assistant.worlds.evennia.body.event_source import EventSource, MakeEvent
+from mud_assistant.assistant.worlds.evennia.body.game_commands import without_use
+from mud_assistant.assistant.worlds.evennia.body.notices import ThinkingSign, tell
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.assistant.worlds.evennia.stored import game_overrides, script_settings_of
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS
 
 
 class _RunnerSink(Struct, frozen=True):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from evennia.scripts.scripts import DefaultScript
 
-from assistant.worlds.evennia import runners, server
-from assistant.worlds.evennia.stored import ScriptSettings
+from mud_assistant.assistant.worlds.evennia import runners, server
+from mud_assistant.assistant.worlds.evennia.stored import ScriptSettings
 
 
 class AssistantScript(ScriptSettings, DefaultScript):  # type: ignore[misc]  # Evennia has no types

@@ -15,22 +15,22 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger, globalLogPublisher
 
-from assistant.characters import FOLDER
-from assistant.config.options import merged
-from assistant.config.schema import Config
-from assistant.config.sections import WebConfig
-from assistant.config.settings import SettingsError, read_settings
-from assistant.errors import ServiceNotRunning
-from assistant.journal import JournalError
-from assistant.keys import log as log_redaction
-from assistant.keys.redaction import Secrets
-from assistant.runtime.own_tools import load_tools
-from assistant.service.host import ServiceConfig
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.starting import settle_heap
-from assistant.telemetry import watch_service
-from assistant.worlds.evennia.install import CONFIG, JOURNAL
+from mud_assistant.assistant.characters import FOLDER
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.assistant.config.settings import SettingsError, read_settings
+from mud_assistant.assistant.errors import ServiceNotRunning
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.keys import log as log_redaction
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.own_tools import load_tools
+from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.starting import settle_heap
+from mud_assistant.assistant.telemetry import watch_service
+from mud_assistant.assistant.worlds.evennia.install import CONFIG, JOURNAL
 
 #: The keys of this process. They stay hidden after the service is closed, for the last lines of the log.
 SECRETS = Secrets()
@@ -84,6 +84,9 @@ def open_service() -> None:
         return
     hide_keys()
     try:
+        from mud_assistant.assistant.worlds.evennia.stored import rename_paths  # needs the game's database
+
+        rename_paths()
         home = read_service_config()
         opened = AssistantService(reactor, home, Random())  # noqa: S311  (jitter)
         opened.open()
@@ -107,7 +110,7 @@ def open_gateway(opened: AssistantService) -> None:
     """Open the gateway once the journal is open. The log says where it is, or why there is none."""
 
     async def work() -> None:
-        from assistant.gateway.running import GatewayNotOpened, RunningGateway  # most games have none
+        from mud_assistant.assistant.gateway.running import GatewayNotOpened, RunningGateway  # most games have none
 
         with suppress(JournalError):  # the log has it
             await opened.parts.opened()
@@ -164,7 +167,7 @@ def read_service_config() -> ServiceConfig:
 
 def _web_of_the_game(config: Config) -> WebConfig | None:
     """Return the settings of the web with the changes made in the game. A clash is logged, and None returned."""
-    from assistant.worlds.evennia.stored import game_overrides  # needs the game's database
+    from mud_assistant.assistant.worlds.evennia.stored import game_overrides  # needs the game's database
 
     changed = {"web": game_overrides().get("web", {})}
     try:

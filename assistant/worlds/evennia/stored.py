@@ -12,12 +12,16 @@ from copy import deepcopy
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Value
+from django.db.models.functions import Replace
 from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 from evennia.utils.dbserialize import deserialize
 
-from assistant.config.settings import with_new_names
-from assistant.worlds.evennia.install import CMDSET
+from mud_assistant.assistant.config.settings import with_new_names
+from mud_assistant.assistant.worlds.evennia.install import APP, CMDSET
 
 #: The name under which the settings are stored.
 KEY = "mud_assistant_settings"
@@ -33,6 +37,18 @@ LAID_ASIDE = "laid_aside"
 OFF = "off"
 #: The category of our tags: of such a script, and of an account, whose tag names its character.
 CATEGORY = "mud_assistant"
+
+#: Where our classes were in the version before, as the rows of a game may name them.
+FORMER_APP = "assistant.worlds.evennia"
+
+
+def rename_paths() -> None:
+    """Name our classes in the database by where they are now. Called before Evennia has read a row that names one."""
+    fields = ((ObjectDB, "typeclass_path"), (ScriptDB, "typeclass_path"), (AccountDB, "typeclass_path"))
+    for model, field in (*fields, (ObjectDB, "cmdset_storage"), (AccountDB, "cmdset_storage")):
+        rows = model.objects.filter(**{f"db_{field}__contains": f"{FORMER_APP}."})
+        present = Replace(f"db_{field}", Value(f"{FORMER_APP}."), Value(f"{APP}."))
+        rows.exclude(**{f"db_{field}__contains": f"{APP}."}).update(**{f"db_{field}": present})
 
 
 class ScriptSettings:

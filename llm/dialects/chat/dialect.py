@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from llm.dialects.chat.errors import error_of, status_of
-from llm.dialects.chat.reading import read_request
-from llm.dialects.chat.rendering import ChatRenderer
-from llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
-from llm.dialects.failures import Failure
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.dialects.chat.errors import error_of, status_of
+from mud_assistant.llm.dialects.chat.reading import read_request
+from mud_assistant.llm.dialects.chat.rendering import ChatRenderer
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.messages import JSON, JSONObject
 
 
 class ChatDialect(Dialect):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from llm.dialects.failures import Failure, FailureKind
-from llm.messages import JSONObject
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.messages import JSONObject
 
 _BAD = "invalid_request_error"
 #: The type and the code of each kind of failure.

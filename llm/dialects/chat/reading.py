@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from llm.dialects.chat.turns import ChatTurnReader
-from llm.dialects.dialect import AskedCall
-from llm.dialects.failures import unsupported
-from llm.dialects.fields import RequestFields
-from llm.dialects.tools import check_names, forbids_parallel, paired, read_choice, read_tool
-from llm.messages import JSON, JSONObject, ToolSpec
-from llm.request import CallOptions
+from mud_assistant.llm.dialects.chat.turns import ChatTurnReader
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.failures import unsupported
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.dialects.tools import check_names, forbids_parallel, paired, read_choice, read_tool
+from mud_assistant.llm.messages import JSON, JSONObject, ToolSpec
+from mud_assistant.llm.request import CallOptions
 
 #: RequestFields that go to the model as they are, with their bounds. A provider without them refuses them by itself.
 _CARRIED: Mapping[str, tuple[float, float]] = MappingProxyType(

@@ -8,12 +8,21 @@ from types import MappingProxyType
 
 import orjson
 
-from llm.dialects.chat.errors import error_of
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.failures import Failure
-from llm.dialects.rendering import AnswerRenderer
-from llm.messages import JSON, Citation, JSONObject, Message, ServerToolCall, ServerToolResult, Text, ToolCall
-from llm.response import FinishReason, LLMResponse, Usage
+from mud_assistant.llm.dialects.chat.errors import error_of
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.messages import (
+    JSON,
+    Citation,
+    JSONObject,
+    Message,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+)
+from mud_assistant.llm.response import FinishReason, LLMResponse, Usage
 
 FINISHES: Mapping[FinishReason, str] = MappingProxyType(
     {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from llm.dialects.fields import NO_IMAGES, RequestFields
-from llm.dialects.images import image_at, said_by_user
-from llm.loose_json.repair import parse_arguments
-from llm.messages import (
+from mud_assistant.llm.dialects.fields import NO_IMAGES, RequestFields
+from mud_assistant.llm.dialects.images import image_at, said_by_user
+from mud_assistant.llm.loose_json.repair import parse_arguments
+from mud_assistant.llm.messages import (
     Block,
     Image,
     Message,

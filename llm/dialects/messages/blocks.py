@@ -12,7 +12,7 @@ from typing import assert_never
 
 import orjson
 
-from llm.messages import JSON, Citation, JSONObject, ServerToolCall, ServerToolResult
+from mud_assistant.llm.messages import JSON, Citation, JSONObject, ServerToolCall, ServerToolResult
 
 _DELTA = (
     b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"%b","%b":%b}}\n\n'

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
-from llm.dialects.failures import Failure, FailureKind
-from llm.dialects.messages.errors import error_of
-from llm.dialects.messages.reading import read_request
-from llm.dialects.messages.rendering import MessagesRenderer
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.dialects.messages.errors import error_of
+from mud_assistant.llm.dialects.messages.reading import read_request
+from mud_assistant.llm.dialects.messages.rendering import MessagesRenderer
+from mud_assistant.llm.messages import JSON, JSONObject
 
 #: The status of Anthropic's servers when they have too much to do.
 _OVERLOADED = 529

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from llm.dialects.failures import Failure, FailureKind
-from llm.messages import JSONObject
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.messages import JSONObject
 
 #: The dialect's own words for kinds of failure. Other kinds of the 400s are `invalid_request_error`.
 _TYPES: Mapping[FailureKind, str] = MappingProxyType(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llm.dialects.dialect import AskedCall
-from llm.dialects.failures import invalid
-from llm.dialects.fields import RequestFields
-from llm.dialects.messages.turns import TurnReader
-from llm.dialects.tools import check_names, forbids_parallel, paired, read_choice, read_tool
-from llm.messages import JSON, JSONObject, ToolSpec, system
-from llm.request import CallOptions
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.failures import invalid
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.dialects.messages.turns import TurnReader
+from mud_assistant.llm.dialects.tools import check_names, forbids_parallel, paired, read_choice, read_tool
+from mud_assistant.llm.messages import JSON, JSONObject, ToolSpec, system
+from mud_assistant.llm.request import CallOptions
 
 USUAL_VERSION = "2023-06-01"
 #: The version that refuses sampling fields.

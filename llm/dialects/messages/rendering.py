@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 import orjson
 
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.failures import Failure
-from llm.dialects.messages.blocks import (
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.dialects.messages.blocks import (
     BlockStream,
     Calling,
     SaidText,
@@ -20,9 +20,9 @@ from llm.dialects.messages.blocks import (
     is_shown,
     server_result,
 )
-from llm.dialects.messages.errors import error_of
-from llm.dialects.rendering import AnswerRenderer
-from llm.messages import (
+from mud_assistant.llm.dialects.messages.errors import error_of
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.messages import (
     JSON,
     Citation,
     Message,
@@ -32,7 +32,7 @@ from llm.messages import (
     Text,
     ToolCall,
 )
-from llm.response import FinishReason, LLMResponse, Usage
+from mud_assistant.llm.response import FinishReason, LLMResponse, Usage
 
 REASONS: Mapping[FinishReason, str] = MappingProxyType(
     {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from llm.dialects.fields import NO_IMAGES, RequestFields
-from llm.dialects.images import image_of, said_by_user
-from llm.messages import (
+from mud_assistant.llm.dialects.fields import NO_IMAGES, RequestFields
+from mud_assistant.llm.dialects.images import image_of, said_by_user
+from mud_assistant.llm.messages import (
     Block,
     Image,
     JSONObject,

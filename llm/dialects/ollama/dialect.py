@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
-from llm.dialects.failures import Failure
-from llm.dialects.ollama.reading import read_request
-from llm.dialects.ollama.rendering import OllamaRenderer
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.dialects.ollama.reading import read_request
+from mud_assistant.llm.dialects.ollama.rendering import OllamaRenderer
+from mud_assistant.llm.messages import JSON, JSONObject
 
 #: What a client reads of a model's make. No model of the gateway is a file, so it says nothing of one.
 _FAMILY = "gateway"

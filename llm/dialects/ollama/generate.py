@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.fields import RequestFields
-from llm.dialects.ollama.dialect import OllamaDialect
-from llm.dialects.ollama.reading import read_request
-from llm.dialects.ollama.rendering import OllamaRenderer
-from llm.messages import JSON, JSONObject
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.dialects.ollama.dialect import OllamaDialect
+from mud_assistant.llm.dialects.ollama.reading import read_request
+from mud_assistant.llm.dialects.ollama.rendering import OllamaRenderer
+from mud_assistant.llm.messages import JSON, JSONObject
 
 _SHARED = frozenset({"model", "stream", "format", "options", "think", "keep_alive", "logprobs", "top_logprobs"})
 #: What a chat does not have, with the values that ask for nothing.

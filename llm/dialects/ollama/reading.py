@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from llm.dialects.dialect import AskedCall
-from llm.dialects.fields import NO_IMAGES, RequestFields
-from llm.dialects.images import image_of, said_by_user
-from llm.dialects.tools import check_names, paired, read_tool
-from llm.loose_json.repair import parse_arguments
-from llm.messages import (
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.fields import NO_IMAGES, RequestFields
+from mud_assistant.llm.dialects.images import image_of, said_by_user
+from mud_assistant.llm.dialects.tools import check_names, paired, read_tool
+from mud_assistant.llm.loose_json.repair import parse_arguments
+from mud_assistant.llm.messages import (
     JSON,
     Block,
     JSONObject,
@@ -24,7 +24,7 @@ from llm.messages import (
     system,
     tool_results,
 )
-from llm.request import CallOptions
+from mud_assistant.llm.request import CallOptions
 
 _KNOWN = frozenset({"model", "messages", "tools", "stream", "format", "options", "think", "logprobs", "top_logprobs"})
 _HINTS = frozenset({"keep_alive", "truncate", "shift"})

@@ -8,11 +8,11 @@ from itertools import count
 
 import orjson
 
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.failures import Failure
-from llm.dialects.rendering import AnswerRenderer
-from llm.messages import JSON, Citation, ServerToolCall, ServerToolResult, ToolCall
-from llm.response import FinishReason, LLMResponse
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.messages import JSON, Citation, ServerToolCall, ServerToolResult, ToolCall
+from mud_assistant.llm.response import FinishReason, LLMResponse
 
 _NANOSECONDS = 1_000_000_000
 

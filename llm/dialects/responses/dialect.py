@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
-from llm.dialects.failures import Failure
-from llm.dialects.responses.reading import read_request
-from llm.dialects.responses.rendering import ResponsesRenderer
-from llm.messages import JSONObject
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall, Dialect, OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.dialects.responses.reading import read_request
+from mud_assistant.llm.dialects.responses.rendering import ResponsesRenderer
+from mud_assistant.llm.messages import JSONObject
 
 #: OpenAI tells errors and models alike in both of its APIs.
 _CHAT = ChatDialect()

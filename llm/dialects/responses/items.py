@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import orjson
 
-from llm.dialects.failures import RequestRefused
-from llm.dialects.fields import NO_IMAGES, RequestFields
-from llm.dialects.images import image_at, said_by_user
-from llm.dialects.responses.offered import CUSTOM_ARGUMENT, OfferedTools
-from llm.loose_json.repair import parse_arguments
-from llm.messages import (
+from mud_assistant.llm.dialects.failures import RequestRefused
+from mud_assistant.llm.dialects.fields import NO_IMAGES, RequestFields
+from mud_assistant.llm.dialects.images import image_at, said_by_user
+from mud_assistant.llm.dialects.responses.offered import CUSTOM_ARGUMENT, OfferedTools
+from mud_assistant.llm.loose_json.repair import parse_arguments
+from mud_assistant.llm.messages import (
     JSON,
     Block,
     Image,

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from llm.dialects.fields import RequestFields
-from llm.dialects.tools import check_names, read_choice, read_tool
-from llm.messages import JSON, JSONObject, ToolSpec
-from llm.request import ToolChoice
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.dialects.tools import check_names, read_choice, read_tool
+from mud_assistant.llm.messages import JSON, JSONObject, ToolSpec
+from mud_assistant.llm.request import ToolChoice
 
 #: The longest name of a tool that every provider takes, in characters.
 _LONGEST_NAME = 64

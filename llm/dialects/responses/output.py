@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from llm.dialects.responses.offered import CUSTOM_ARGUMENT
-from llm.loose_json.repair import holds_nothing, parse_arguments
-from llm.messages import JSON, Citation
+from mud_assistant.llm.dialects.responses.offered import CUSTOM_ARGUMENT
+from mud_assistant.llm.loose_json.repair import holds_nothing, parse_arguments
+from mud_assistant.llm.messages import JSON, Citation
 
 #: An event of a stream without its number; `type` comes first.
 Event = dict[str, JSON]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from llm.dialects.dialect import AskedCall
-from llm.dialects.fields import RequestFields
-from llm.dialects.responses.items import ItemReader
-from llm.dialects.responses.offered import choose, read_offered
-from llm.dialects.tools import forbids_parallel, paired
-from llm.messages import JSON, JSONObject, system
-from llm.request import CallOptions
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.fields import RequestFields
+from mud_assistant.llm.dialects.responses.items import ItemReader
+from mud_assistant.llm.dialects.responses.offered import choose, read_offered
+from mud_assistant.llm.dialects.tools import forbids_parallel, paired
+from mud_assistant.llm.messages import JSON, JSONObject, system
+from mud_assistant.llm.request import CallOptions
 
 _KNOWN = frozenset(
     {

@@ -12,15 +12,31 @@ from itertools import count
 
 import orjson
 
-from llm.dialects.chat.errors import error_of
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.dialects.failures import Failure
-from llm.dialects.rendering import AnswerRenderer
-from llm.dialects.responses.offered import custom_names
-from llm.dialects.responses.output import CallItem, CustomCallItem, Event, MessageItem, ReasoningItem, RenderedItem
-from llm.dialects.responses.resource import ResponseResource
-from llm.messages import JSON, Citation, Reasoning, ServerToolCall, ServerToolResult, Text, ToolCall, ToolResult
-from llm.response import FinishReason, LLMResponse
+from mud_assistant.llm.dialects.chat.errors import error_of
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.dialects.failures import Failure
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.dialects.responses.offered import custom_names
+from mud_assistant.llm.dialects.responses.output import (
+    CallItem,
+    CustomCallItem,
+    Event,
+    MessageItem,
+    ReasoningItem,
+    RenderedItem,
+)
+from mud_assistant.llm.dialects.responses.resource import ResponseResource
+from mud_assistant.llm.messages import (
+    JSON,
+    Citation,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from mud_assistant.llm.response import FinishReason, LLMResponse
 
 #: The events before the first item.
 _OPENING = ("created", "in_progress")

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from llm.dialects.dialect import AnswerHead, AskedCall
-from llm.messages import JSON
-from llm.response import Usage
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.response import Usage
 
 #: The values of settings that the request leaves out.
 _USUAL: Mapping[str, JSON] = {

@@ -10,10 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from llm.embedded.bert_gguf import BertShape, write_bert_gguf
-from llm.embedded.errors import BadModelFile, SourceFailed
-from llm.embedded.fetching.models import ModelFile, Part, RawWeights
-from llm.embedded.fetching.store import CHUNK_BYTES, ModelStore
+from mud_assistant.llm.embedded.bert_gguf import BertShape, write_bert_gguf
+from mud_assistant.llm.embedded.errors import BadModelFile, SourceFailed
+from mud_assistant.llm.embedded.fetching.models import ModelFile, Part, RawWeights
+from mud_assistant.llm.embedded.fetching.store import CHUNK_BYTES, ModelStore
 
 #: The model of sentence vectors. The hash is that of the file that `write_bert_gguf` makes of the pinned weights.
 MINILM = ModelFile(

@@ -18,14 +18,14 @@ from urllib.request import Request
 
 import msgspec
 
-from llm.embedded.errors import BadModelFile, SourceFailed
-from llm.embedded.fetching.hub_name import ADDRESS_VARIABLE, TOKEN_VARIABLE, USUAL_ADDRESS, HubName
-from llm.embedded.fetching.models import ModelFile, cost_of
-from llm.embedded.fetching.opener import HttpAnswer, Opener, is_safe, with_key
-from llm.embedded.fetching.store import ModelStore
-from llm.embedded.fetching.upstream import TIMEOUT_SECONDS, fetch_upstream
-from llm.embedded.gguf import CHAT_TEMPLATE, MAGIC, read_file_strings
-from llm.embedded.progress import Reporter
+from mud_assistant.llm.embedded.errors import BadModelFile, SourceFailed
+from mud_assistant.llm.embedded.fetching.hub_name import ADDRESS_VARIABLE, TOKEN_VARIABLE, USUAL_ADDRESS, HubName
+from mud_assistant.llm.embedded.fetching.models import ModelFile, cost_of
+from mud_assistant.llm.embedded.fetching.opener import HttpAnswer, Opener, is_safe, with_key
+from mud_assistant.llm.embedded.fetching.store import ModelStore
+from mud_assistant.llm.embedded.fetching.upstream import TIMEOUT_SECONDS, fetch_upstream
+from mud_assistant.llm.embedded.gguf import CHAT_TEMPLATE, MAGIC, read_file_strings
+from mud_assistant.llm.embedded.progress import Reporter
 
 #: The largest file that is fetched, in bytes.
 MAX_BYTES = 16_000_000_000

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 from platformdirs import user_data_path
 
-from llm.embedded.bert_gguf import BertShape
-from llm.embedded.fetching.hub_name import is_hub_name, kept_name, parse_hub_name
+from mud_assistant.llm.embedded.bert_gguf import BertShape
+from mud_assistant.llm.embedded.fetching.hub_name import is_hub_name, kept_name, parse_hub_name
 
 #: The assumed download speed in bytes a second, for estimates of time.
 USUAL_SPEED = 10_000_000

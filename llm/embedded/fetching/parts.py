@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.convert import convert_weights
-from llm.embedded.fetching.models import Part
-from llm.embedded.fetching.store import CHUNK_BYTES, ModelStore, bytes_below, file_sum
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.convert import convert_weights
+from mud_assistant.llm.embedded.fetching.models import Part
+from mud_assistant.llm.embedded.fetching.store import CHUNK_BYTES, ModelStore, bytes_below, file_sum
 
 SOURCE = "parts"
 _POLL_SECONDS = 0.25

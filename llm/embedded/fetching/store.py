@@ -15,9 +15,9 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.models import ModelFile
-from llm.embedded.progress import Reporter
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.models import ModelFile
+from mud_assistant.llm.embedded.progress import Reporter
 
 if sys.platform == "win32":
     import msvcrt

@@ -12,9 +12,9 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request
 
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.opener import HttpAnswer, Opener
-from llm.embedded.fetching.store import CHUNK_BYTES, ModelStore
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.opener import HttpAnswer, Opener
+from mud_assistant.llm.embedded.fetching.store import CHUNK_BYTES, ModelStore
 
 #: The time limit in seconds for connecting, and for each wait for more bytes.
 TIMEOUT_SECONDS = 10.0

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from llm.fallback.drafts import ABSENT, Absent, Candidate, Draft, Offer, Reading, merge_readings
-from llm.loose_json.repair import Value, is_cut, read_scan, value_at
-from llm.loose_json.rewrite import is_scalar
-from llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, Token, WorkBudget
-from llm.messages import JSON
+from mud_assistant.llm.fallback.drafts import ABSENT, Absent, Candidate, Draft, Offer, Reading, merge_readings
+from mud_assistant.llm.loose_json.repair import Value, is_cut, read_scan, value_at
+from mud_assistant.llm.loose_json.rewrite import is_scalar
+from mud_assistant.llm.loose_json.tokens import MAX_DEPTH, Ending, Scan, Token, WorkBudget
+from mud_assistant.llm.messages import JSON
 
 _NAME = r"(?P<name>[\w.\-]{1,128}+)"
 _STARTS = r"(?<![\w.\-:])"

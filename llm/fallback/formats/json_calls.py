@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from llm.fallback.drafts import ABSENT, Absent, Candidate, Draft, Offer, Reading
-from llm.loose_json.repair import Parsed, UnreadableJSON, is_cut, parse_value, read_scan
-from llm.loose_json.tokens import Ending, Scan, WorkBudget, scan_value
-from llm.messages import JSON
+from mud_assistant.llm.fallback.drafts import ABSENT, Absent, Candidate, Draft, Offer, Reading
+from mud_assistant.llm.loose_json.repair import Parsed, UnreadableJSON, is_cut, parse_value, read_scan
+from mud_assistant.llm.loose_json.tokens import Ending, Scan, WorkBudget, scan_value
+from mud_assistant.llm.messages import JSON
 
 _NAME_KEYS = ("tool", "name", "function", "action", "tool_name")
 _ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "params")

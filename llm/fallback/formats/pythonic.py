@@ -8,10 +8,10 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from llm.fallback.drafts import Candidate, Draft, Offer, Reading
-from llm.loose_json.repair import MAX_CHARS, clean_json
-from llm.loose_json.tokens import Ending, UnreadableJSON, WorkBudget, scan_value
-from llm.messages import JSON
+from mud_assistant.llm.fallback.drafts import Candidate, Draft, Offer, Reading
+from mud_assistant.llm.loose_json.repair import MAX_CHARS, clean_json
+from mud_assistant.llm.loose_json.tokens import Ending, UnreadableJSON, WorkBudget, scan_value
+from mud_assistant.llm.messages import JSON
 
 #: A list of calls, or Llama's `tool.call(`.
 _BARE = re.compile(

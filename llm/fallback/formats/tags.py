@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from llm.fallback.drafts import Candidate, Draft, Offer, Reading, merge_readings
-from llm.loose_json.repair import clean_text, value_at
-from llm.loose_json.tokens import WorkBudget
-from llm.messages import JSON
+from mud_assistant.llm.fallback.drafts import Candidate, Draft, Offer, Reading, merge_readings
+from mud_assistant.llm.loose_json.repair import clean_text, value_at
+from mud_assistant.llm.loose_json.tokens import WorkBudget
+from mud_assistant.llm.messages import JSON
 
 _PREFIX = r"(?:[\w.\-]{1,20}+:|[\uff5c|]\w{1,20}+[\uff5c|])?+"
 _ATTRIBUTE = r"(?:\s*+=\s*+|\s++name\s*+=\s*+)[\"']?"

@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
-from llm.loose_json.repair import holds_nothing, parse_arguments
-from llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
-from llm.providers.provider import NAMELESS
-from llm.wire.building import AnswerBuilder
+from mud_assistant.llm.loose_json.repair import holds_nothing, parse_arguments
+from mud_assistant.llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
+from mud_assistant.llm.providers.provider import NAMELESS
+from mud_assistant.llm.wire.building import AnswerBuilder
 
 #: The field of a delta that holds its piece, and the field of its block that the piece goes to.
 _DELTAS: Mapping[str, tuple[str, str]] = {

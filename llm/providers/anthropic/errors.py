@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import orjson
 
-from llm.errors import LLMError, UnpairedServerTool
-from llm.wire.error_bodies import ErrorBody, read_error, read_error_body, typed_error
+from mud_assistant.llm.errors import LLMError, UnpairedServerTool
+from mud_assistant.llm.wire.error_bodies import ErrorBody, read_error, read_error_body, typed_error
 
 _STATUS_OF: Mapping[str, int] = {
     "invalid_request_error": 400,

@@ -8,13 +8,13 @@ from types import MappingProxyType
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, ProtocolError
-from llm.fallback.prompt import as_text
-from llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.packing.packed import join_bytes, parts_of
-from llm.providers.anthropic.errors import error_of_body
-from llm.providers.anthropic.stream import AnthropicStream
-from llm.providers.anthropic.turns import (
+from mud_assistant.llm.errors import LLMError, ProtocolError
+from mud_assistant.llm.fallback.prompt import as_text
+from mud_assistant.llm.messages import JSON, JSONObject, Message, Role, ToolResult, ToolSpec
+from mud_assistant.llm.packing.packed import join_bytes, parts_of
+from mud_assistant.llm.providers.anthropic.errors import error_of_body
+from mud_assistant.llm.providers.anthropic.stream import AnthropicStream
+from mud_assistant.llm.providers.anthropic.turns import (
     content_of,
     join_request,
     mcp_server_names,
@@ -22,10 +22,10 @@ from llm.providers.anthropic.turns import (
     server_tool_names,
     tool_of,
 )
-from llm.providers.provider import LLMProvider
-from llm.request import CallOptions, ToolChoice, merge
-from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import excerpt
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.request import CallOptions, ToolChoice, merge
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.error_bodies import excerpt
 
 DEFAULT_VERSION = "2023-06-01"
 #: The first version that refuses sampling fields. Versions are dates, so they compare as text.

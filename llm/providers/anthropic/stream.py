@@ -10,17 +10,17 @@ from typing import Any
 
 import orjson
 
-from llm.errors import ProtocolError, StreamBroken
-from llm.loose_json.repair import UnreadableJSON, parse_value
-from llm.messages import RawTurn
-from llm.providers.anthropic.blocks import ContentBlock
-from llm.providers.anthropic.errors import error_in_stream
-from llm.providers.provider import LLMProvider
-from llm.response import FinishReason, Usage
-from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import excerpt
-from llm.wire.lines import ServerSentEvent
-from llm.wire.parser import SSEParser
+from mud_assistant.llm.errors import ProtocolError, StreamBroken
+from mud_assistant.llm.loose_json.repair import UnreadableJSON, parse_value
+from mud_assistant.llm.messages import RawTurn
+from mud_assistant.llm.providers.anthropic.blocks import ContentBlock
+from mud_assistant.llm.providers.anthropic.errors import error_in_stream
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.response import FinishReason, Usage
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.error_bodies import excerpt
+from mud_assistant.llm.wire.lines import ServerSentEvent
+from mud_assistant.llm.wire.parser import SSEParser
 
 _FINISH: Mapping[str, FinishReason] = {
     "end_turn": FinishReason.STOP,

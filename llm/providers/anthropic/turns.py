@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import orjson
 from msgspec import Struct
 
-from llm.messages import JSON, Image, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
-from llm.providers.anthropic.blocks import is_server_call, is_server_result
-from llm.providers.provider import NAMELESS
+from mud_assistant.llm.messages import JSON, Image, JSONObject, Message, Role, Text, ToolCall, ToolResult, ToolSpec
+from mud_assistant.llm.providers.anthropic.blocks import is_server_call, is_server_result
+from mud_assistant.llm.providers.provider import NAMELESS
 
 #: The placeholder where the API wants content and there is none.
 NOTHING = "(nothing)"

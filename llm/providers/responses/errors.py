@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from llm.errors import LLMError, UnreadableReasoning
-from llm.wire.error_bodies import ErrorBody, read_error, typed_error
+from mud_assistant.llm.errors import LLMError, UnreadableReasoning
+from mud_assistant.llm.wire.error_bodies import ErrorBody, read_error, typed_error
 
 #: The statuses of the codes that come without one.
 _STATUS_OF: Mapping[str, int] = {

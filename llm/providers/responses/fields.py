@@ -12,11 +12,11 @@ from typing import cast
 import orjson
 from msgspec.structs import replace
 
-from llm.errors import Rejected
-from llm.messages import JSON, JSONObject, ToolSpec
-from llm.modes.mode import FieldOverride, RequestMode
-from llm.modes.structured import is_strict
-from llm.request import CallOptions, ToolChoice, merge
+from mud_assistant.llm.errors import Rejected
+from mud_assistant.llm.messages import JSON, JSONObject, ToolSpec
+from mud_assistant.llm.modes.mode import FieldOverride, RequestMode
+from mud_assistant.llm.modes.structured import is_strict
+from mud_assistant.llm.request import CallOptions, ToolChoice, merge
 
 #: The API refuses a smaller bound.
 MIN_OUTPUT_TOKENS = 16

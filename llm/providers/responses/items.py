@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
-from llm.loose_json.repair import parse_arguments
-from llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
-from llm.providers.provider import NAMELESS
-from llm.wire.building import AnswerBuilder
+from mud_assistant.llm.loose_json.repair import parse_arguments
+from mud_assistant.llm.messages import Citation, JSONObject, ServerToolCall, ServerToolResult
+from mud_assistant.llm.providers.provider import NAMELESS
+from mud_assistant.llm.wire.building import AnswerBuilder
 
 CALL, MESSAGE, REASONING = "function_call", "message", "reasoning"
 _COMMENTARY = "commentary"

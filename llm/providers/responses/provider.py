@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 import orjson
 from twisted.web.http_headers import Headers
 
-from llm.errors import LLMError, ProtocolError, Rejected
-from llm.messages import JSONObject, Message, Role, ToolResult, ToolSpec
-from llm.modes.mode import FieldOverride, RequestMode
-from llm.packing.packed import Joined, Part, parts_of
-from llm.providers.provider import LLMProvider
-from llm.providers.responses.errors import error_of
-from llm.providers.responses.fields import OPTIONAL, adapt_fields, bounded, effort_of, head_of
-from llm.providers.responses.stream import ResponsesStream
-from llm.providers.responses.turns import items_of, result_item
-from llm.request import CallOptions, ToolChoice
-from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import excerpt, read_error_body
+from mud_assistant.llm.errors import LLMError, ProtocolError, Rejected
+from mud_assistant.llm.messages import JSONObject, Message, Role, ToolResult, ToolSpec
+from mud_assistant.llm.modes.mode import FieldOverride, RequestMode
+from mud_assistant.llm.packing.packed import Joined, Part, parts_of
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.providers.responses.errors import error_of
+from mud_assistant.llm.providers.responses.fields import OPTIONAL, adapt_fields, bounded, effort_of, head_of
+from mud_assistant.llm.providers.responses.stream import ResponsesStream
+from mud_assistant.llm.providers.responses.turns import items_of, result_item
+from mud_assistant.llm.request import CallOptions, ToolChoice
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.error_bodies import excerpt, read_error_body
 
 _ENDPOINT = "/responses"
 _APART = "\n\n"

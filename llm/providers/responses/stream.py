@@ -13,17 +13,17 @@ from typing import Any
 
 import orjson
 
-from llm.errors import ProtocolError, StreamBroken, Unavailable
-from llm.loose_json.repair import UnreadableJSON, parse_value
-from llm.messages import RawTurn
-from llm.providers.provider import LLMProvider
-from llm.providers.responses.errors import error_in_answer
-from llm.providers.responses.items import CALL, MESSAGE, REASONING, OutputItem, objects
-from llm.response import FinishReason, Usage
-from llm.wire.building import AnswerBuilder
-from llm.wire.error_bodies import excerpt
-from llm.wire.lines import ServerSentEvent
-from llm.wire.parser import SSEParser
+from mud_assistant.llm.errors import ProtocolError, StreamBroken, Unavailable
+from mud_assistant.llm.loose_json.repair import UnreadableJSON, parse_value
+from mud_assistant.llm.messages import RawTurn
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.providers.responses.errors import error_in_answer
+from mud_assistant.llm.providers.responses.items import CALL, MESSAGE, REASONING, OutputItem, objects
+from mud_assistant.llm.response import FinishReason, Usage
+from mud_assistant.llm.wire.building import AnswerBuilder
+from mud_assistant.llm.wire.error_bodies import excerpt
+from mud_assistant.llm.wire.lines import ServerSentEvent
+from mud_assistant.llm.wire.parser import SSEParser
 
 _INCOMPLETE: Mapping[object, FinishReason] = {"content_filter": FinishReason.FILTERED}
 #: The events that carry a piece of a text or its whole: the kind of their item, the field, the name of the part's

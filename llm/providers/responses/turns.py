@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from llm.messages import JSON, Image, JSONObject, Message, Role, Text, ToolCall, ToolResult
-from llm.providers.provider import NAMELESS
+from mud_assistant.llm.messages import JSON, Image, JSONObject, Message, Role, Text, ToolCall, ToolResult
+from mud_assistant.llm.providers.provider import NAMELESS
 
 #: What is not sent back of an item: what names it at the server, or its place in a stream.
 _NAMES = frozenset({"id", "item_id", "output_index", "sequence_number"})

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from typing import Any
 
-from assistant.characters import png
+from mud_assistant.assistant.characters import png
 
 #: What no version of the cards knows, and what must come out again.
 ODD = {"of_another_program": {"depth": [1, {"two": 3}]}, "talkativeness": "0.5"}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.characters import Lorebook, LoreEntry, LoreIndex, LoreScanner
+from mud_assistant.assistant.characters import Lorebook, LoreEntry, LoreIndex, LoreScanner
 
 
 def scanner(*entries: LoreEntry, recursive: bool = False, budget: int | None = None, depth: int = 4) -> LoreScanner:

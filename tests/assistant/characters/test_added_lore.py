@@ -7,8 +7,8 @@ from threading import Thread
 
 import pytest
 
-from assistant.characters import CharacterError, add_lore, delete_lore, read_character, read_with_sources
-from assistant.characters.written import split_markdown
+from mud_assistant.assistant.characters import CharacterError, add_lore, delete_lore, read_character, read_with_sources
+from mud_assistant.assistant.characters.written import split_markdown
 
 SAGE = 'persona = "You keep books."\n[[lore]]\ntitle = "The vault"\ntext = "It opens at new moon."\n'
 #: As an owner might have written it by hand.

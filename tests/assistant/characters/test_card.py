@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from assistant.characters import CardPreview, CardRefused, LoreEntry, preview_card
-from assistant.characters.container import MAX_TEXT
+from mud_assistant.assistant.characters import CardPreview, CardRefused, LoreEntry, preview_card
+from mud_assistant.assistant.characters.container import MAX_TEXT
 from tests.assistant.characters.cards import (
     BOOK,
     ENTRY,

@@ -7,8 +7,8 @@ import contextlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.characters import CardRefused, preview_card
-from assistant.characters.png import read_texts, with_texts
+from mud_assistant.assistant.characters import CardRefused, preview_card
+from mud_assistant.assistant.characters.png import read_texts, with_texts
 from tests.assistant.characters.cards import V2, archive, as_json, chunk, packed, picture, text_chunk
 
 WELL = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.characters import CharacterError, read_typed_card, write_typed_card
+from mud_assistant.assistant.characters import CharacterError, read_typed_card, write_typed_card
 
 
 def game_in(folder: Path) -> Path:

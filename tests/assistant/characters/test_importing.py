@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from assistant.characters import CharacterError, export_card, import_card, list_characters, preview_card, read_character
-from assistant.characters.character import LoreEntry
-from assistant.characters.importing import lore_toml
-from assistant.characters.written import lore_of_toml
+from mud_assistant.assistant.characters import (
+    CharacterError,
+    export_card,
+    import_card,
+    list_characters,
+    preview_card,
+    read_character,
+)
+from mud_assistant.assistant.characters.character import LoreEntry
+from mud_assistant.assistant.characters.importing import lore_toml
+from mud_assistant.assistant.characters.written import lore_of_toml
 from tests.assistant.characters.cards import (
     BOOK,
     ENTRY,

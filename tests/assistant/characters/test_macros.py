@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.characters.macros import Macros, insert_names
+from mud_assistant.assistant.characters.macros import Macros, insert_names
 
 
 def expand(text: str) -> str:

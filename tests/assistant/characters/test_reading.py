@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.characters import CharacterError, character_folder, list_characters, read_character
-from assistant.characters.reading import everyday_topics
-from assistant.characters.written import character_of, lore_of_markdown, topics_of_toml
+from mud_assistant.assistant.characters import CharacterError, character_folder, list_characters, read_character
+from mud_assistant.assistant.characters.reading import everyday_topics
+from mud_assistant.assistant.characters.written import character_of, lore_of_markdown, topics_of_toml
 from tests.assistant.characters.cards import V2, as_json, packed, picture, text_chunk
 
 SAGE = """

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from assistant.characters import SHIPPED, read_character
-from assistant.characters.character import Character, Topic
-from assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.characters import SHIPPED, read_character
+from mud_assistant.assistant.characters.character import Character, Topic
+from mud_assistant.assistant.config.schema import AssistantConfig
 
 FILES = sorted(SHIPPED.glob("*.toml"))
 #: Those who have topics.

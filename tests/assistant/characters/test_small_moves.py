@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from assistant.characters import SHIPPED, read_character
-from assistant.language.words import words_of
-from assistant.memory.topics import TopicFinder, TopicIndex
+from mud_assistant.assistant.characters import SHIPPED, read_character
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.memory.topics import TopicFinder, TopicIndex
 
 
 class Move(NamedTuple):

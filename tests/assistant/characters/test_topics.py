@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assistant.characters import CharacterError, export_card, import_card, preview_card, read_character
-from assistant.characters.added_lore import add_lore
-from assistant.characters.character import Topic
-from assistant.characters.reading import everyday_topics
-from assistant.characters.topic_tables import topics_toml
-from assistant.characters.written import lore_of_markdown, topics_of_toml
-from assistant.memory.topics import FoundTopics
-from assistant.memory.topics.topic_index import Likely
-from assistant.surfaces.characters.command import CharacterOptions, run_character
-from assistant.surfaces.characters.trying import by_meaning
+from mud_assistant.assistant.characters import CharacterError, export_card, import_card, preview_card, read_character
+from mud_assistant.assistant.characters.added_lore import add_lore
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.characters.reading import everyday_topics
+from mud_assistant.assistant.characters.topic_tables import topics_toml
+from mud_assistant.assistant.characters.written import lore_of_markdown, topics_of_toml
+from mud_assistant.assistant.memory.topics import FoundTopics
+from mud_assistant.assistant.memory.topics.topic_index import Likely
+from mud_assistant.assistant.surfaces.characters.command import CharacterOptions, run_character
+from mud_assistant.assistant.surfaces.characters.trying import by_meaning
 
 TOPICS = """
 [[topic]]

@@ -8,8 +8,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.checks.check_runner import SLOW_SECONDS, CheckRunner
-from assistant.checks.finding import Finding, FindingState, Problem, Skipped, Unclear
+from mud_assistant.assistant.checks.check_runner import SLOW_SECONDS, CheckRunner
+from mud_assistant.assistant.checks.finding import Finding, FindingState, Problem, Skipped, Unclear
 
 
 class Room:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from assistant.checks.doctor import DoctorRequest, examine
-from assistant.checks.finding import Finding, FindingState, Problem
-from assistant.checks.gateway import given_keys, who_may_ask
-from assistant.config.gateway import GatewayConfig
-from assistant.config.options import merged
-from assistant.gateway.keys import KeyLimits, key_store
-from llm.testing import FakeOllama, OllamaModel, Reply, serve
+from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
+from mud_assistant.assistant.checks.finding import Finding, FindingState, Problem
+from mud_assistant.assistant.checks.gateway import given_keys, who_may_ask
+from mud_assistant.assistant.config.gateway import GatewayConfig
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.gateway.keys import KeyLimits, key_store
+from mud_assistant.llm.testing import FakeOllama, OllamaModel, Reply, serve
 from tests.assistant.living import reactor
 
 WALL = 1_795_348_800.0  # 2026-11-22 12:00 UTC

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from assistant.checks.finding import Problem, Unclear
-from assistant.checks.journal import bindings, durable, room, searchable, sound
-from assistant.config.schema import JournalConfig
-from assistant.journal.files import create
-from assistant.journal.schema import SCHEMA
-from assistant.keys.binding import KeyBinding
-from assistant.memory.recall import SqliteIndex
-from assistant.memory.recall_file import ENDING
+from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.checks.journal import bindings, durable, room, searchable, sound
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.journal.files import create
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.memory.recall import SqliteIndex
+from mud_assistant.assistant.memory.recall_file import ENDING
 
 
 @pytest.fixture

@@ -9,29 +9,29 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistant.checks.check_runner import CheckRunner
-from assistant.checks.doctor import DoctorRequest, examine
-from assistant.checks.finding import Finding, FindingState, Problem, Unclear
-from assistant.config.options import merged
-from assistant.keys.binding import KeyBinding
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import key_sources
-from llm.testing import FakeOllama, OllamaModel, Reply, serve
+from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
+from mud_assistant.assistant.checks.finding import Finding, FindingState, Problem, Unclear
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import key_sources
+from mud_assistant.llm.testing import FakeOllama, OllamaModel, Reply, serve
 from tests.assistant.living import reactor
 from tests.postgres import PostgresServer
 
 psycopg = pytest.importorskip("psycopg")
 
-from assistant.checks.postgres import (  # noqa: E402  (they need the driver)
+from mud_assistant.assistant.checks.postgres import (  # noqa: E402  (they need the driver)
     PostgresChecks,
     judge_durability,
     judge_room,
     judge_server,
     judge_tables,
 )
-from assistant.journal.postgres.connection import connect  # noqa: E402
-from assistant.journal.postgres.facts import ServerFacts, look_at  # noqa: E402
-from assistant.journal.postgres.schema import STEPS, migrate  # noqa: E402
+from mud_assistant.assistant.journal.postgres.connection import connect  # noqa: E402
+from mud_assistant.assistant.journal.postgres.facts import ServerFacts, look_at  # noqa: E402
+from mud_assistant.assistant.journal.postgres.schema import STEPS, migrate  # noqa: E402
 
 PASSWORD = "hunter2-and-more"
 SETTINGS = {"server_encoding": "UTF8", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
@@ -118,7 +118,9 @@ async def test_which_key_went_where_is_read(tmp_path: Path, postgres_url: str) -
 
 async def test_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [
-        name for name in sys.modules if name.startswith(("assistant.checks.postgres", "assistant.journal.postgres"))
+        name
+        for name in sys.modules
+        if name.startswith(("mud_assistant.assistant.checks.postgres", "mud_assistant.assistant.journal.postgres"))
     ]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "psycopg", None)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from assistant.checks.doctor import DoctorRequest, examine
-from assistant.checks.finding import Finding, FindingState
-from assistant.config.options import merged
-from assistant.telemetry import watch_service
-from llm.testing import FakeOllama, Reply, serve
+from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.telemetry import watch_service
+from mud_assistant.llm.testing import FakeOllama, Reply, serve
 from tests.assistant.living import reactor
 from tests.assistant.service.village import village
 from tests.assistant.telemetry.collector import collecting
@@ -62,7 +62,7 @@ async def test_it_says_what_to_change(tmp_path: Path, status: int, state: Findin
 async def test_a_missing_extra_is_told_with_its_remedy_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, extra: str
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith(("assistant.telemetry.", package))]:
+    for name in [name for name in sys.modules if name.startswith(("mud_assistant.assistant.telemetry.", package))]:
         if not name.endswith((".telemetry", ".sending", ".names")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

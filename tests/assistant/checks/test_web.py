@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.checks.finding import Problem
-from assistant.checks.web import PAGE, explain, reads, searches
-from tools.web.errors import ErrorKind, WebError
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
+from mud_assistant.assistant.checks.finding import Problem
+from mud_assistant.assistant.checks.web import PAGE, explain, reads, searches
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 REMEDIES = {
     ErrorKind.POLICY: "--page URL",

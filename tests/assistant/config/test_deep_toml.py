@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.characters.character import CharacterError
-from assistant.characters.written import character_of
-from assistant.config.settings import SettingsError, read_settings
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.toml_text import MAX_DEPTH, parse_toml
-from assistant.worlds.embedded.place_file import PlaceFileError, read_place
+from mud_assistant.assistant.characters.character import CharacterError
+from mud_assistant.assistant.characters.written import character_of
+from mud_assistant.assistant.config.settings import SettingsError, read_settings
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.toml_text import MAX_DEPTH, parse_toml
+from mud_assistant.assistant.worlds.embedded.place_file import PlaceFileError, read_place
 
 MANY = 20_000
 DEEP = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assistant.config.options import merged, shown_options, with_option, without_option
-from assistant.config.settings import SettingsError
+from mud_assistant.assistant.config.options import merged, shown_options, with_option, without_option
+from mud_assistant.assistant.config.settings import SettingsError
 
 
 def test_the_last_table_lies_on_top_and_leaves_what_it_does_not_name() -> None:

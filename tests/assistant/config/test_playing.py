@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from assistant.characters import CharacterError, LoreIndex, LoreScanner, import_card, preview_card, read_character
-from assistant.config.options import merged
-from assistant.config.playing import play, with_character
-from assistant.config.schema import AssistantConfig, Config
-from assistant.loop.prompt import system_message
+from mud_assistant.assistant.characters import (
+    CharacterError,
+    LoreIndex,
+    LoreScanner,
+    import_card,
+    preview_card,
+    read_character,
+)
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.playing import play, with_character
+from mud_assistant.assistant.config.schema import AssistantConfig, Config
+from mud_assistant.assistant.loop.prompt import system_message
 from tests.assistant.characters.cards import ENTRY, V2, as_json
 
 CARD = as_json(

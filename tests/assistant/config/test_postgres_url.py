@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from assistant.config.postgres_url import EXAMPLE, parse_postgres_url
-from assistant.config.settings import SettingsError, read_settings
+from mud_assistant.assistant.config.postgres_url import EXAMPLE, parse_postgres_url
+from mud_assistant.assistant.config.settings import SettingsError, read_settings
 
 PASSWORD = "hunter2-and-more"
 #: Enough to write every part of an address, and to confuse two readers of it.

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.config.options import merged
-from assistant.config.settings import SettingsError
-from assistant.config.telemetry import TelemetryConfig, keys_in_headers
-from assistant.keys.binding import KeyBinding
-from assistant.models.bound_keys import bindings_of
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.config.telemetry import TelemetryConfig, keys_in_headers
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.models.bound_keys import bindings_of
 
 BOTH = ("traces", "metrics")
 

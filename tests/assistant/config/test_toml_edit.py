@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assistant.config.toml_edit import CannotEdit, Path, Value, edited
+from mud_assistant.assistant.config.toml_edit import CannotEdit, Path, Value, edited
 
 OLD = """\
 # My hamlet.

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.events.classify import MAX_BOT_EXCHANGES, Attention, Classification, Manners, classify
-from assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Noticed, Paged, Said, Whispered
-from tools import Kind, Principal
+from mud_assistant.assistant.events.classify import MAX_BOT_EXCHANGES, Attention, Classification, Manners, classify
+from mud_assistant.assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Noticed, Paged, Said, Whispered
+from mud_assistant.tools import Kind, Principal
 
 ME = Manners("assistant:1", "Sage", ("Old One",))
 ANN = Principal("player:1", "Ann")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.events.events import (
+from mud_assistant.assistant.events.events import (
     MAX_HEARD,
     Arrived,
     ChannelSaid,
@@ -19,7 +19,7 @@ from assistant.events.events import (
     format_event,
     quoted_in,
 )
-from tools import Principal
+from mud_assistant.tools import Principal
 
 ANN = Principal("p", "Ann")
 

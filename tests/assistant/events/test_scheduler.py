@@ -9,7 +9,15 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.events.scheduler import APART_SECONDS, EACH, FEW, LULL_SECONDS, URGENT_IN_A_ROW, Scheduler, Slot
+from mud_assistant.assistant.events.scheduler import (
+    APART_SECONDS,
+    EACH,
+    FEW,
+    LULL_SECONDS,
+    URGENT_IN_A_ROW,
+    Scheduler,
+    Slot,
+)
 from tests.guards import FlushFailures
 
 

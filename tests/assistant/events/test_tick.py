@@ -9,9 +9,9 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
-from assistant.events.scheduler import APART_SECONDS, EACH, FEW, Scheduler
-from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Tick, TickPace
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
+from mud_assistant.assistant.events.scheduler import APART_SECONDS, EACH, FEW, Scheduler
+from mud_assistant.assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, Tick, TickPace
 from tests.guards import FlushFailures
 
 

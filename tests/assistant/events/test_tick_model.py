@@ -23,9 +23,17 @@ from hypothesis.stateful import (
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.events.scheduler import Scheduler
-from assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Tick, TickPace
+from mud_assistant.assistant.events.outcome import (
+    Answered,
+    Cancelled,
+    Failed,
+    Limit,
+    LimitReached,
+    NothingToDo,
+    Outcome,
+)
+from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Tick, TickPace
 from tests.guards import FlushFailures
 from tests.histories import run_histories
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.events.classify import Attention, Classification, Manners, classify
-from assistant.events.conversation import MAX_KEPT, Conversations, Cooldown
-from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.classify import Attention, Classification, Manners, classify
+from mud_assistant.assistant.events.conversation import MAX_KEPT, Conversations, Cooldown
+from mud_assistant.assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.game import Thing
 from tests.assistant.living import ANN, Life, Witness, living
 from tests.assistant.refusing import BEA
-from tools import Kind, Principal
-from tools.game import Thing
 
 ME = Manners("assistant:1", "Sage", ("Old One",))
 BOT = Principal("assistant:2", "Rook", Kind.ASSISTANT)

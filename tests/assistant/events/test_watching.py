@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.events.outcome import Outcome
-from assistant.events.watching import Watchers
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.watching import Watchers
 from tests.guards import FlushFailures
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from assistant.gateway.keys import KeyLimits
-from llm.testing import DieMidStream, EndEarly, ErrorInStream, Hang, HttpError, RecordedRequest, Reply
-from llm.testing.script import Step
-from resilience import Allowance, Amount
+from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.llm.testing import DieMidStream, EndEarly, ErrorInStream, Hang, HttpError, RecordedRequest, Reply
+from mud_assistant.llm.testing.script import Step
+from mud_assistant.resilience import Allowance, Amount
 from tests.assistant.gateway.asking import PATHS, body_of, post
 
 #: The owner's key of the servers: no client may read it, whatever a server says.

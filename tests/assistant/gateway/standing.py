@@ -17,13 +17,13 @@ import orjson
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.threads import deferToThread
 
-from assistant.config.schema import Config
-from assistant.gateway.keys import KeyLimits, key_store
-from assistant.gateway.running import RunningGateway
-from assistant.keys.redaction import Secrets
-from assistant.service.host import ServiceConfig
-from assistant.service.service import AssistantService
-from llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.gateway.keys import KeyLimits, key_store
+from mud_assistant.assistant.gateway.running import RunningGateway
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
 
 reactor: Any = _reactor
 T = TypeVar("T")

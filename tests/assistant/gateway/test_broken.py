@@ -9,7 +9,7 @@ import orjson
 import pytest
 import pytest_twisted
 
-from llm.testing import Call, DieMidStream, EndEarly, ErrorInStream, HttpError, Raw, Reply, Step
+from mud_assistant.llm.testing import Call, DieMidStream, EndEarly, ErrorInStream, HttpError, Raw, Reply, Step
 from tests.assistant.gateway.asking import LANES, PATHS, SPEAKERS, ask, body_of, events
 from tests.assistant.gateway.standing import CLIENTS, standing
 

@@ -9,9 +9,9 @@ import orjson
 import pytest
 import pytest_twisted
 
-from assistant.config.schema import Config
-from assistant.gateway.models import GatewayModels
-from llm.testing import HttpError, RefuseTools, Reply, Step
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.gateway.models import GatewayModels
+from mud_assistant.llm.testing import HttpError, RefuseTools, Reply, Step
 from tests.assistant.gateway.asking import LANES, PATHS, ask, body_of, events, get
 from tests.assistant.gateway.standing import CLIENTS, TOOL, standing
 

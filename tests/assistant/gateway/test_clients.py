@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_twisted
 
-from llm.testing import Call, Reply
+from mud_assistant.llm.testing import Call, Reply
 from tests.assistant.gateway.standing import CLIENTS, FAKES, standing
 
 WELL = Reply("The well lies north of the mill, past the old oak.", usage=(21, 12))

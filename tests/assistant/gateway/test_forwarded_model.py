@@ -14,12 +14,12 @@ import pytest_twisted
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.gateway.http.strict_json import strict_json
-from llm.dialects.failures import RequestRefused
-from llm.dialects.passing import Passing
-from llm.forwarding import amended_body
-from llm.modes.mode import FieldOverride
-from llm.testing import Reply
+from mud_assistant.assistant.gateway.http.strict_json import strict_json
+from mud_assistant.llm.dialects.failures import RequestRefused
+from mud_assistant.llm.dialects.passing import Passing
+from mud_assistant.llm.forwarding import amended_body
+from mud_assistant.llm.modes.mode import FieldOverride
+from mud_assistant.llm.testing import Reply
 from tests.assistant.gateway.asking import PATHS, ask
 from tests.assistant.gateway.standing import standing
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 import pytest_twisted
 
-from llm.testing import HttpError, Raw, Reply
+from mud_assistant.llm.testing import HttpError, Raw, Reply
 from tests.assistant.gateway.asking import PATHS, SPEAKERS, ask, body_of
 from tests.assistant.gateway.standing import standing
 

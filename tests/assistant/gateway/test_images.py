@@ -11,9 +11,9 @@ import orjson
 import pytest
 import pytest_twisted
 
-from assistant.gateway.keys import KeyLimits
-from llm.testing import FakeOllama, HttpError, OllamaModel, Reply
-from resilience import Allowance
+from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.llm.testing import FakeOllama, HttpError, OllamaModel, Reply
+from mud_assistant.resilience import Allowance
 from tests.assistant.gateway.asking import PATHS, ask, get
 from tests.assistant.gateway.standing import FAKES, Standing, standing
 from tests.assistant.gateway.test_planted_keys import key_of

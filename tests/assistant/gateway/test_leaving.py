@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import pytest_twisted
 
-from llm.testing import Hang, Reply
-from resilience import CircuitState
+from mud_assistant.llm.testing import Hang, Reply
+from mud_assistant.resilience import CircuitState
 from tests.assistant.gateway.asking import LANES, PATHS, ask, body_of, connect, post, settle
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.standing import Standing, reactor, standing

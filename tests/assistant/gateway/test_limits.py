@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import pytest_twisted
 
-from assistant.config.schema import BudgetConfig
-from assistant.gateway.keys import KeyLimits
-from assistant.loop.spending import total_account
-from llm.testing import Reply
-from resilience import Allowance
+from mud_assistant.assistant.config.schema import BudgetConfig
+from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.assistant.loop.spending import total_account
+from mud_assistant.llm.testing import Reply
+from mud_assistant.resilience import Allowance
 from tests.assistant.gateway.asking import LANES, PATHS, ask, body_of, connect, get, post
 from tests.assistant.gateway.standing import Standing, standing
 from tests.assistant.gateway.test_planted_keys import key_of

@@ -11,7 +11,7 @@ import orjson
 import pytest
 import pytest_twisted
 
-from llm.testing import Raw, Step
+from mud_assistant.llm.testing import Raw, Step
 from tests.assistant.gateway.asking import PATHS, ask, body_of, events
 from tests.assistant.gateway.standing import CLIENTS, Standing, ask_chat, standing
 from tests.llm.dialects.responses.judge import events_of, judge

@@ -11,10 +11,10 @@ import orjson
 import pytest
 import pytest_twisted
 
-from assistant.gateway.keys import KeyLimits
-from llm.embedded.fetching.convert import MINILM
-from llm.testing import EndEarly, HttpError, OpenAIVectors, Reply, serve
-from resilience import Allowance
+from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.llm.testing import EndEarly, HttpError, OpenAIVectors, Reply, serve
+from mud_assistant.resilience import Allowance
 from tests.assistant.gateway.asking import PATHS, SPEAKERS, ask, body_of, events, get
 from tests.assistant.gateway.standing import FAKES, Standing, reactor, standing
 from tests.assistant.gateway.test_planted_keys import key_of

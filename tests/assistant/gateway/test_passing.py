@@ -9,9 +9,9 @@ import orjson
 import pytest
 import pytest_twisted
 
-from assistant.gateway.keys import KeyLimits
-from llm.testing import Reply
-from resilience import Allowance
+from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.llm.testing import Reply
+from mud_assistant.resilience import Allowance
 from tests.assistant.gateway.asking import PATHS, SPEAKERS, ask, body_of, events
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.standing import Standing, reactor, standing

@@ -11,8 +11,8 @@ import pytest
 import pytest_twisted
 from twisted.logger import LogEvent, capturedLogs, formatEvent
 
-from assistant.gateway.keys import KeyLimits, key_store
-from llm.testing import DieMidStream, ErrorInStream, HttpError, Raw, Reply
+from mud_assistant.assistant.gateway.keys import KeyLimits, key_store
+from mud_assistant.llm.testing import DieMidStream, ErrorInStream, HttpError, Raw, Reply
 from tests.assistant.gateway.asking import LANES, OTHERS, PATHS, SPEAKERS, ask, body_of, get
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.standing import Standing, reactor, standing

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import pytest_twisted
 
-from assistant.config.options import merged
-from assistant.config.settings import SettingsError
-from assistant.gateway.running import GatewayNotOpened
-from llm.testing import Reply
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.gateway.running import GatewayNotOpened
+from mud_assistant.llm.testing import Reply
 from tests.assistant.gateway.asking import PATHS, ask, body_of
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.standing import reactor, standing

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_twisted
 
-from llm.testing import Call, DieMidStream, EndEarly, ErrorInStream, Hang, HttpError, Raw, Reply, Step
+from mud_assistant.llm.testing import Call, DieMidStream, EndEarly, ErrorInStream, Hang, HttpError, Raw, Reply, Step
 from tests.assistant.gateway.asking import PATHS, ask, body_of, connect, post, whole
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.skipping import skipping

@@ -8,7 +8,7 @@ import openai
 import pytest
 import pytest_twisted
 
-from llm.testing import ErrorInStream, HttpError, Reply, Step
+from mud_assistant.llm.testing import ErrorInStream, HttpError, Reply, Step
 from tests.assistant.gateway.asking import LANES, PATHS, ask, body_of
 from tests.assistant.gateway.standing import Standing, ask_chat, standing
 from tests.assistant.gateway.test_planted_keys import key_of

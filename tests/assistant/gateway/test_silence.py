@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_twisted
 
-from llm.testing import Hang, Reply
+from mud_assistant.llm.testing import Hang, Reply
 from tests.assistant.gateway.asking import LANES, PATHS, body_of, connect, events, post, whole
 from tests.assistant.gateway.http.reached import until
 from tests.assistant.gateway.skipping import skipping

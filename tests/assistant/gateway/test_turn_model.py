@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from twisted.internet.task import LoopingCall
 
-from assistant.gateway.keys import key_store
-from llm.testing import RecordedRequest
-from resilience import CircuitState
+from mud_assistant.assistant.gateway.keys import key_store
+from mud_assistant.llm.testing import RecordedRequest
+from mud_assistant.resilience import CircuitState
 from tests.assistant.gateway import cast_of_turns as cast
 from tests.assistant.gateway.asking import PATHS, body_of, connect, post, said_in_stream, said_in_whole, whole
 from tests.assistant.gateway.cast_of_turns import FAILING, HELD, LIMITS, Face, Key, question, serve, words_of

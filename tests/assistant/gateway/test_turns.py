@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import pytest_twisted
 
-from assistant.gateway.keys import KeyLimits
-from llm.testing import Hang, HttpError, RecordedRequest, Reply
-from llm.testing.script import Step
-from resilience import Allowance
+from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.llm.testing import Hang, HttpError, RecordedRequest, Reply
+from mud_assistant.llm.testing.script import Step
+from mud_assistant.resilience import Allowance
 from tests.assistant.gateway.asking import PATHS, ask, body_of, connect, get, post
 from tests.assistant.gateway.http.reached import WireClient, until
 from tests.assistant.gateway.standing import Standing, reactor, standing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.http_server.addresses import Proxies, checked_network, is_loopback, split_host
+from mud_assistant.assistant.http_server.addresses import Proxies, checked_network, is_loopback, split_host
 
 NAMED = Proxies(["127.0.0.1", "10.0.0.0/8", "2001:db8::/64"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from assistant.http_server.token_bucket import TokenBucket, TokenBuckets
+from mud_assistant.assistant.http_server.token_bucket import TokenBucket, TokenBuckets
 
 
 def test_who_waits_as_long_as_they_were_told_is_let_through() -> None:

@@ -8,22 +8,22 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.journal import Store, StoredJournal
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.schema import TABLES
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.store import JournalStore
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import RecallInMemory
-from assistant.memory.remembered import IndexedMemories
-from llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage
-from llm import assistant as said_by_model
-from tools import Category, Executed, Principal, Status
-from tools.memories import Memory, MemoryKind, memory_id
-from tools.trust import Audience
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.journal import Store, StoredJournal
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.schema import TABLES
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import RecallInMemory
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage
+from mud_assistant.llm import assistant as said_by_model
+from mud_assistant.tools import Category, Executed, Principal, Status
+from mud_assistant.tools.memories import Memory, MemoryKind, memory_id
+from mud_assistant.tools.trust import Audience
 
 ANNA = Principal("7", "Anna")
 TRIGGER = Attention(Classification.TRIGGER, 10, addressed=True)

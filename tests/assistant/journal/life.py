@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import (
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import (
     Arrived,
     ByRule,
     ChannelSaid,
@@ -22,8 +22,16 @@ from assistant.events.events import (
     Said,
     Whispered,
 )
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.journal import (
+from mud_assistant.assistant.events.outcome import (
+    Answered,
+    Cancelled,
+    Failed,
+    Limit,
+    LimitReached,
+    NothingToDo,
+    Outcome,
+)
+from mud_assistant.assistant.journal import (
     Store,
     StoredBindings,
     StoredJournal,
@@ -32,12 +40,22 @@ from assistant.journal import (
     StreamChange,
     StreamEntry,
 )
-from assistant.keys.binding import KeyBinding
-from llm import FinishReason, LLMResponse, RateLimitInfo, RawTurn, Reasoning, Text, ToolCall, ToolResult, Usage
-from llm.messages import Citation, Message, Role, ServerToolCall, ServerToolResult, tool_results, user
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.llm import (
+    FinishReason,
+    LLMResponse,
+    RateLimitInfo,
+    RawTurn,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
+from mud_assistant.llm.messages import Citation, Message, Role, ServerToolCall, ServerToolResult, tool_results, user
+from mud_assistant.tools import Category, Executed, Kind, Pending, Principal, Status
+from mud_assistant.tools.game import Target
 from tests.assistant.journal.keeping import fact, memories_of
-from tools import Category, Executed, Kind, Pending, Principal, Status
-from tools.game import Target
 
 NOON = 1_800_000_000.0
 ANNA = Principal("player:7", "Anna", Kind.PLAYER, 1)

@@ -9,14 +9,33 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pydantic import BaseModel
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Arrived, ChannelSaid, Emoted, Gave, Left, Noticed, Paged, Said, Whispered
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
-from assistant.journal import BrokenRecord, NewerRecord
-from assistant.journal.codec import Codec, seal
-from assistant.journal.records import ATTENTION, CALL, EVENT, EXECUTED, MESSAGE, MESSAGES, OUTCOME, RESPONSE
-from llm import FinishReason, LLMResponse, Message, Role, ToolCall
-from llm.messages import (
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import (
+    Arrived,
+    ChannelSaid,
+    Emoted,
+    Gave,
+    Left,
+    Noticed,
+    Paged,
+    Said,
+    Whispered,
+)
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
+from mud_assistant.assistant.journal import BrokenRecord, NewerRecord
+from mud_assistant.assistant.journal.codec import Codec, seal
+from mud_assistant.assistant.journal.records import (
+    ATTENTION,
+    CALL,
+    EVENT,
+    EXECUTED,
+    MESSAGE,
+    MESSAGES,
+    OUTCOME,
+    RESPONSE,
+)
+from mud_assistant.llm import FinishReason, LLMResponse, Message, Role, ToolCall
+from mud_assistant.llm.messages import (
     Citation,
     RawTurn,
     Reasoning,
@@ -25,10 +44,10 @@ from llm.messages import (
     Text,
     ToolResult,
 )
-from llm.response import RateLimitInfo, Usage
+from mud_assistant.llm.response import RateLimitInfo, Usage
+from mud_assistant.tools import Category, Executed, Pending, Principal, Status, Target
+from mud_assistant.tools.policy.decide import PolicyRule
 from tests.assistant.journal.keeping import SAY, event, executed, response
-from tools import Category, Executed, Pending, Principal, Status, Target
-from tools.policy.decide import PolicyRule
 
 #: Every character there is, lone surrogates included; any integer; any number but NaN, which equals nothing.
 words = st.text(st.characters(), max_size=20)

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from assistant.journal.database import Database
-from assistant.journal.errors import CannotCopy
-from assistant.journal.files import create
-from assistant.journal.place import JournalPlace, PostgresPlace
-from assistant.journal.postgres.connection import connect
-from assistant.journal.reading import open_for_reading
-from assistant.journal.schema import SCHEMA
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_postgres import RecallPostgres
-from assistant.memory.remembered import IndexedMemories
-from assistant.surfaces.journal import copying
-from assistant.surfaces.journal.copying import OF_ONE_PLACE, copy_journal
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import CannotCopy
+from mud_assistant.assistant.journal.files import create
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.runtime.sharing.journal import RecallPostgres
+from mud_assistant.assistant.surfaces.journal import copying
+from mud_assistant.assistant.surfaces.journal.copying import OF_ONE_PLACE, copy_journal
 from tests.assistant.journal.keeping import fact, memories_of, noon
 from tests.assistant.living import reactor
 from tests.assistant.surfaces.replay.recording import (
@@ -249,7 +249,7 @@ async def test_a_journal_that_a_process_writes_is_not_copied(tmp_path: Path, jou
 
 
 def in_another_process(source: JournalPlace, target: JournalPlace) -> str:
-    command = [sys.executable, "-m", "assistant", "journal", "copy", str(name_of(source)), str(name_of(target))]
+    command = [sys.executable, "-m", "mud_assistant", "journal", "copy", str(name_of(source)), str(name_of(target))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False, env=dict(os.environ))
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from assistant.events.outcome import Answered, Failed
-from assistant.journal.protocol import Accepted, StreamChange, StreamEntry
-from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
-from assistant.journal.schema import SCHEMA
-from assistant.journal.sqlite.opening import open_file
-from assistant.journal.tables import inbox, runs, stream
-from assistant.journal.tables.runs import RunPlace
-from llm import user
+from mud_assistant.assistant.events.outcome import Answered, Failed
+from mud_assistant.assistant.journal.protocol import Accepted, StreamChange, StreamEntry
+from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.sqlite.opening import open_file
+from mud_assistant.assistant.journal.tables import inbox, runs, stream
+from mud_assistant.assistant.journal.tables.runs import RunPlace
+from mud_assistant.llm import user
 from tests.assistant.journal.keeping import NOON, SAY, TRIGGER, event, executed, response
 
 #: How much more a turn may cost with a thousand times as many settled events.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
-from assistant.journal import (
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
+from mud_assistant.assistant.journal import (
     Fenced,
     JournalClosed,
     JournalUnwritable,
@@ -19,7 +19,7 @@ from assistant.journal import (
     StreamEntry,
     UnknownRun,
 )
-from llm import user
+from mud_assistant.llm import user
 from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, Place, event, opened, response, started
 
 RAIN = StreamEntry((user("It rains."),), 3, ("event-1",), 2, ("7",))

@@ -6,12 +6,20 @@ from typing import Any, TypeVar
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Noticed
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.journal import InboxFullError, MemoryJournal
-from assistant.journal.memory import KEPT_RUNS
-from tools import Kind, Principal
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Noticed
+from mud_assistant.assistant.events.outcome import (
+    Answered,
+    Cancelled,
+    Failed,
+    Limit,
+    LimitReached,
+    NothingToDo,
+    Outcome,
+)
+from mud_assistant.assistant.journal import InboxFullError, MemoryJournal
+from mud_assistant.assistant.journal.memory import KEPT_RUNS
+from mud_assistant.tools import Kind, Principal
 
 T = TypeVar("T")
 CONTEXT = Attention(Classification.CONTEXT, 3)

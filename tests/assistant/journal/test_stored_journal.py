@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
-from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
-from assistant.journal import AlreadyRecorded, Fenced, InterruptedCall, Pruned, StoredJournal, next_prune_after
-from assistant.journal.records import EVENT
-from assistant.journal.tables.removal import BACKLOG, SLICE
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
+from mud_assistant.assistant.journal import (
+    AlreadyRecorded,
+    Fenced,
+    InterruptedCall,
+    Pruned,
+    StoredJournal,
+    next_prune_after,
+)
+from mud_assistant.assistant.journal.records import EVENT
+from mud_assistant.assistant.journal.tables.removal import BACKLOG, SLICE
 from tests.assistant.journal.keeping import (
     LOOK,
     NOON,

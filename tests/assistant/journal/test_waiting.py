@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
-from assistant.journal import Accepted, InboxFullError, StoredJournal
-from assistant.journal.store import JournalStore
-from assistant.journal.tables import inbox
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo, Outcome
+from mud_assistant.assistant.journal import Accepted, InboxFullError, StoredJournal
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.journal.tables import inbox
 from tests.assistant.journal.keeping import ANNA, TRIGGER, Place, event, opened, started
 
 OVERHEARD = Attention(Classification.CONTEXT, 1)

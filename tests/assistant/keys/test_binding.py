@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.keys.binding import Bound, KeyBinding, Unbound, Voided, binding_state, rebind
+from mud_assistant.assistant.keys.binding import Bound, KeyBinding, Unbound, Voided, binding_state, rebind
 
 OPENAI = KeyBinding.of("env:K", "https://api.openai.com/v1")
 

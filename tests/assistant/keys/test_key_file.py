@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import KeyReferenceError
-from assistant.keys.reference import MAX_BYTES, read_key_file
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.reference import MAX_BYTES, read_key_file
 
 KEY = "planted-key-0123456789"
 

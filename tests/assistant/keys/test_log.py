@@ -20,8 +20,8 @@ from twisted.logger import (
 from twisted.python import log as legacy
 from twisted.python.failure import Failure
 
-from assistant.keys.log import clean_event, redacting
-from assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.log import clean_event, redacting
+from mud_assistant.assistant.keys.redaction import Secrets
 
 KEY = "planted-key-0123456789"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.logger import Logger, LogPublisher, eventAsText
 
-from assistant.keys.log import install
-from assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.log import install
+from mud_assistant.assistant.keys.redaction import Secrets
 
 KEY = "planted-key-0123456789"
 

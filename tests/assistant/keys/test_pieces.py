@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.keys.redaction import Secrets
-from llm.testing import Call, Reply, Script
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.llm.testing import Call, Reply, Script
+from mud_assistant.tools import Registry
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import Life, living
-from tools import Registry
-from tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 KEY = "sk-proj-Ab12Cd34Ef56Gh78Ij90"
 SIGNS = "skprojAb12Cd34Ef56Gh78Ij90"

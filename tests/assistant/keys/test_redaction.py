@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.logger import globalLogPublisher
 
-from assistant.keys.redaction import MIN_CHARS, SHOWN, Secrets
-from tools.text.clean import clean_heard, clean_speech, one_line
+from mud_assistant.assistant.keys.redaction import MIN_CHARS, SHOWN, Secrets
+from mud_assistant.tools.text.clean import clean_heard, clean_speech, one_line
 
 KEY = "sk-ant/api03+Ab_9=\"q'\\z&<x> y"
 

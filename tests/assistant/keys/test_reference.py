@@ -13,14 +13,14 @@ from pydantic import ValidationError
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.config.schema import ModelConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import InThread, Keyring, KeySources, anchor, check_reference, resolve_key
-from resilience import DeadlineExceeded
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import InThread, Keyring, KeySources, anchor, check_reference, resolve_key
+from mud_assistant.resilience import DeadlineExceeded
+from mud_assistant.resilience.background import in_daemon_thread
+from mud_assistant.tools.testing import now
 from tests.assistant.living import reactor
-from tools.testing import now
 
 KEY = "planted-key-0123456789"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assistant.language.acts import Deed, asked_deeds, wants_words
-from assistant.language.attend import View
+from mud_assistant.assistant.language.acts import Deed, asked_deeds, wants_words
+from mud_assistant.assistant.language.attend import View
 
 JETTY = View(
     "Marlo",

@@ -3,14 +3,20 @@
 import pytest
 from msgspec.structs import replace
 
-from assistant.language.attend import Turn, View, notes_on, place_asked
-from assistant.language.check import Heard
-from assistant.language.knowing import facts_in, find_facts
-from assistant.language.persons import asks_of_self
-from assistant.language.things import absent_things, known_words, things_said_to_be_here
-from assistant.language.words import names_in
-from assistant.loop.talk.answer import Line, fallback, judge
-from assistant.loop.talk.question import example_turns, front, last_turns, must_not_be_copied, without_name
+from mud_assistant.assistant.language.attend import Turn, View, notes_on, place_asked
+from mud_assistant.assistant.language.check import Heard
+from mud_assistant.assistant.language.knowing import facts_in, find_facts
+from mud_assistant.assistant.language.persons import asks_of_self
+from mud_assistant.assistant.language.things import absent_things, known_words, things_said_to_be_here
+from mud_assistant.assistant.language.words import names_in
+from mud_assistant.assistant.loop.talk.answer import Line, fallback, judge
+from mud_assistant.assistant.loop.talk.question import (
+    example_turns,
+    front,
+    last_turns,
+    must_not_be_copied,
+    without_name,
+)
 
 TOWER = View(
     "Ulric",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.language.check import Fault, Heard, fault_of
+from mud_assistant.assistant.language.check import Fault, Heard, fault_of
 
 HEARD = Heard(
     now=("Marlo, what is in the barrel by the wall?",),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.language.languages import is_foreign, language_of
+from mud_assistant.assistant.language.languages import is_foreign, language_of
 
 
 @pytest.mark.parametrize(

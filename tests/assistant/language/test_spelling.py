@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.language.languages import write_out
+from mud_assistant.assistant.language.languages import write_out
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from assistant.config.schema import BudgetConfig
-from assistant.events.classify import Classification
-from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome, settles
-from assistant.journal import Accepted
-from assistant.loop.resuming import POISONED
-from resilience import BudgetSpent, Caller
+from mud_assistant.assistant.config.schema import BudgetConfig
+from mud_assistant.assistant.events.classify import Classification
+from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome, settles
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.loop.resuming import POISONED
+from mud_assistant.resilience import BudgetSpent, Caller
+from mud_assistant.tools import Kind, Principal, ToolContext
+from mud_assistant.tools.trust import TOP, Audience
 from tests.assistant.loop.lived_lines import BY_A_GUEST, LATE_AFTER, LATE_WORDS, MOST_STEPS
 from tests.assistant.loop.noted_life import noted
 from tests.assistant.loop.planned_lines import (
@@ -33,8 +35,6 @@ from tests.assistant.loop.planned_lines import (
     check_excuse,
     reaches,
 )
-from tools import Kind, Principal, ToolContext
-from tools.trust import TOP, Audience
 
 MINUTE = 60.0
 #: What a deed takes; nobody may smash.

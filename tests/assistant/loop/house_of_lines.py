@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from twisted.internet.task import Clock
 
-from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.events.events import ChannelSaid, Noticed
-from assistant.events.outcome import Failed
+from mud_assistant.assistant.config.schema import AllowanceConfig, BudgetConfig
+from mud_assistant.assistant.events.events import ChannelSaid, Noticed
+from mud_assistant.assistant.events.outcome import Failed
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.testing import now
 from tests.assistant.loop.expected_lines import Expected
 from tests.assistant.loop.lived_lines import BY_A_GUEST, LATE_AFTER, Lived
 from tests.assistant.loop.planned_lines import (
@@ -29,8 +31,6 @@ from tests.assistant.loop.planned_lines import (
     Way,
 )
 from tests.assistant.loop.scripted_model import texts_of
-from tools import Kind, Principal
-from tools.testing import now
 
 #: How many failures there are at most in a row: an answer to each line may break off.
 MOST_PAUSES = 100

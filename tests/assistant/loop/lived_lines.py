@@ -14,33 +14,33 @@ from pydantic import Field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
-from assistant.events.classify import Attention
-from assistant.events.events import Event
-from assistant.journal import StoredMutes, StoredStream
-from assistant.memory.acquaintance.known_people import KnownPeople
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import RecallInMemory
-from assistant.memory.remembered import IndexedMemories
-from assistant.memory.remembering import remembering
-from assistant.memory.sleep.stored import StoredSleep
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.listener import BodyListener, MakeEvent
-from assistant.runtime.storage import Storage
-from assistant.worlds.embedded.world import EmbeddedWorld
-from llm import Capabilities, get_provider
-from resilience import HttpExchange, Ledger, Pipeline
+from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
+from mud_assistant.assistant.events.classify import Attention
+from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.journal import StoredMutes, StoredStream
+from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import RecallInMemory
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.memory.sleep.stored import StoredSleep
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
+from mud_assistant.tools import Arguments, Category, Registry, Thing, Tool, ToolContext
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.tool import Reach
+from mud_assistant.tools.trust import Source
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, EMOTE, LOOK, NOOP, RECALL, SAY, WHISPER
 from tests.assistant.living import Witness
 from tests.assistant.loop.noted_life import Body, Ears, NotedJournal, Notes
 from tests.assistant.loop.planned_lines import PEOPLE, SAGE
 from tests.assistant.loop.scripted_model import ScriptedModel
 from tests.assistant.loop.store_in_memory import Death, StoreInMemory
-from tools import Arguments, Category, Registry, Thing, Tool, ToolContext
-from tools.testing import now
-from tools.tool import Reach
-from tools.trust import Source
-from tools.verbs import ACCOUNT_TOOLS, EMOTE, LOOK, NOOP, RECALL, SAY, WHISPER
 
 LATE_AFTER, LATE_WORDS = 60.0, "Long ago you said"
 MOST_STEPS, MOST_FORMAT_ERRORS, RUN_SECONDS = 5, 2, 30.0

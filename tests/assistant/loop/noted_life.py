@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred, fail
 
-from assistant.events.outcome import Outcome
-from assistant.journal import (
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.journal import (
     NO_CHANGE,
     Accepted,
     InterruptedRun,
@@ -17,14 +17,14 @@ from assistant.journal import (
     StoredJournal,
     StreamChange,
 )
-from assistant.worlds.embedded.world import EmbeddedBody
-from llm import LLMResponse
-from resilience import BudgetSpent, Caller
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.llm import LLMResponse
+from mud_assistant.resilience import BudgetSpent, Caller
+from mud_assistant.tools import Executed, Principal, ToolContext, ToolFailed
+from mud_assistant.tools.trust import Audience
 from tests.assistant.living import Witness
 from tests.assistant.loop.planned_lines import FIRST_PART, REST_PART, SAGE, STAFF, STAFF_CHANNEL, Line, Way
 from tests.assistant.loop.store_in_memory import StoreInMemory
-from tools import Executed, Principal, ToolContext, ToolFailed
-from tools.trust import Audience
 
 Check = TypeVar("Check", bound=Callable[..., Any])
 

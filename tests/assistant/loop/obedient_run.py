@@ -16,31 +16,40 @@ from pydantic import Field
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
-from assistant.events.classify import classify
-from assistant.events.events import hearers_of, spoken_text
-from assistant.events.outcome import Outcome
-from assistant.journal import Accepted, MemoryJournal
-from assistant.loop.choosing import triggers_in
-from assistant.loop.react import react
-from assistant.loop.run import RunContext
-from assistant.loop.spending import MinuteCounts
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant, manners_of
-from assistant.runtime.character import Assistant
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.listener import BodyListener, MakeEvent
-from assistant.service.halting import HaltableWorld
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities, FinishReason, LLMResponse, Message, ToolCall, Unavailable, Usage, get_provider
-from llm import assistant as assistant_message
-from llm.response import CallDelta
-from llm.testing.goals import find_goals
-from resilience import HttpExchange, Pipeline
+from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
+from mud_assistant.assistant.events.classify import classify
+from mud_assistant.assistant.events.events import hearers_of, spoken_text
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.journal import Accepted, MemoryJournal
+from mud_assistant.assistant.loop.choosing import triggers_in
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant, manners_of
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
+from mud_assistant.assistant.service.halting import HaltableWorld
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import (
+    Capabilities,
+    FinishReason,
+    LLMResponse,
+    Message,
+    ToolCall,
+    Unavailable,
+    Usage,
+    get_provider,
+)
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.llm.response import CallDelta
+from mud_assistant.llm.testing.goals import find_goals
+from mud_assistant.resilience import HttpExchange, Pipeline
+from mud_assistant.tools import Arguments, Category, GameCommand, Principal, Registry, Tool, ToolContext
+from mud_assistant.tools.trust import Audience
+from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 from tests.assistant.living import SAGE, Witness
-from tools import Arguments, Category, GameCommand, Principal, Registry, Tool, ToolContext
-from tools.trust import Audience
-from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 #: A word that only one person was told, with the number of that person.
 SECRET = re.compile(r"plum(\d)x\d+")

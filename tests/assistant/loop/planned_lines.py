@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from assistant.config.schema import AssistantConfig
-from assistant.events.outcome import Limit, Outcome
-from llm import Message, ToolCall
-from tools import Kind, Principal
-from tools.trust import TOP, Audience, channel_id
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.events.outcome import Limit, Outcome
+from mud_assistant.llm import Message, ToolCall
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.trust import TOP, Audience, channel_id
 
 SAGE = Principal("assistant:sage", "Sage", Kind.ASSISTANT, permission=3)
 ANN = Principal("player:ann", "Ann")

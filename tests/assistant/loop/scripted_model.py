@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from llm import (
+from mud_assistant.llm import (
     BudgetReached,
     FinishReason,
     LLMDeadlineExceeded,
@@ -18,10 +18,10 @@ from llm import (
     Unavailable,
     Usage,
 )
-from llm import assistant as assistant_message
-from llm.messages import Text
-from llm.response import CallDelta, TextDelta
-from resilience import Amount, BudgetSpent, Ledger
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.llm.messages import Text
+from mud_assistant.llm.response import CallDelta, TextDelta
+from mud_assistant.resilience import Amount, BudgetSpent, Ledger
 from tests.assistant.loop.noted_life import Faults, Notes
 from tests.assistant.loop.planned_lines import SECRET, Answer, answer_to, calls_of, steps_taken
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
-from assistant.journal import Store
-from assistant.journal.database import Database
-from assistant.memory.remembered import tables_in_memory
+from mud_assistant.assistant.journal import Store
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.memory.remembered import tables_in_memory
 from tests.assistant.living import reactor
 
 T = TypeVar("T")

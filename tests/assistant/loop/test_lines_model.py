@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.journal.records import RESPONSE
+from mud_assistant.assistant.journal.records import RESPONSE
+from mud_assistant.tools import Principal
 from tests.assistant.loop.house_of_lines import HANGS, UNWRITTEN, House
 from tests.assistant.loop.lived_lines import LATE_AFTER
 from tests.assistant.loop.planned_lines import ANN, BEA, CARL, GUS, Plan, Way
 from tests.assistant.loop.store_in_memory import Death
 from tests.guards import FlushFailures
 from tests.histories import run_histories
-from tools import Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 RUNS, STEPS_EACH = 40, 20

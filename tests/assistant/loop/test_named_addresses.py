@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from llm.testing import Call, Reply
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.web.fetch.url import normalise
 from tests.assistant.living import living
-from tools import Kind, Principal
-from tools.web.fetch.url import normalise
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ODA = Principal("assistant:2", "Oda", Kind.ASSISTANT)

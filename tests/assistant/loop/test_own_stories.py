@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.characters.character import Topic
-from llm.testing import Call, Reply
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.llm.testing import Call, Reply
 from tests.assistant.living import living
 
 MILL = Topic("the mill", ("It burned, {{user}}.", "Ask {{char}}'s ghost."), ("What happened to the mill?",), ("mill",))

@@ -18,11 +18,11 @@ from hypothesis.stateful import (
     rule,
 )
 
-from assistant.events.outcome import Failed
+from mud_assistant.assistant.events.outcome import Failed
+from mud_assistant.tools import Given, Kind, Pending, Principal, Thing
 from tests.assistant.loop.obedient_run import KNOWN, NEW, Stage
 from tests.guards import FlushFailures
 from tests.histories import run_histories
-from tools import Given, Kind, Pending, Principal, Thing
 
 ANN = Principal("player:ann", "Ann")
 ANNABEL = Principal("player:annabel", "Annabel")

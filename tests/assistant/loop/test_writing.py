@@ -9,17 +9,17 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.events.outcome import Answered, Cancelled, Outcome
-from assistant.journal import JournalUnwritable, MemoryJournal
-from assistant.journal.protocol import Write
-from assistant.loop.react import react
-from assistant.loop.writing import Writes
-from llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
-from llm.testing import Call, Reply
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Outcome
+from mud_assistant.assistant.journal import JournalUnwritable, MemoryJournal
+from mud_assistant.assistant.journal.protocol import Write
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.assistant.loop.writing import Writes
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, Usage, assistant
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools import Executed
 from tests.assistant.living import ANN, Life, living, reactor
-from tools import Executed
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 LOOK = Reply(calls=(Call("look"),))

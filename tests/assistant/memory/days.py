@@ -11,21 +11,21 @@ from msgspec.structs import replace
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
-from assistant.config.schema import AssistantConfig, ModelConfig
-from assistant.memory.remembering import remembering
-from assistant.models.chosen import ChosenModel
-from assistant.runtime.build import Dependencies, build_assistant
-from assistant.runtime.character import Assistant
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import Storage
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm import Capabilities, FinishReason, LLMResponse, Message, ModelChain, Usage, get_provider
-from llm.messages import Role, Text
-from resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.storage import Storage
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm import Capabilities, FinishReason, LLMResponse, Message, ModelChain, Usage, get_provider
+from mud_assistant.llm.messages import Role, Text
+from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.tools import Principal, Registry
+from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import SAGE, Witness
-from tools import Principal, Registry
-from tools.verbs import WORLD_TOOLS
 
 HOUR, DAY = 3600.0, 86_400.0
 

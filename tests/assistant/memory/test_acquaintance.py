@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 from msgspec.structs import replace
 
+from mud_assistant.tools import Principal
 from tests.assistant.memory.days import DAY, HOUR, Days, days
-from tools import Principal
 
 IDA, OTTO, WREN, CALEB, SUSA = PEOPLE = tuple(
     Principal(f"player:{number}", name) for number, name in enumerate(("Ida", "Otto", "Wren", "Caleb", "Susa"), 1)

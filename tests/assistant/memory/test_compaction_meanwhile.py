@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
-from assistant.memory.compaction import Compacted, Compaction, NoSummary, Skipped, compact
-from assistant.memory.entries import Entry, mask_outputs
-from assistant.memory.history import KEPT_ENTRIES, History
-from llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
-from llm.providers import LocalProvider
-from tools.trust import TOP, Label, Source
+from mud_assistant.assistant.journal import NO_CHANGE, StreamChange, StreamEntry
+from mud_assistant.assistant.memory.compaction import Compacted, Compaction, NoSummary, Skipped, compact
+from mud_assistant.assistant.memory.entries import Entry, mask_outputs
+from mud_assistant.assistant.memory.history import KEPT_ENTRIES, History
+from mud_assistant.llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
+from mud_assistant.llm.providers import LocalProvider
+from mud_assistant.tools.trust import TOP, Label, Source
 
 BUDGET = 2000
 PROVIDER = LocalProvider("http://a/v1", "m")

@@ -13,21 +13,21 @@ from typing import Any, cast
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.memory.recall.index import RecallIndex, RecallIndexError
-from assistant.memory.recall.vectors import Vector, make_vector
-from assistant.memory.sleep.night import NightEnd, Sleeper
-from assistant.memory.sleep.plan import QuietSigns, SleepPlan
-from assistant.memory.sleep.state import SleepAnswer, SleepRecord
-from assistant.runtime.character import Assistant
-from assistant.runtime.storage import JournalFile, Storage
-from llm import Message
-from llm.messages import JSONObject
-from llm.testing import FakeOllama, serve
-from resilience import HttpExchange
+from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
+from mud_assistant.assistant.memory.recall.vectors import Vector, make_vector
+from mud_assistant.assistant.memory.sleep.night import NightEnd, Sleeper
+from mud_assistant.assistant.memory.sleep.plan import QuietSigns, SleepPlan
+from mud_assistant.assistant.memory.sleep.state import SleepAnswer, SleepRecord
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.storage import JournalFile, Storage
+from mud_assistant.llm import Message
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.testing import FakeOllama, serve
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.tools import Principal
+from mud_assistant.tools.memories import MemoryKind
 from tests.assistant.living import SAGE, reactor
 from tests.policy.gossip import DAY, ForwardReactor, Told, Town
-from tools import Principal
-from tools.memories import MemoryKind
 
 ANN, BEA, CID = (Principal(f"player:{name.lower()}", name) for name in ("Ann", "Bea", "Cid"))
 MODEL = "made by hand"

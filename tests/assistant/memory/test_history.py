@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.journal import NO_CHANGE, StreamChange, StreamEntry
-from assistant.memory.entries import MASK
-from assistant.memory.entry_table import KEPT_IDS
-from assistant.memory.history import KEPT_ENTRIES, History
-from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
-from llm.messages import Text
-from llm.packing.packed import Packed
-from llm.providers import LocalProvider
-from tools.trust import TOP, Label, Source, may_hear
+from mud_assistant.assistant.journal import NO_CHANGE, StreamChange, StreamEntry
+from mud_assistant.assistant.memory.entries import MASK
+from mud_assistant.assistant.memory.entry_table import KEPT_IDS
+from mud_assistant.assistant.memory.history import KEPT_ENTRIES, History
+from mud_assistant.llm import Message, ToolCall, ToolResult, assistant, tool_results, user
+from mud_assistant.llm.messages import Text
+from mud_assistant.llm.packing.packed import Packed
+from mud_assistant.llm.providers import LocalProvider
+from mud_assistant.tools.trust import TOP, Label, Source, may_hear
 
 PROVIDER = LocalProvider("http://a/v1", "m")
 ANN = Label(Source.PLAYER, 2, "ann")

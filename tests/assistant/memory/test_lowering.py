@@ -7,13 +7,13 @@ import re
 import pytest
 from twisted.logger import capturedLogs, formatEvent
 
-from assistant.config.schema import AssistantConfig
-from assistant.service.operations.approving import approvals_text
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.service.operations.approving import approvals_text
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Kind, Principal, Thing
+from mud_assistant.tools.trust import RANKS
+from mud_assistant.tools.verbs import ALL_WORLD_TOOLS
 from tests.assistant.living import ANN, Life, Witness, living
-from tools import Kind, Principal, Thing
-from tools.trust import RANKS
-from tools.verbs import ALL_WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ACTS = [tool for tool in ALL_WORLD_TOOLS if tool.name not in {"say", "look", "who"}]

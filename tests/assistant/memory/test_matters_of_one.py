@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
+from mud_assistant.tools import Principal
 from tests.assistant.memory.days import DAY, Days, days
-from tools import Principal
 
 IDA, OTTO = Principal("player:1", "Ida"), Principal("player:2", "Otto")
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.journal import StreamEntry
-from assistant.memory.entries import Entry
-from assistant.memory.entry_table import PackedEntries
-from assistant.memory.history import History
-from llm import Message, ToolCall, ToolResult, assistant, tool_results, user
-from llm.messages import Text
-from llm.packing.packed import Packed
-from llm.providers import LocalProvider
+from mud_assistant.assistant.journal import StreamEntry
+from mud_assistant.assistant.memory.entries import Entry
+from mud_assistant.assistant.memory.entry_table import PackedEntries
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.llm import Message, ToolCall, ToolResult, assistant, tool_results, user
+from mud_assistant.llm.messages import Text
+from mud_assistant.llm.packing.packed import Packed
+from mud_assistant.llm.providers import LocalProvider
+from mud_assistant.tools.trust import Label, Source
 from tests.benchmarks.weighing import weight
-from tools.trust import Label, Source
 
 PROVIDER = LocalProvider("http://a/v1", "m")
 PEOPLE = ("ann", "bob", "cid")

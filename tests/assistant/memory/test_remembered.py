@@ -18,24 +18,24 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
-from assistant.config.schema import JournalConfig
-from assistant.events.events import Said
-from assistant.journal import JournalClosed, JournalUnwritable, StoredJournal
-from assistant.journal.database import Database
-from assistant.journal.tables import memories as rows
-from assistant.memory.recall.sqlite.files import NO_FULL_TEXT
-from assistant.memory.recall.words import ENGLISH
-from assistant.memory.recall_file import RecallFile
-from assistant.memory.remembered import IndexedMemories
-from assistant.memory.remembering import profile_id
-from assistant.runtime.in_memory import MemoryFile
-from assistant.runtime.storage import JournalFile, Storage
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.journal import JournalClosed, JournalUnwritable, StoredJournal
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.tables import memories as rows
+from mud_assistant.assistant.memory.recall.sqlite.files import NO_FULL_TEXT
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.memory.recall_file import RecallFile
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.memory.remembering import profile_id
+from mud_assistant.assistant.runtime.in_memory import MemoryFile
+from mud_assistant.assistant.runtime.storage import JournalFile, Storage
+from mud_assistant.tools import Dispatcher, PolicyConfig, Principal, Registry, Status
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.memories import Memories
+from mud_assistant.tools.testing import tool_call, tool_context
+from mud_assistant.tools.verbs import RECALL, REMEMBER
 from tests.assistant.journal.keeping import ANNA, NOON, TRIGGER, fact, memories_of, noon, opened_file
-from tools import Dispatcher, PolicyConfig, Principal, Registry, Status
-from tools.errors import ToolFailed
-from tools.memories import Memories
-from tools.testing import tool_call, tool_context
-from tools.verbs import RECALL, REMEMBER
 
 BEN = Principal("8", "Ben")
 SECRET = "hazelnut"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assistant.events.classify import Asked, Attention, Classification
-from assistant.events.events import (
+from mud_assistant.assistant.events.classify import Asked, Attention, Classification
+from mud_assistant.assistant.events.events import (
     Arrived,
     ByRule,
     ChannelSaid,
@@ -21,11 +21,11 @@ from assistant.events.events import (
     Whispered,
     audience_of,
 )
-from assistant.journal import Accepted
-from assistant.memory.remembering import AMBIENT, NOTABLE, OVERHEARD, PRIVATE, SEEN, TOLD, remembering
-from tools import Kind, Memory, Principal
-from tools.memories import MAX_TEXT, MemoryKind
-from tools.trust import channel_id
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.memory.remembering import AMBIENT, NOTABLE, OVERHEARD, PRIVATE, SEEN, TOLD, remembering
+from mud_assistant.tools import Kind, Memory, Principal
+from mud_assistant.tools.memories import MAX_TEXT, MemoryKind
+from mud_assistant.tools.trust import channel_id
 
 ANN = Principal("1", "Ann", permission=1)
 WORLD = Principal("world", "the world", Kind.WORLD)

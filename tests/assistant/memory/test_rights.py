@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from assistant.events.events import Said
-from assistant.events.outcome import Answered
-from assistant.journal.tables.memories import SHOWN
-from assistant.loop.react import react
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal.tables.memories import SHOWN
+from mud_assistant.assistant.loop.react import react
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Denied, Given, Kind, Principal, Registry
+from mud_assistant.tools.trust import label_of
+from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 from tests.assistant.journal.keeping import fact
 from tests.assistant.living import ANN, Witness, living
 from tests.crash.lives import lives
-from tools import Denied, Given, Kind, Principal, Registry
-from tools.trust import label_of
-from tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello."}),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.memory.acquaintance.told_questions import only_asks
+from mud_assistant.assistant.memory.acquaintance.told_questions import only_asks
 
 
 @pytest.mark.parametrize(

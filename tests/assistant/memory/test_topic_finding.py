@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from assistant.characters.character import Topic
-from assistant.journal.tables.told_topics import Told
-from assistant.memory.recall.vectors import Vector, make_vector
-from assistant.memory.recall_file import RecallInMemory
-from assistant.memory.topics import TopicFinder, TopicIndex
-from assistant.memory.topics.line_kinds import LineKind, asking_part, kind_of
-from assistant.memory.topics.next_saying import (
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.journal.tables.told_topics import Told
+from mud_assistant.assistant.memory.recall.vectors import Vector, make_vector
+from mud_assistant.assistant.memory.recall_file import RecallInMemory
+from mud_assistant.assistant.memory.topics import TopicFinder, TopicIndex
+from mud_assistant.assistant.memory.topics.line_kinds import LineKind, asking_part, kind_of
+from mud_assistant.assistant.memory.topics.next_saying import (
     BEGIN_AGAIN_SECONDS,
     gives_up,
     is_guess,

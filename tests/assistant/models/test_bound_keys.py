@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.config.schema import ModelConfig
-from assistant.config.sections import WebProviderConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.binding import KeyBinding
-from assistant.models.bound_keys import BoundKeys, binding_of, binding_of_provider
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.config.sections import WebProviderConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.assistant.models.bound_keys import BoundKeys, binding_of, binding_of_provider
 
 OPENAI = ModelConfig(provider="openai", model="m", key="env:K")
 PROXY = ModelConfig(provider="openai", model="m", key="env:K", url="https://proxy.example/v1")

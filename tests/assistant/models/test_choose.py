@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistant.config.schema import ModelConfig
-from assistant.errors import NoModelError
-from assistant.keys.reference import KeySources
-from assistant.models.choose import Chooser
-from assistant.models.chosen import ChosenModel, Served
-from llm.embedded.fetching.models import pinned_name
-from llm.embedded.progress import Endpoint
-from llm.embedded.supervisor import Commands, EmbeddedModel
-from llm.providers import OllamaProvider
-from llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, RecordedRequest, serve
-from llm.testing.server import FakeServer
-from resilience import HttpExchange
-from resilience.background import in_daemon_thread
-from resilience.testing.fake import Answered, Fake, Response, ServedRequest, sized_response
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.errors import NoModelError
+from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.models.choose import Chooser
+from mud_assistant.assistant.models.chosen import ChosenModel, Served
+from mud_assistant.llm.embedded.fetching.models import pinned_name
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.embedded.supervisor import Commands, EmbeddedModel
+from mud_assistant.llm.providers import OllamaProvider
+from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeOllama, OllamaModel, RecordedRequest, serve
+from mud_assistant.llm.testing.server import FakeServer
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.resilience.background import in_daemon_thread
+from mud_assistant.resilience.testing.fake import Answered, Fake, Response, ServedRequest, sized_response
 from tests.assistant.living import reactor
 
 #: A child that says where it serves, as the real one does, and ends with its parent.

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from assistant.config.schema import Config
-from assistant.config.sections import MemoryConfig
-from assistant.errors import KeyReferenceError
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import key_sources
-from assistant.memory.meaning import Meaning
-from assistant.models.bound_keys import BoundKeys, bindings_of
-from assistant.models.embedding import EmbedderParts, embedder_of, vector_server
-from llm.embeddings.served import EmbeddedEmbedder
-from llm.testing import OllamaVectors, OpenAIVectors, serve
-from resilience import HttpExchange, Pipeline
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.config.sections import MemoryConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import key_sources
+from mud_assistant.assistant.memory.meaning import Meaning
+from mud_assistant.assistant.models.bound_keys import BoundKeys, bindings_of
+from mud_assistant.assistant.models.embedding import EmbedderParts, embedder_of, vector_server
+from mud_assistant.llm.embeddings.served import EmbeddedEmbedder
+from mud_assistant.llm.testing import OllamaVectors, OpenAIVectors, serve
+from mud_assistant.resilience import HttpExchange, Pipeline
 from tests.llm.calling import reactor
 
 KEY = "planted-0123456789-key"

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-from assistant.config.schema import ModelConfig
-from assistant.errors import NoModelError
-from assistant.models.chosen import ChosenModel
-from llm.embedded.progress import Endpoint
-from llm.embedded.supervisor import EmbeddedModel
-from llm.testing import FakeChat, FakeOllama, serve
-from resilience.testing.fake import SILENCE, Fake, RawResponse, ServedRequest
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.errors import NoModelError
+from mud_assistant.assistant.models.chosen import ChosenModel
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.embedded.supervisor import EmbeddedModel
+from mud_assistant.llm.testing import FakeChat, FakeOllama, serve
+from mud_assistant.resilience.testing.fake import SILENCE, Fake, RawResponse, ServedRequest
 from tests.assistant.living import reactor
 from tests.assistant.models.test_choose import chooser
 

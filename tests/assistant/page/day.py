@@ -14,18 +14,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.config.options import merged
-from assistant.keys.redaction import Secrets
-from assistant.runtime.listener import BodyListener
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.worlds.embedded.hamlet import Place, Room
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm.testing import Call, FakeChat, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.listener import BodyListener
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.game import Thing
 from tests.assistant.living import reactor
-from tools import Kind, Principal
-from tools.game import Thing
 
 #: The day that is lived ends at this time, in seconds since 1970: 22 November 2026, 18:00 UTC.
 EVENING = 1_795_370_400.0

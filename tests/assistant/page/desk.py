@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assistant.checks.finding import Finding
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import Conflict, NotAllowed, NotFound, Visitor
-from assistant.page.values.actions import (
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import Conflict, NotAllowed, NotFound, Visitor
+from mud_assistant.assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
     ApprovalView,
@@ -26,13 +26,13 @@ from assistant.page.values.actions import (
     SettingChange,
     SettingChanged,
 )
-from assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from assistant.page.values.money import Pace, UsageAnswer
-from assistant.page.values.runs import RunPage, RunQuery, RunView
-from resilience import Amount
-from tools import Principal
+from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.money import Pace, UsageAnswer
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
+from mud_assistant.resilience import Amount
+from mud_assistant.tools import Principal
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from assistant.page.values.assistants import (
+from mud_assistant.assistant.page.values.assistants import (
     AssistantDetail,
     AssistantStatus,
     ModelLine,
@@ -15,9 +15,9 @@ from assistant.page.values.assistants import (
     ToolGrant,
     UnknownCallNotice,
 )
-from assistant.page.values.common import CircuitSpan, ServerStatus, TimingPoint, TroubleNotice
-from assistant.page.values.money import Pace, UsageAnswer, UsageRowView
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.values.common import CircuitSpan, ServerStatus, TimingPoint, TroubleNotice
+from mud_assistant.assistant.page.values.money import Pace, UsageAnswer, UsageRowView
+from mud_assistant.resilience import Allowance, Amount
 from tests.assistant.page.desk import NOW, MemoryDesk
 
 NAMES_TEXT = """

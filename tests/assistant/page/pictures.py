@@ -16,11 +16,11 @@ from urllib.parse import quote
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater, react
 
-from assistant.config.sections import PageConfig
-from assistant.keys.redaction import Secrets
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
-from assistant.surfaces.serve.standing import StandingPage
+from mud_assistant.assistant.config.sections import PageConfig
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
+from mud_assistant.assistant.surfaces.serve.standing import StandingPage
 from tests.assistant.page.day import Day, a_day
 from tests.browser import PROGRAM, Page, browsing
 

@@ -12,17 +12,17 @@ from typing import Any
 import orjson
 from twisted.internet.task import Clock, deferLater
 
-from assistant.config.schema import Config
-from assistant.page.http.door import StandaloneDoor, login_routes
-from assistant.page.http.listener import page_listener
-from assistant.page.site import OperatorPage, SiteOptions, make_site
-from assistant.page.views.door import login_page
-from assistant.service.host import Embodiment
-from assistant.service.runner import AssistantRunner
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
-from assistant.telemetry import watch_service
-from llm.testing import Call, FakeChat, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.page.http.door import StandaloneDoor, login_routes
+from mud_assistant.assistant.page.http.listener import page_listener
+from mud_assistant.assistant.page.site import OperatorPage, SiteOptions, make_site
+from mud_assistant.assistant.page.views.door import login_page
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
+from mud_assistant.assistant.telemetry import watch_service
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.page.http.visiting import Got, Visiting, numbered_bytes
 from tests.assistant.service.village import Village, village

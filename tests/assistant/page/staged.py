@@ -14,24 +14,24 @@ from urllib.parse import urlencode
 
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 
-from assistant.config.options import merged
-from assistant.config.sections import PageConfig
-from assistant.keys.redaction import Secrets
-from assistant.runtime.listener import BodyListener, MakeEvent
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.service import AssistantService
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.local_host import LocalHost
-from assistant.surfaces.serve.standing import StandingPage
-from assistant.worlds.embedded.hamlet import Place, Room
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.sections import PageConfig
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.serve.local_host import LocalHost
+from mud_assistant.assistant.surfaces.serve.standing import StandingPage
+from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.game import Thing
 from tests.assistant.living import reactor
 from tests.assistant.page.day import Day, DayWall
 from tests.assistant.page.http.visiting import Got, RawClient, parse
 from tests.assistant.page.pictures import day_host
-from tools import Kind, Principal
-from tools.game import Thing
 
 PRICES = {"input": 0.8, "output": 4.0}
 #: What the model says word by word when somebody asks for a story.

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import SAGE
 from tests.assistant.page.served import Served, served
 

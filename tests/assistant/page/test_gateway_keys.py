@@ -10,15 +10,15 @@ from typing import Any
 import orjson
 import pytest
 
-from assistant.gateway.keys import KeyStore
-from assistant.page.operations.desk import Desk
-from assistant.page.operations.records import JournalRecords
-from assistant.page.operations.sources import Sources
-from assistant.page.ports import NotAllowed
-from assistant.page.reading.reader import JournalReader
-from assistant.page.values.keys import NewGatewayKey
-from assistant.surfaces.serve.run import JournalHost
-from resilience import Account, Allowance, Amount
+from mud_assistant.assistant.gateway.keys import KeyStore
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.operations.records import JournalRecords
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.ports import NotAllowed
+from mud_assistant.assistant.page.reading.reader import JournalReader
+from mud_assistant.assistant.page.values.keys import NewGatewayKey
+from mud_assistant.assistant.surfaces.serve.run import JournalHost
+from mud_assistant.resilience import Account, Allowance, Amount
 from tests.assistant.living import reactor
 from tests.assistant.page.desk import visitor
 from tests.assistant.page.served import Served, served

@@ -14,11 +14,11 @@ from urllib.parse import quote
 import pytest
 import pytest_twisted
 
-from assistant.service.operations.lore_pieces import add_piece
-from assistant.service.operations.operated import Operated
-from assistant.service.operations.operators import Operator, VisitorRole
-from assistant.service.operations.personas import set_persona
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.service.operations.lore_pieces import add_piece
+from mud_assistant.assistant.service.operations.operated import Operated
+from mud_assistant.assistant.service.operations.operators import Operator, VisitorRole
+from mud_assistant.assistant.service.operations.personas import set_persona
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from tests.assistant.living import ANN
 from tests.assistant.page.live.browsers import until
 from tests.assistant.page.staged import STORY, Stage, a_stage, simple_brain

@@ -14,15 +14,15 @@ import pytest
 from twisted.internet.task import deferLater
 from twisted.logger import globalLogPublisher, textFileLogObserver
 
-from assistant.events.events import Said
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Principal
+from mud_assistant.tools.game import Thing
 from tests.assistant.living import SAGE, reactor
 from tests.assistant.page.http.visiting import RawClient
 from tests.assistant.page.live.browsers import until
 from tests.assistant.page.served import PLANTED, TOKENS, Served, served
 from tests.assistant.page.test_site import ID, PAGES, READS
-from tools import Principal
-from tools.game import Thing
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 #: Told by somebody whom it is then to forget: their name, and a word that nobody else says.

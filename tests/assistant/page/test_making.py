@@ -11,8 +11,8 @@ import orjson
 import pytest
 from lxml.html import HtmlElement, document_fromstring
 
-from assistant.page.operations import servers
-from llm.testing import Call, FakeChat, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.page.operations import servers
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import SAGE, reactor
 from tests.assistant.page.http.visiting import Got
 from tests.assistant.page.served import PLANTED, Served, served

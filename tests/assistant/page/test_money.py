@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.runtime.storage import JournalFile
 from tests.assistant.page.served import served
 from tests.assistant.page.staged import a_stage
 

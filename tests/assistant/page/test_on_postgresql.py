@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from assistant.journal import StoredJournal
-from assistant.journal.place import PostgresPlace
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
-from assistant.page.reading.reader import JournalReader
-from assistant.surfaces.serve.run import JournalHost
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.page.reading.reader import JournalReader
+from mud_assistant.assistant.surfaces.serve.run import JournalHost
 from tests.assistant.living import reactor
 from tests.assistant.page.served import served
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.page.api.openapi import api_routes, describe
-from assistant.page.http.call import PageCall, Reply
+from mud_assistant.assistant.page.api.openapi import api_routes, describe
+from mud_assistant.assistant.page.http.call import PageCall, Reply
 from tests.assistant.page.desk import MemoryDesk
 
 

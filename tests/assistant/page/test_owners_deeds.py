@@ -8,12 +8,12 @@ from urllib.parse import quote
 import orjson
 import pytest
 
-from assistant.config.options import merged
-from assistant.journal import StoredJournal
-from assistant.service.host import Embodiment
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.tools import Kind, Principal
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.page.served import Served, served
-from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ID = quote(SAGE.id, safe="")

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.runtime.storage import JournalFile
-from llm.testing import Call, Hang, RecordedRequest, Reply, Step
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.llm.testing import Call, Hang, RecordedRequest, Reply, Step
 from tests.assistant.living import SAGE, reactor
 from tests.assistant.page.served import HELLO, PLANTED, TOKENS, served
 

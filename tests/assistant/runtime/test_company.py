@@ -13,24 +13,31 @@ from msgspec.structs import replace
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import Clock, deferLater
 
-from assistant.config.options import merged
-from assistant.config.schema import JournalConfig
-from assistant.events.classify import Attention, Classification, Manners, classify, is_for_everybody, is_named
-from assistant.events.conversation import Conversations, is_farewell
-from assistant.events.events import ChannelSaid, Event, Left, Said
-from assistant.memory.remembering import remembering
-from assistant.runtime import company
-from assistant.runtime.in_memory import in_memory
-from assistant.runtime.listener import AssistantListener
-from assistant.runtime.storage import JournalFile
-from assistant.service.host import Embodiment
-from assistant.service.runner import AssistantRunner
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
-from resilience import Launcher
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.classify import (
+    Attention,
+    Classification,
+    Manners,
+    classify,
+    is_for_everybody,
+    is_named,
+)
+from mud_assistant.assistant.events.conversation import Conversations, is_farewell
+from mud_assistant.assistant.events.events import ChannelSaid, Event, Left, Said
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.runtime import company
+from mud_assistant.assistant.runtime.in_memory import in_memory
+from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import Kind, Principal
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
 from tests.assistant.refusing import BEA, CID
 from tests.assistant.service.village import Village, village
-from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, my friend."}),))

@@ -8,12 +8,19 @@ from typing import Any
 
 from twisted.internet.task import Clock
 
-from assistant.journal.postgres.sharing.leases import RENEW_SECONDS
-from assistant.journal.postgres.sharing.messages import LeftMessage, post
-from assistant.journal.postgres.sharing.placement import read_loads
-from assistant.journal.postgres.store import PostgresStore
-from assistant.runtime.sharing.balancing import CALM_TURNS, TURN_SECONDS, Balancer
-from assistant.runtime.sharing.leases import EVERYBODY, EXPIRED_SECONDS, GRACE_SECONDS, LOOK_SECONDS, TURNS, LeaseKeeper
+from mud_assistant.assistant.journal.postgres.sharing.leases import RENEW_SECONDS
+from mud_assistant.assistant.journal.postgres.sharing.messages import LeftMessage, post
+from mud_assistant.assistant.journal.postgres.sharing.placement import read_loads
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.runtime.sharing.balancing import CALM_TURNS, TURN_SECONDS, Balancer
+from mud_assistant.assistant.runtime.sharing.leases import (
+    EVERYBODY,
+    EXPIRED_SECONDS,
+    GRACE_SECONDS,
+    LOOK_SECONDS,
+    TURNS,
+    LeaseKeeper,
+)
 from tests.assistant.journal.postgres.neighbours import living
 from tests.assistant.journal.postgres.outage import opened
 from tests.virtual import turn

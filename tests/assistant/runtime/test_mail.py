@@ -8,13 +8,13 @@ from typing import Any
 from msgspec.structs import replace
 from twisted.logger import capturedLogs
 
-from assistant.events.events import Event, Paged
-from assistant.journal import StoredJournal
-from assistant.journal.postgres.sharing.messages import MAX_MESSAGES, LeftMessage, post
-from assistant.journal.postgres.sharing.watch import LookFor, look
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.records import EVENT
-from assistant.runtime.sharing.mail import Mail
+from mud_assistant.assistant.events.events import Event, Paged
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.journal.postgres.sharing.messages import MAX_MESSAGES, LeftMessage, post
+from mud_assistant.assistant.journal.postgres.sharing.watch import LookFor, look
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.records import EVENT
+from mud_assistant.assistant.runtime.sharing.mail import Mail
 from tests.assistant.journal.keeping import TRIGGER
 from tests.assistant.journal.postgres.outage import opened
 from tests.assistant.living import ANN

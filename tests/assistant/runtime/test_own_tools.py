@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from pydantic import ConfigDict, Field
 
-from assistant.config.schema import AssistantConfig
-from assistant.config.settings import SettingsError
-from assistant.runtime.build import granted_tools
-from assistant.runtime.own_tools import _OF_THE_WEB, OwnTools, load_tools
-from tools import Arguments, Category, Reach, Registry, Tool, ToolContext
-from tools.verbs import SAY, WORLD_TOOLS
-from tools.web.tools import PAGE_TIMEOUT_SECONDS, open_page_tool, web_search_tool
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.runtime.build import granted_tools
+from mud_assistant.assistant.runtime.own_tools import _OF_THE_WEB, OwnTools, load_tools
+from mud_assistant.tools import Arguments, Category, Reach, Registry, Tool, ToolContext
+from mud_assistant.tools.verbs import SAY, WORLD_TOOLS
+from mud_assistant.tools.web.tools import PAGE_TIMEOUT_SECONDS, open_page_tool, web_search_tool
 
 HUM = """
-from tools.tool import Arguments, Category, Tool
+from mud_assistant.tools.tool import Arguments, Category, Tool
 
 class HumArguments(Arguments):
     tune: str
@@ -74,7 +74,7 @@ def names(own: OwnTools) -> list[str]:
 
 
 def test_a_module_offers_the_tools_at_its_top_and_none_that_it_only_uses(tmp_path: Path) -> None:
-    written(tmp_path, own_hum=f"from tools.verbs import SAY\n{HUM}")
+    written(tmp_path, own_hum=f"from mud_assistant.tools.verbs import SAY\n{HUM}")
     own = load_tools(["own_hum"], tmp_path)
     assert (names(own), own.problems) == (["hum"], ())
 
@@ -149,7 +149,10 @@ def test_a_module_that_cannot_be_imported_is_named_and_the_rest_is_loaded(tmp_pa
         ("", "own_bad has no tool: it needs a Tool at its top, or a list TOOLS of them"),
         ("TOOLS = []", "own_bad has no tool: "),
         ("TOOLS = ['hum']", "'hum' of own_bad is left out: it is a str, not a Tool"),
-        ("from tools.verbs import SAY\nTOOLS = [SAY]", "'say' of own_bad is left out: there is a tool of that name"),
+        (
+            "from mud_assistant.tools.verbs import SAY\nTOOLS = [SAY]",
+            "'say' of own_bad is left out: there is a tool of that name",
+        ),
         ("TOOLS = 7", "7 of own_bad is left out: it is an int, not a Tool"),
     ],
 )

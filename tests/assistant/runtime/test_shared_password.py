@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from assistant.config.schema import JournalConfig
-from assistant.journal import Sound
-from assistant.keys.redaction import Secrets
-from assistant.keys.reference import key_sources
-from assistant.runtime.sharing.journal import SharedJournal
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.journal import Sound
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import key_sources
+from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
 from tests.assistant.journal.keeping import noon
 from tests.postgres import PostgresServer
 

@@ -12,17 +12,17 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import deferLater
 
-from assistant.config.options import merged
-from assistant.keys.redaction import Secrets
-from assistant.runtime.listener import BodyListener
-from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.models import ModelFile, pinned_path
-from llm.embedded.progress import Endpoint, FetchProgress
-from llm.testing import FakeChat, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.listener import BodyListener
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.models import ModelFile, pinned_path
+from mud_assistant.llm.embedded.progress import Endpoint, FetchProgress
+from mud_assistant.llm.testing import FakeChat, RecordedRequest, Reply, Step, serve
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 
 

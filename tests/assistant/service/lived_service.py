@@ -17,24 +17,24 @@ from pydantic import Field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.config.options import merged
-from assistant.keys.redaction import Secrets
-from assistant.runtime.character import Assistant
-from assistant.runtime.listener import BodyListener
-from assistant.runtime.storage import JournalFile
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.operations.approving import Decision, decide
-from assistant.service.operations.operators import Operator, VisitorRole
-from assistant.service.runner import AssistantRunner, RunnerState
-from assistant.service.service import AssistantService
-from assistant.worlds.embedded.world import EmbeddedWorld
-from llm.testing import Call, FakeOllama, HttpError, OllamaModel, RecordedRequest, Reply, Step
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.listener import BodyListener
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.operations.approving import Decision, decide
+from mud_assistant.assistant.service.operations.operators import Operator, VisitorRole
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.llm.testing import Call, FakeOllama, HttpError, OllamaModel, RecordedRequest, Reply, Step
+from mud_assistant.tools import Arguments, Category, Principal, Tool, ToolContext
+from mud_assistant.tools.policy.approvals import digest_of
+from mud_assistant.tools.trust import Source
 from tests.assistant.living import ANN, SAGE, Witness
 from tests.assistant.refusing import BEA
 from tests.virtual import VirtualReactor, turn
-from tools import Arguments, Category, Principal, Tool, ToolContext
-from tools.policy.approvals import digest_of
-from tools.trust import Source
 
 #: How many turns of the reactor anything may take on a busy machine.
 MOST_TURNS = 20_000

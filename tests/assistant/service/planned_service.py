@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools import Principal
+from mud_assistant.tools import Principal
 
 _DAY = 86_400
 #: A word that only one line holds, with the number of the line.

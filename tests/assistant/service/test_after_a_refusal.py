@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.service import runner as runners
-from assistant.service.runner import RunnerState
-from llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.service import runner as runners
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.llm.testing import Call, FakeChat, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools.web.testing import FakeTavily
 from tests.assistant.living import reactor
 from tests.assistant.service.village import village
-from tools.web.testing import FakeTavily
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.models import offer
-from assistant.service import bettering
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.convert import MINILM
-from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS
-from llm.embedded.progress import FetchProgress, Phase
+from mud_assistant.assistant.models import offer
+from mud_assistant.assistant.service import bettering
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.llm.embedded.fetching.models import DEFAULT_MODEL, MODELS
+from mud_assistant.llm.embedded.progress import FetchProgress, Phase
 from tests.assistant.living import reactor
 from tests.assistant.service.behind_the_talk import put, talk
 
@@ -93,7 +93,7 @@ async def test_a_fetch_that_fails_is_tried_again_and_told_once(tmp_path: Path, d
         here.arrives(BETTER)
         await here.until(lambda: not here.small.running)
     failed = [sentence for sentence in here.told if "could not be fetched yet" in sentence]
-    by_hand = "By hand: python -m llm.embedded.fetch --model-name better"
+    by_hand = "By hand: python -m mud_assistant.llm.embedded.fetch --model-name better"
     why = "the connection ended too early"
     assert failed == [f"{BETTER.name} could not be fetched yet, and is tried again: {why}. {by_hand}"]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from assistant.config.options import merged
-from assistant.loop.spending import TOTAL
-from assistant.service.host import Embodiment
-from llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.tools import Principal
 from tests.assistant.living import reactor
 from tests.assistant.service.village import village
-from tools import Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 

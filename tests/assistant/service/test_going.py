@@ -10,19 +10,19 @@ from typing import Any, cast
 
 import pytest
 
-from assistant.config.options import merged
-from assistant.journal import JournalUnwritable
-from assistant.runtime.sharing.journal import SharedJournal
-from assistant.service.handing import share_out
-from assistant.service.host import Embodiment
-from assistant.service.runner import RunnerState
-from llm.messages import ToolCall
-from llm.testing import FakeOllama, Reply, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.journal import JournalUnwritable
+from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
+from mud_assistant.assistant.service.handing import share_out
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.llm.testing import FakeOllama, Reply, serve
+from mud_assistant.tools import Kind, Principal, Requirement
+from mud_assistant.tools.policy.approvals import SECONDS
 from tests.assistant.living import ANN, reactor
 from tests.assistant.service.village import Village, village
 from tests.virtual import VirtualReactor
-from tools import Kind, Principal, Requirement
-from tools.policy.approvals import SECONDS
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 CAST = [Principal(f"assistant:{name.casefold()}", name, Kind.ASSISTANT) for name in ("Sage", "Iris", "Brom")]

@@ -10,12 +10,12 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.runtime.storage import JournalFile
-from assistant.service.halting import HaltableWorld
-from llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.service.halting import HaltableWorld
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools import ToolFailed, World
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.service.village import Village, village
-from tools import ToolFailed, World
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))

@@ -9,13 +9,13 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from assistant.journal import HeldElsewhere
-from assistant.runtime.sharing.journal import SharedJournal
-from assistant.runtime.sharing.leases import LOOK_SECONDS
-from assistant.service.handing import hand_over
-from assistant.service.runner import AssistantRunner, RunnerState
-from llm.testing import Call, FakeOllama, Reply, serve
-from resilience import CallTarget
+from mud_assistant.assistant.journal import HeldElsewhere
+from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
+from mud_assistant.assistant.runtime.sharing.leases import LOOK_SECONDS
+from mud_assistant.assistant.service.handing import hand_over
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.resilience import CallTarget
 from tests.assistant.living import SAGE, reactor
 from tests.assistant.service.village import Village, village
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from assistant.config.options import merged
-from assistant.service.host import Embodiment
-from assistant.service.operations.operators import InvalidInput
-from assistant.service.runner import AssistantRunner, RunnerState
-from llm.messages import ToolCall
-from llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.operations.operators import InvalidInput
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.tools import Approvals, Kind, Principal, Requirement, Target
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.service.lived_service import bell, decides
 from tests.assistant.service.village import Village, village
-from tools import Approvals, Kind, Principal, Requirement, Target
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 OWNER = Principal("player:owner", "Owner", permission=5)

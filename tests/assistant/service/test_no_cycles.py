@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
 from tests.assistant.living import reactor
 from tests.assistant.service.village import village
 from tests.garbage import garbage

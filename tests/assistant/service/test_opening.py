@@ -9,10 +9,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.journal import JournalUnreadable, Opened, ReadOnly, Sound
-from assistant.runtime.storage import KeptJournal
-from assistant.service.opening import FIRST_WAIT, LONGEST_WAIT, JournalOpening
-from resilience.budget.shared import SharedLedger
+from mud_assistant.assistant.journal import JournalUnreadable, Opened, ReadOnly, Sound
+from mud_assistant.assistant.runtime.storage import KeptJournal
+from mud_assistant.assistant.service.opening import FIRST_WAIT, LONGEST_WAIT, JournalOpening
+from mud_assistant.resilience.budget.shared import SharedLedger
 
 AWAY = ReadOnly("there", "no server answers", passes=True)
 REFUSED = ReadOnly("there", "the server refuses the password")

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.characters import LoreEntry
-from assistant.characters.reading import everyday_topics
-from assistant.events.events import Arrived
-from assistant.service.runner import AssistantRunner, RunnerState
-from llm.testing import Call, FakeOllama, Reply, serve
+from mud_assistant.assistant.characters import LoreEntry
+from mud_assistant.assistant.characters.reading import everyday_topics
+from mud_assistant.assistant.events.events import Arrived
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
 from tests.assistant.living import ANN, reactor
 from tests.assistant.refusing import BEA
 from tests.assistant.service.village import Village, village
@@ -89,7 +89,7 @@ async def test_its_model_is_told_who_it_is_and_how_it_talks(tmp_path: Path) -> N
 async def test_a_character_that_is_missing_is_a_trouble_until_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assistant.service.runner.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("mud_assistant.assistant.service.runner.FIRST_PAUSE", 0.05)
     async with serve(fake(), reactor) as url, village(tmp_path) as there:
         runner = there.start(asks(url))
         await until_state(runner, RunnerState.WAITING)

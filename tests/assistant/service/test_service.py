@@ -11,26 +11,26 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import deferLater
 
-from assistant.checks.finding import Finding
-from assistant.checks.finding import FindingState as Found
-from assistant.config.options import merged
-from assistant.config.schema import ModelConfig
-from assistant.errors import NoModelError
-from assistant.events.outcome import Answered, Outcome
-from assistant.events.trace import StepTrace
-from assistant.journal import StreamEntry
-from assistant.service import runner as runners
-from assistant.service.embedded import EmbeddedPool
-from assistant.service.host import Embodiment
-from assistant.service.runner import RunnerState
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint
-from llm.messages import Message
-from llm.testing import Call, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.checks.finding import FindingState as Found
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.errors import NoModelError
+from mud_assistant.assistant.events.outcome import Answered, Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.journal import StreamEntry
+from mud_assistant.assistant.service import runner as runners
+from mud_assistant.assistant.service.embedded import EmbeddedPool
+from mud_assistant.assistant.service.host import Embodiment
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.messages import Message
+from mud_assistant.llm.testing import Call, FakeOllama, Hang, RecordedRequest, Reply, Step, serve
+from mud_assistant.tools import Kind, Principal
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.service.village import village
 from tests.benchmarks.weighing import reached
-from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))

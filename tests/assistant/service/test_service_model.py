@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from assistant.service.runner import AssistantRunner, RunnerState
-from llm.testing import serve
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.llm.testing import serve
+from mud_assistant.tools import Principal
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.refusing import BEA
 from tests.assistant.service.lived_service import Process, Server, Town, decides
 from tests.assistant.service.planned_service import Line, PlannedService
-from tools import Principal
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 SEEDS, STEPS_EACH = range(10), 26

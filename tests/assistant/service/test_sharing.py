@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.service.sharing import COOLDOWN, SharedStandstills
-from resilience import CallTarget, CircuitState, Pipeline
+from mud_assistant.assistant.service.sharing import COOLDOWN, SharedStandstills
+from mud_assistant.resilience import CallTarget, CircuitState, Pipeline
 
 ORIGIN = "http://a:1"
 TARGET = CallTarget(ORIGIN, "5f3a", "small")

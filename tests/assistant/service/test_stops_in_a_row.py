@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.service.runner import RunnerState
-from llm.testing import Call, FakeOllama, Hang, Reply, Step, serve
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.llm.testing import Call, FakeOllama, Hang, Reply, Step, serve
 from tests.assistant.living import SAGE, reactor
 from tests.assistant.service.village import village
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.journal import JournalUnwritable
-from assistant.runtime.storage import JournalFile
-from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
+from mud_assistant.assistant.journal import JournalUnwritable
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.service.troubles import EVERYBODY, Trouble, TroubleKind, Troubles
 from tests.assistant.living import reactor
 from tests.assistant.service.village import village
 

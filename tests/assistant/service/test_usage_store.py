@@ -13,12 +13,12 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs
 
-from assistant.journal import JournalError, JournalUnreadable, JournalUnwritable, Store, StoredUsage
-from assistant.service.usage_store import UsageStore
-from llm import BudgetReached, Unavailable
-from llm.testing import FakeChat, Reply, serve
-from resilience import Account, Allowance, Amount, Ledger
-from resilience.budget.writer import LedgerWriter
+from mud_assistant.assistant.journal import JournalError, JournalUnreadable, JournalUnwritable, Store, StoredUsage
+from mud_assistant.assistant.service.usage_store import UsageStore
+from mud_assistant.llm import BudgetReached, Unavailable
+from mud_assistant.llm.testing import FakeChat, Reply, serve
+from mud_assistant.resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.resilience.budget.writer import LedgerWriter
 from tests.assistant.journal.keeping import NOON, opened, rows
 from tests.assistant.living import living
 from tests.assistant.paying import ACCOUNT, noon, paying

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from assistant.config.options import merged
-from assistant.config.settings import SettingsError
-from assistant.errors import NoModelError
-from assistant.events.outcome import Failed, LimitReached
-from assistant.keys.redaction import Secrets
-from assistant.runtime.listener import BodyListener
-from assistant.service import runner as runners
-from assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
-from assistant.service.runner import AssistantRunner, RunnerState
-from assistant.service.service import AssistantService
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from llm.testing import Call, FakeOllama, HttpError, Reply, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import NoModelError
+from mud_assistant.assistant.events.outcome import Failed, LimitReached
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.runtime.listener import BodyListener
+from mud_assistant.assistant.service import runner as runners
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig, ServiceHooks
+from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.llm.testing import Call, FakeOllama, HttpError, Reply, serve
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")

@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assistant.config.options import merged
-from assistant.events.events import Said
-from assistant.keys.redaction import Secrets
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from tests.assistant.living import ANN, SAGE, Witness, reactor
 from tests.virtual import VirtualReactor
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from assistant.command_line import parser
+from mud_assistant.assistant.command_line import parser
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str, object]:

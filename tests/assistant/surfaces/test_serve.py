@@ -15,23 +15,23 @@ import treq
 from twisted.internet.error import ConnectError
 from twisted.web.client import Agent, HTTPConnectionPool
 
-from assistant.config.options import merged
-from assistant.config.sections import PageConfig
-from assistant.config.settings import SettingsError
-from assistant.gateway.running import GatewayNotOpened
-from assistant.keys.redaction import Secrets
-from assistant.page.ports import NotAllowed
-from assistant.page.reading.reader import JournalReader
-from assistant.service.host import ServiceConfig
-from assistant.service.operations.operated import Operated
-from assistant.service.service import AssistantService
-from assistant.surfaces.gateway.run import open_gateway
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.serve.run import JournalHost
-from assistant.surfaces.serve.standing import PageNotOpened, StandingPage
-from assistant.surfaces.standalone import Standalone, StandaloneOptions
-from assistant.surfaces.start_progress import Progress
-from llm.testing import FakeOllama, Reply, serve
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.config.sections import PageConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.gateway.running import GatewayNotOpened
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.page.ports import NotAllowed
+from mud_assistant.assistant.page.reading.reader import JournalReader
+from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.operations.operated import Operated
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.gateway.run import open_gateway
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.serve.run import JournalHost
+from mud_assistant.assistant.surfaces.serve.standing import PageNotOpened, StandingPage
+from mud_assistant.assistant.surfaces.standalone import Standalone, StandaloneOptions
+from mud_assistant.assistant.surfaces.start_progress import Progress
+from mud_assistant.llm.testing import FakeOllama, Reply, serve
 from tests.assistant.living import reactor
 from tests.assistant.page.served import served
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.config.options import merged
-from assistant.errors import AssistantError
-from assistant.surfaces.serve.file import SettingsFile
-from assistant.surfaces.standalone import (
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.surfaces.serve.file import SettingsFile
+from mud_assistant.assistant.surfaces.standalone import (
     CANNOT_START,
     Standalone,
     StandaloneOptions,

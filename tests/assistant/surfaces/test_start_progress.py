@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assistant.surfaces.start_progress import Progress
+from mud_assistant.assistant.surfaces.start_progress import Progress
 
 MIB = 1024 * 1024
 

@@ -3,13 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from assistant.characters.character import Topic
-from assistant.characters.reading import everyday_topics
-from assistant.language.attend import ToldNotes, Turn, View, notes_on
-from assistant.language.check import Heard
-from assistant.loop.talk.answer import Line, fallback, judge
-from assistant.loop.talk.topics import words_otherwise
-from llm.testing import Reply
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.characters.reading import everyday_topics
+from mud_assistant.assistant.language.attend import ToldNotes, Turn, View, notes_on
+from mud_assistant.assistant.language.check import Heard
+from mud_assistant.assistant.loop.talk.answer import Line, fallback, judge
+from mud_assistant.assistant.loop.talk.topics import words_otherwise
+from mud_assistant.llm.testing import Reply
 from tests.assistant.living import living
 
 JETTY = View(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.loop.talk.found import FOUND_NOTHING, fits
-from llm.testing import FakeChat, Reply, serve
+from mud_assistant.assistant.loop.talk.found import FOUND_NOTHING, fits
+from mud_assistant.llm.testing import FakeChat, Reply, serve
+from mud_assistant.tools.web.testing import FakeSearxng
+from mud_assistant.tools.web.testing.service import Hit
 from tests.live.command import reactor, run
-from tools.web.testing import FakeSearxng
-from tools.web.testing.service import Hit
 
 WELLS = [
     Hit("The old well", "https://wells.example/1", "The well lies in part 1 of the village, and is the deepest."),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from assistant.characters.reading import everyday_topics
-from assistant.worlds.embedded.place_file import WrittenPlace, place_of
-from llm.testing import RecordedRequest, Reply, Step
+from mud_assistant.assistant.characters.reading import everyday_topics
+from mud_assistant.assistant.worlds.embedded.place_file import WrittenPlace, place_of
+from mud_assistant.llm.testing import RecordedRequest, Reply, Step
 from tests.assistant.living import living
 
 TALK = Path(__file__).parents[3].parent / "shared/data/talk"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.events.events import Arrived, Emoted, Event, Gave, Said, Whispered
-from assistant.language.attend import DEED, Turn
-from assistant.loop.talk.answer import fit_to_say
-from assistant.loop.talk.turns import by_rule, describe_deeds, earlier_turns, words_in
-from llm import Message, ToolCall, user
-from llm import assistant as assistant_message
-from llm.packing.packed import Part
-from tools import Principal
+from mud_assistant.assistant.events.events import Arrived, Emoted, Event, Gave, Said, Whispered
+from mud_assistant.assistant.language.attend import DEED, Turn
+from mud_assistant.assistant.loop.talk.answer import fit_to_say
+from mud_assistant.assistant.loop.talk.turns import by_rule, describe_deeds, earlier_turns, words_in
+from mud_assistant.llm import Message, ToolCall, user
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.llm.packing.packed import Part
+from mud_assistant.tools import Principal
 
 PETRA = Principal("player:1", "Petra")
 NAMES = ("Marlo", "ferryman")

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assistant.language.attend import View
-from assistant.language.orders import claims_deed, is_talk, possible_deeds
-from assistant.worlds.embedded.place_file import place_of
-from llm.testing import RecordedRequest, Reply, Step
+from mud_assistant.assistant.language.attend import View
+from mud_assistant.assistant.language.orders import claims_deed, is_talk, possible_deeds
+from mud_assistant.assistant.worlds.embedded.place_file import place_of
+from mud_assistant.llm.testing import RecordedRequest, Reply, Step
+from mud_assistant.tools import Kind, Principal, Registry
+from mud_assistant.tools.verbs import ALL_WORLD_TOOLS
 from tests.assistant.living import Life, living
-from tools import Kind, Principal, Registry
-from tools.verbs import ALL_WORLD_TOOLS
 
 PLAIN = {"asking": "plain"}
 YARD: dict[str, Any] = {

@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.language.attend import ToldNotes, Turn, View
-from assistant.loop.talk.question import LEAST_TURNS, MAX_TURNS, last_turns
-from assistant.loop.talk.speak import SPARED_REMARKS
-from llm.embedded.fetching.models import DEFAULT_MODEL
+from mud_assistant.assistant.language.attend import ToldNotes, Turn, View
+from mud_assistant.assistant.loop.talk.question import LEAST_TURNS, MAX_TURNS, last_turns
+from mud_assistant.assistant.loop.talk.speak import SPARED_REMARKS
+from mud_assistant.llm.embedded.fetching.models import DEFAULT_MODEL
 
 MARLO = View("Marlo", "You are the ferryman.")
 TURNS = [Turn("Petra", f"This is matter number {number}.", f"So it is, matter {number}.") for number in range(60)]

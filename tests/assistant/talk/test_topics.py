@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assistant.characters.character import Topic
-from llm.testing import Reply
+from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.llm.testing import Reply
+from mud_assistant.tools import Principal
 from tests.assistant.living import Life, living
-from tools import Principal
 
 PLAIN = {"asking": "plain"}
 MILL = Topic(

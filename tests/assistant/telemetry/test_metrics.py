@@ -15,27 +15,27 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from prometheus_client.samples import Sample
 from twisted.internet.task import Clock
 
-from assistant.config.options import merged
-from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
-from assistant.events.trace import StepTrace
-from assistant.keys.redaction import Secrets
-from assistant.loop.spending import TOTAL
-from assistant.service.host import Embodiment, ServiceConfig
-from assistant.service.runner import AssistantRunner
-from assistant.service.service import AssistantService
-from assistant.telemetry import watch_service
-from assistant.telemetry.gauges import ALL, ServiceGauges
-from assistant.telemetry.metrics import MAX_MODELS, MAX_TOOLS, Metrics
-from assistant.telemetry.watching import MetricsWatch
-from llm import CallReport, FinishReason, LLMResponse, ToolCall, Usage
-from llm import assistant as assistant_message
-from llm.messages import ToolResult
-from llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
-from resilience import Account, Allowance, Amount
+from mud_assistant.assistant.config.options import merged
+from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.telemetry import watch_service
+from mud_assistant.assistant.telemetry.gauges import ALL, ServiceGauges
+from mud_assistant.assistant.telemetry.metrics import MAX_MODELS, MAX_TOOLS, Metrics
+from mud_assistant.assistant.telemetry.watching import MetricsWatch
+from mud_assistant.llm import CallReport, FinishReason, LLMResponse, ToolCall, Usage
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.llm.messages import ToolResult
+from mud_assistant.llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.resilience import Account, Allowance, Amount
+from mud_assistant.tools import Category, Executed, Kind, Principal, Status
 from tests.assistant.living import ANN, reactor
 from tests.assistant.service.village import village
 from tests.assistant.telemetry.test_sending import until
-from tools import Category, Executed, Kind, Principal, Status
 
 ROOT = Path(__file__).parents[3]
 KEY = "sk-planted-0123456789abcdef"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from assistant.events.outcome import Failed, NothingToDo
-from assistant.telemetry import Telemetry, names, watch_service
-from assistant.telemetry.exporting import QUEUE, Destination, Exporting
-from assistant.telemetry.instruments import Instruments
-from assistant.telemetry.spans import RunSpans, Tracing
-from llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
-from resilience.background import in_daemon_thread
+from mud_assistant.assistant.events.outcome import Failed, NothingToDo
+from mud_assistant.assistant.telemetry import Telemetry, names, watch_service
+from mud_assistant.assistant.telemetry.exporting import QUEUE, Destination, Exporting
+from mud_assistant.assistant.telemetry.instruments import Instruments
+from mud_assistant.assistant.telemetry.spans import RunSpans, Tracing
+from mud_assistant.llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.resilience.background import in_daemon_thread
 from tests.assistant.living import reactor
 from tests.assistant.service.village import Village, village
 from tests.assistant.telemetry.collector import Collector, collecting, plain

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from assistant.config.sections import WebConfig
-from assistant.keys.reference import KeySources
-from assistant.models.bound_keys import BoundKeys
-from assistant.web.shared import SharedWeb
-from resilience import HttpExchange
-from resilience.background import in_daemon_thread
-from resilience.testing.fault_server import serve
-from tools.testing import tool_context
-from tools.web.fetch.url import UrlRefused
-from tools.web.testing.site import FakeSite
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.models.bound_keys import BoundKeys
+from mud_assistant.assistant.web.shared import SharedWeb
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.resilience.background import in_daemon_thread
+from mud_assistant.resilience.testing.fault_server import serve
+from mud_assistant.tools.testing import tool_context
+from mud_assistant.tools.web.fetch.url import UrlRefused
+from mud_assistant.tools.web.testing.site import FakeSite
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,7 +63,7 @@ async def test_clients_of_one_assistant_share_their_places(reactor: Any) -> None
 
 
 async def test_without_treq_it_says_what_to_install(reactor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("assistant.web.http", "tools.web.http"):
+    for name in ("mud_assistant.assistant.web.http", "mud_assistant.tools.web.http"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "treq.client", None)
     async with shared(reactor, WebConfig()) as web:
@@ -72,7 +72,8 @@ async def test_without_treq_it_says_what_to_install(reactor: Any, monkeypatch: p
 
 
 def test_nothing_of_it_is_loaded_before_its_use() -> None:
-    code = "import sys, assistant.web.shared, tools.context; print(*({'treq', 'tools.web.http'} & set(sys.modules)))"
+    code = "import sys, mud_assistant.assistant.web.shared, mud_assistant.tools.context\n"
+    code += "print(*({'treq', 'mud_assistant.tools.web.http'} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
     assert told.stdout.split() == []

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from assistant.config.sections import WebConfig
-from assistant.config.settings import SettingsError
-from assistant.web.tools import policy_of
-from assistant.web.web import Web, WebProviders
-from resilience import HttpExchange
-from resilience.testing.fault_server import serve
+from mud_assistant.assistant.config.sections import WebConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.web.tools import policy_of
+from mud_assistant.assistant.web.web import Web, WebProviders
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.resilience.testing.fault_server import serve
+from mud_assistant.tools.web.fetch.url import UrlRefused, parse
 from tests.tools.web.fetch.fetching import Names
 from tests.tools.web.read.fake_readers import FakeCrawl4AI, FakeJina
 from tests.tools.web.read.services import PAGES, URL
-from tools.web.fetch.url import UrlRefused, parse
 
 
 def config(**web: Any) -> WebConfig:

@@ -1,11 +1,11 @@
 import pytest
 
-from assistant.worlds.embedded.hamlet import HAMLET
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.testing import ANNA, SAGE, now
+from mud_assistant.tools.trust import Principal
 from tests.guards import FlushFailures
-from tools.errors import ToolFailed
-from tools.testing import ANNA, SAGE, now
-from tools.trust import Principal
 
 BEN = Principal("player:ben", "Ben")
 MIRA = next(resident.principal for resident in HAMLET.residents if resident.greeting)

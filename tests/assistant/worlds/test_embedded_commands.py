@@ -1,11 +1,11 @@
 import pytest
 
-from assistant.worlds.embedded.commands import COMMANDS
-from assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.assistant.worlds.embedded.commands import COMMANDS
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import GameCommand
+from mud_assistant.tools.testing import ANNA, SAGE, now
 from tests.assistant.worlds.test_embedded import BEN, Diary
-from tools.errors import ToolFailed
-from tools.game import GameCommand
-from tools.testing import ANNA, SAGE, now
 
 
 class Scenario:

@@ -23,15 +23,15 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
-from assistant.config.schema import JournalConfig
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.events.outcome import Answered, Cancelled
-from assistant.journal import Accepted, Fenced, HeldElsewhere, InterruptedRun, JournalError, StoredJournal
-from assistant.runtime.sharing.journal import SharedJournal
-from llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage
-from llm import assistant as said_by_model
-from tools import Category, Executed, Principal, Status
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered, Cancelled
+from mud_assistant.assistant.journal import Accepted, Fenced, HeldElsewhere, InterruptedRun, JournalError, StoredJournal
+from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, ToolResult, Usage
+from mud_assistant.llm import assistant as said_by_model
+from mud_assistant.tools import Category, Executed, Principal, Status
 
 ANN = Principal("player:1", "Ann")
 TRIGGER = Attention(Classification.TRIGGER, 10, addressed=True)

@@ -21,7 +21,7 @@ from tests.evennia.live.telnet import PATIENCE, Telnet, connected
 
 OWNER, PASSWORD = "Owner", "a long password"
 #: The line of docs/evennia.md.
-INSTALL_LINE = "from assistant.worlds.evennia.install import install; install(globals())"
+INSTALL_LINE = "from mud_assistant.assistant.worlds.evennia.install import install; install(globals())"
 #: How long a launcher command may take on a busy machine, in seconds.
 LAUNCHER_SECONDS = 240.0
 #: What it prints when it gives up waiting, and how often it is called until a start has failed.

@@ -12,7 +12,7 @@ from typing import Any
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.task import deferLater
 
-from llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
 from tests.evennia.live.game import INSTALL_LINE, Game, running
 from tests.evennia.live.telnet import PATIENCE
 

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.slow
 
 #: What docs/evennia.md gives for those who would rather write the settings out.
 BY_HAND = """
-INSTALLED_APPS = [*INSTALLED_APPS, "assistant.worlds.evennia"]
-AT_SERVER_STARTSTOP_MODULE = ["server.conf.at_server_startstop", "assistant.worlds.evennia.hooks"]
-SERVER_SERVICES_PLUGIN_MODULES = [*SERVER_SERVICES_PLUGIN_MODULES, "assistant.worlds.evennia.plugin"]
-TYPECLASS_PATHS = [*TYPECLASS_PATHS, "assistant.worlds.evennia"]
+INSTALLED_APPS = [*INSTALLED_APPS, "mud_assistant.assistant.worlds.evennia"]
+AT_SERVER_STARTSTOP_MODULE = ["server.conf.at_server_startstop", "mud_assistant.assistant.worlds.evennia.hooks"]
+SERVER_SERVICES_PLUGIN_MODULES = [*SERVER_SERVICES_PLUGIN_MODULES, "mud_assistant.assistant.worlds.evennia.plugin"]
+TYPECLASS_PATHS = [*TYPECLASS_PATHS, "mud_assistant.assistant.worlds.evennia"]
 """
 COMMANDS_BY_HAND = """
-        from assistant.worlds.evennia.commands import all_commands
+        from mud_assistant.assistant.worlds.evennia.commands import all_commands
 
         for command in all_commands():
             self.add(command)
@@ -38,7 +38,7 @@ LEFT = (
 async def test_the_game_is_as_before_when_assistants_were_taken_out_again(template: Path, tmp_path: Path) -> None:
     async with running(template, tmp_path / "game") as game:
         owner = await game.owner()
-        assert await game.py(owner, CMDSET) == "assistant.worlds.evennia.cmdsets.AccountCmdSet"
+        assert await game.py(owner, CMDSET) == "mud_assistant.assistant.worlds.evennia.cmdsets.AccountCmdSet"
         await owner.asks("assistant/create Sage", "Sage is here")
         # Evennia 6 loses its pragmas when it starts; the log says so, with the line that helps.
         assert ("synchronous=full are in force" in game.log()) is (EVENNIA >= 6)
@@ -58,7 +58,7 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
     before, account, after = cmdsets.read_text().partition("class AccountCmdSet")
     filled = after.replace("super().at_cmdset_creation()\n", f"super().at_cmdset_creation()\n{COMMANDS_BY_HAND}", 1)
     cmdsets.write_text(f"{before}{account}{filled}")
-    from assistant.worlds.evennia.console.doctor import PRAGMAS_CURE  # noqa: PLC0415  (needs Django's settings)
+    from mud_assistant.assistant.worlds.evennia.console.doctor import PRAGMAS_CURE  # noqa: PLC0415  (needs Django's settings)
 
     game.settle(f"{BY_HAND}\n{PRAGMAS_CURE}")
     try:
@@ -67,7 +67,9 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
         assert await game.py(owner, CMDSET) == "commands.default_cmdsets.AccountCmdSet"
         await owner.asks("assistant/create Sage", "Sage is here")
         assert (
-            await game.py(owner, "__import__('assistant.worlds.evennia.server').worlds.evennia.server.is_open()")
+            await game.py(
+                owner, "__import__('mud_assistant.assistant.worlds.evennia.server').worlds.evennia.server.is_open()"
+            )
             == "True"
         )
         told = await owner.asks("assistant/doctor", "the game's database")
@@ -78,12 +80,18 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
         await game.put_away()
 
 
-async def test_a_package_of_the_games_own_that_hides_ours_is_named_at_the_start(template: Path, tmp_path: Path) -> None:
+async def test_a_game_may_have_packages_that_are_called_as_ours(template: Path, tmp_path: Path) -> None:
+    """Evennia puts the game's folder first on Python's path."""
     game = copied(template, tmp_path / "game")
     game.settle(INSTALL_LINE)
-    (game.folder / "tools").mkdir()
-    (game.folder / "tools/__init__.py").write_text("")
-    said = await game.launcher("start")
-    assert "the package 'tools' of mud-assistant is hidden" in said
-    assert str(game.folder / "tools") in said
-    assert (game.server_pid, game.portal_pid) == (None, None)
+    for name in ("assistant", "llm", "resilience", "tools"):
+        (game.folder / name).mkdir()
+        (game.folder / name / "__init__.py").write_text(f"OWN = {name!r}\n")
+    try:
+        await game.start()
+        owner = await game.owner()
+        await owner.asks("assistant/create Sage", "Sage is here")
+        for name in ("assistant", "llm", "resilience", "tools"):
+            assert await game.py(owner, f"__import__({name!r}).OWN") == name
+    finally:
+        await game.put_away()

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from assistant.surfaces.game.folder import GameFolder, Ports
-from assistant.surfaces.game.processes import family
-from llm.testing import Call, FakeOllama, RecordedRequest, Reply, serve
+from mud_assistant.assistant.surfaces.game.folder import GameFolder, Ports
+from mud_assistant.assistant.surfaces.game.processes import family
+from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, serve
 from tests.live.command import reactor, start
 
 pytestmark = pytest.mark.slow  # a game is made and started twice

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia.console.doctor import PRAGMAS_CURE
-from llm.testing import FakeOllama, serve
+from mud_assistant.assistant.worlds.evennia.console.doctor import PRAGMAS_CURE
+from mud_assistant.llm.testing import FakeOllama, serve
 from tests.evennia.live.game import running
 from tests.evennia.live.living import heard, reactor
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from assistant.surfaces.game.folder import GameFolder, Ports
-from assistant.surfaces.game.processes import family
-from llm.testing import FakeOllama, serve
+from mud_assistant.assistant.surfaces.game.folder import GameFolder, Ports
+from mud_assistant.assistant.surfaces.game.processes import family
+from mud_assistant.llm.testing import FakeOllama, serve
 from tests.evennia.live.living import heard
 from tests.evennia.live.telnet import connected
 from tests.live.command import Command, Result, reactor, start

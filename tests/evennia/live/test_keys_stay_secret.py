@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
+from mud_assistant.llm.testing import Call, FakeChat, RecordedRequest, Reply, Step, serve
 from tests.evennia.live.game import INSTALL_LINE, OWNER, PASSWORD, Game, running
 from tests.evennia.live.hunting import Admin, found_in
 from tests.evennia.live.living import reactor

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import Hang
+from mud_assistant.llm.testing import Hang
 from tests.evennia.live.living import game_with_sage
 from tests.evennia.live.test_reload_and_kill import BACK, said
 from tests.postgres import PostgresServer

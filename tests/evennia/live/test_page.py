@@ -23,7 +23,7 @@ BROWSERS = 100
 #: How many streams may be open at once for all, and for one session.
 MOST, MOST_A_SESSION = 50, 4
 EVENTS = "/assistants/api/v1/events"
-_STREAM = "__import__('assistant.page.http.stream', fromlist=['x']).EventStream"
+_STREAM = "__import__('mud_assistant.assistant.page.http.stream', fromlist=['x']).EventStream"
 _WITH_SECONDS = (
     f"setattr({_STREAM}, 'begin', (lambda old: lambda one: "
     f"(setattr(one, '_max_seconds', {STREAM_SECONDS}), old(one))[1])({_STREAM}.begin))"
@@ -85,7 +85,9 @@ async def only_admins_come_in(game: Game) -> None:
 async def only_its_own_forms_count(game: Game, owner: Telnet) -> None:
     """Forged and rebound requests are refused on both ports; a form of the page stops the assistant."""
     ada = await logged_in(game, "Ada")
-    sage = await game.py(owner, "__import__('assistant.worlds.evennia.creation', fromlist=['x']).assistants()[0].pk")
+    sage = await game.py(
+        owner, "__import__('mud_assistant.assistant.worlds.evennia.creation', fromlist=['x']).assistants()[0].pk"
+    )
     path = f"/assistants/a/assistant%3A{sage}"
     form = {"do": "stop", "csrf": form_token((await ada.get(path)).body)}
     direct = Browser(game.ports["server_web"], ada.cookies)

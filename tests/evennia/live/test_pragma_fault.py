@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.worlds.evennia.console.doctor import DATABASE, PRAGMAS_CURE
+from mud_assistant.assistant.worlds.evennia.console.doctor import DATABASE, PRAGMAS_CURE
 from tests.evennia.live.game import INSTALL_LINE, running
 
 #: Two whole games start and stop here: half a minute for each.

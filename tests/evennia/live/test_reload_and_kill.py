@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import Call, Hang, Reply
+from mud_assistant.llm.testing import Call, Hang, Reply
 from tests.evennia.live.game import Game
 from tests.evennia.live.living import KEY, Model, game_with_sage, reactor
 from tests.evennia.live.telnet import Telnet

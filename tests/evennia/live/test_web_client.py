@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from llm.testing import Call, Reply, Step
+from mud_assistant.llm.testing import Call, Reply, Step
 from tests.browser import browsing
 from tests.evennia.live.game import Game
 from tests.evennia.live.living import Model, game_with_sage

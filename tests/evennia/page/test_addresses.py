@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.worlds.evennia.page.addresses import OwnAddresses
+from mud_assistant.assistant.worlds.evennia.page.addresses import OwnAddresses
 
 OWN = OwnAddresses.of(["localhost", "*", "Game.Example", ".mud.example", ""], ["https://front.example/"])
 

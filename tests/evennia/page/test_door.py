@@ -15,12 +15,12 @@ from django.test import override_settings
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
-from assistant.http_server.addresses import Proxies
-from assistant.page.ports import NotAllowed, Visitor
-from assistant.page.values.common import VisitorRole
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.page.addresses import OwnAddresses
-from assistant.worlds.evennia.page.door import KEPT_SECONDS, GameDoor, secure_cookie
+from mud_assistant.assistant.http_server.addresses import Proxies
+from mud_assistant.assistant.page.ports import NotAllowed, Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.page.addresses import OwnAddresses
+from mud_assistant.assistant.worlds.evennia.page.door import KEPT_SECONDS, GameDoor, secure_cookie
 from tests.assistant.page.http.visiting import visiting
 from tests.evennia.opened import reactor
 from tests.evennia.village import Player, Village

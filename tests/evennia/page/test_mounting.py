@@ -8,9 +8,9 @@ import pytest
 from django.test import override_settings
 from twisted.web.resource import Resource
 
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.page.mounting import own_addresses
-from assistant.worlds.evennia.plugin import EvenniaService
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.page.mounting import own_addresses
+from mud_assistant.assistant.worlds.evennia.plugin import EvenniaService
 from tests.evennia.opened import NO_MODEL, opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")

@@ -10,11 +10,11 @@ from django.db import connections
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.errors import KeyReferenceError, ServiceNotRunning
-from assistant.page.operations.sources import as_page_errors
-from assistant.page.ports import InvalidInput, PageError, Unavailable
-from assistant.worlds.evennia.console.typed_command import CommandRefused
-from assistant.worlds.evennia.page.threads import DatabaseThreads
+from mud_assistant.assistant.errors import KeyReferenceError, ServiceNotRunning
+from mud_assistant.assistant.page.operations.sources import as_page_errors
+from mud_assistant.assistant.page.ports import InvalidInput, PageError, Unavailable
+from mud_assistant.assistant.worlds.evennia.console.typed_command import CommandRefused
+from mud_assistant.assistant.worlds.evennia.page.threads import DatabaseThreads
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 

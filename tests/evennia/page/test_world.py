@@ -11,26 +11,26 @@ import pytest
 from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
-from assistant.characters import CharacterError
-from assistant.config.settings import SettingsError
-from assistant.errors import ServiceNotRunning
-from assistant.page.operations.making import say
-from assistant.page.operations.settings import character, preview_lore
-from assistant.page.operations.sources import Sources
-from assistant.page.ports import InvalidInput, NotFound, PageHost, Visitor
-from assistant.page.values.actions import NewModel
-from assistant.page.values.assistants import SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.service.operations.lore_pieces import add_piece, delete_piece
-from assistant.service.operations.operated import Operated
-from assistant.service.operations.personas import set_persona
-from assistant.service.runner import RunnerState
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.page.world import GameHost
-from assistant.worlds.evennia.stored import game_overrides
-from llm.testing import serve
+from mud_assistant.assistant.characters import CharacterError
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import ServiceNotRunning
+from mud_assistant.assistant.page.operations.making import say
+from mud_assistant.assistant.page.operations.settings import character, preview_lore
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.ports import InvalidInput, NotFound, PageHost, Visitor
+from mud_assistant.assistant.page.values.actions import NewModel
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.service.operations.lore_pieces import add_piece, delete_piece
+from mud_assistant.assistant.service.operations.operated import Operated
+from mud_assistant.assistant.service.operations.personas import set_persona
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.page.world import GameHost
+from mud_assistant.assistant.worlds.evennia.stored import game_overrides
+from mud_assistant.llm.testing import serve
+from mud_assistant.tools import Kind, Principal
 from tests.evennia.office import Office, office, ollama, reactor
-from tools import Kind, Principal
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
 T = TypeVar("T")

@@ -16,15 +16,15 @@ import orjson
 from anthropic import Anthropic
 from openai import OpenAI
 
-from llm import LLMResponse, Usage
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.dialect import AnswerHead, AskedCall, Dialect
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.dialects.rendering import AnswerRenderer
-from llm.messages import ToolSpec
-from llm.request import CallOptions
-from llm.response import StreamEvent
-from llm.wire.accumulate import Accumulator
+from mud_assistant.llm import LLMResponse, Usage
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall, Dialect
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.messages import ToolSpec
+from mud_assistant.llm.request import CallOptions
+from mud_assistant.llm.response import StreamEvent
+from mud_assistant.llm.wire.accumulate import Accumulator
 
 HEAD = AnswerHead("abc", 1_800_000_000, 321)
 ASK: dict[str, Any] = {"model": "sage", "messages": [{"role": "user", "content": "Where is the well?"}]}

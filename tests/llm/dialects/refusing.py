@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from llm.dialects.dialect import Dialect
-from llm.dialects.failures import FailureKind, RequestRefused
+from mud_assistant.llm.dialects.dialect import Dialect
+from mud_assistant.llm.dialects.failures import FailureKind, RequestRefused
 
 
 def check_refused(

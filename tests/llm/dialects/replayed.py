@@ -11,14 +11,14 @@ import orjson
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import LLMProvider, get_provider
-from llm.answer import AnswerSink
-from llm.dialects.dialect import AnswerHead, AskedCall, Dialect
-from llm.dialects.rendering import AnswerRenderer
-from llm.messages import JSON, JSONObject, ToolSpec
-from llm.request import acting
-from llm.response import LLMResponse, StreamEvent
-from llm.wire.accumulate import Accumulator
+from mud_assistant.llm import LLMProvider, get_provider
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall, Dialect
+from mud_assistant.llm.dialects.rendering import AnswerRenderer
+from mud_assistant.llm.messages import JSON, JSONObject, ToolSpec
+from mud_assistant.llm.request import acting
+from mud_assistant.llm.response import LLMResponse, StreamEvent
+from mud_assistant.llm.wire.accumulate import Accumulator
 from tests.llm.dialects import test_recorded_streams as others
 from tests.llm.dialects.test_recorded_streams import Row, tools_of
 from tests.llm.providers.test_recorded import split
@@ -29,7 +29,7 @@ _RESPONSES = others.RECORDED.with_name("responses.jsonl")
 _LINES = _RESPONSES.read_bytes().splitlines() if _RESPONSES.exists() else []
 #: Answers of the Responses API itself, where a provider of it is there to read them.
 _FOREIGN = [row for row in [*others.ALL, *map(orjson.loads, _LINES)] if row["api"] == "responses"]
-_IS_READ = find_spec("llm.providers.responses") is not None
+_IS_READ = find_spec("mud_assistant.llm.providers.responses") is not None
 ANSWERS = [*others.ROWS, *[row for row in _FOREIGN if _IS_READ and not row["expected"]["error"]]]
 WEATHER = ToolSpec("get_weather", "the weather", {"type": "object", "properties": {"city": {"type": "string"}}})
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.failures import RequestRefused
-from llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.failures import RequestRefused
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

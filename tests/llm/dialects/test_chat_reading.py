@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from llm import ToolCall, ToolResult, system, user
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.dialect import AskedCall
-from llm.dialects.failures import FailureKind
-from llm.messages import Message, Reasoning, Role, Text, tool_results
-from llm.request import CallOptions
+from mud_assistant.llm import ToolCall, ToolResult, system, user
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.failures import FailureKind
+from mud_assistant.llm.messages import Message, Reasoning, Role, Text, tool_results
+from mud_assistant.llm.request import CallOptions
 from tests.llm.dialects.refusing import check_refused
 
 DIALECT = ChatDialect()

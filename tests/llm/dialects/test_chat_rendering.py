@@ -5,12 +5,12 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from llm import FinishReason, LLMResponse, ServerToolCall, ToolCall, Usage, assistant
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.dialect import OfferedModelName
-from llm.dialects.failures import Failure, FailureKind
-from llm.messages import Citation, Reasoning, Text
-from llm.response import (
+from mud_assistant.llm import FinishReason, LLMResponse, ServerToolCall, ToolCall, Usage, assistant
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.dialect import OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.messages import Citation, Reasoning, Text
+from mud_assistant.llm.response import (
     FinishSeen,
     ReasoningDelta,
     ServerBlockSeen,

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.messages import Role
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.messages import Role
 
 RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "gateway" / "client-requests.jsonl"
 ROWS = [orjson.loads(line) for line in RECORDED.read_bytes().splitlines()] if RECORDED.exists() else []

@@ -7,12 +7,21 @@ from typing import Any
 
 import pytest
 
-from llm import ToolCall, ToolResult, get_provider, system, user
-from llm.dialects.dialect import AskedCall
-from llm.dialects.failures import FailureKind, RequestRefused
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.messages import Message, RawTurn, Reasoning, Role, ServerToolCall, ServerToolResult, Text, tool_results
-from llm.request import CallOptions
+from mud_assistant.llm import ToolCall, ToolResult, get_provider, system, user
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.failures import FailureKind, RequestRefused
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.messages import (
+    Message,
+    RawTurn,
+    Reasoning,
+    Role,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    tool_results,
+)
+from mud_assistant.llm.request import CallOptions
 from tests.llm.dialects.refusing import check_refused
 
 DIALECT = MessagesDialect()

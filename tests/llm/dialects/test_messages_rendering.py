@@ -7,13 +7,13 @@ from typing import Any
 import orjson
 import pytest
 
-from llm import FinishReason, LLMResponse, ServerToolCall, ServerToolResult, ToolCall, Usage, assistant
-from llm.dialects.dialect import OfferedModelName
-from llm.dialects.failures import Failure, FailureKind
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.messages import Citation, Reasoning, Text
-from llm.request import CallOptions
-from llm.response import (
+from mud_assistant.llm import FinishReason, LLMResponse, ServerToolCall, ServerToolResult, ToolCall, Usage, assistant
+from mud_assistant.llm.dialects.dialect import OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.messages import Citation, Reasoning, Text
+from mud_assistant.llm.request import CallOptions
+from mud_assistant.llm.response import (
     CallDelta,
     FinishSeen,
     ReasoningDelta,

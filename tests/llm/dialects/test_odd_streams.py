@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.dialect import Dialect
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.response import CallDelta, FinishReason, FinishSeen, ReasoningDelta, StreamEvent, TextDelta
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.dialect import Dialect
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.response import CallDelta, FinishReason, FinishSeen, ReasoningDelta, StreamEvent, TextDelta
 from tests.llm.dialects.judges import HEAD, asked, check_grammar, events_of, judge, rendered, response_of
 
 CALL = asked("say", "look", "read_mail")

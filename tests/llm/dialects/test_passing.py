@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.dialects.failures import FailureKind, RequestRefused
-from llm.dialects.passing import Passing
+from mud_assistant.llm.dialects.failures import FailureKind, RequestRefused
+from mud_assistant.llm.dialects.passing import Passing
 
 VENDOR, OWN = Passing(asks_own_server=False), Passing(asks_own_server=True)
 RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "gateway" / "client-requests.jsonl"

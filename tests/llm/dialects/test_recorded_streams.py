@@ -14,14 +14,14 @@ import pytest
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import FinishReason, LLMProvider, LLMResponse, ToolSpec, get_provider
-from llm.answer import AnswerSink
-from llm.dialects.chat.dialect import ChatDialect
-from llm.dialects.dialect import Dialect
-from llm.dialects.messages.dialect import MessagesDialect
-from llm.providers.anthropic.provider import AnthropicProvider
-from llm.request import acting
-from llm.response import StreamEvent
+from mud_assistant.llm import FinishReason, LLMProvider, LLMResponse, ToolSpec, get_provider
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.dialects.chat.dialect import ChatDialect
+from mud_assistant.llm.dialects.dialect import Dialect
+from mud_assistant.llm.dialects.messages.dialect import MessagesDialect
+from mud_assistant.llm.providers.anthropic.provider import AnthropicProvider
+from mud_assistant.llm.request import acting
+from mud_assistant.llm.response import StreamEvent
 from tests.llm.dialects.judges import HEAD, asked, check_grammar, check_usage, cut, judge, stream_of
 
 Row = Mapping[str, Any]

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-from llm.embedded.gguf import CHAT_TEMPLATE
+from mud_assistant.llm.embedded.gguf import CHAT_TEMPLATE
 
 REPOSITORY = "tiny/Tiny-GGUF"
 

@@ -9,9 +9,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint, FetchProgress
-from llm.embedded.supervisor import Commands, EmbeddedModel
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.progress import Endpoint, FetchProgress
+from mud_assistant.llm.embedded.supervisor import Commands, EmbeddedModel
 from tests.llm.embedded.processes import FakeProcesses
 
 READY = {"url": "http://127.0.0.1:4711", "model": "tiny", "own_template": True}

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from llm.embedded.fetching.models import ModelFile, Part
-from llm.embedded.fetching.store import ModelStore
-from llm.embedded.progress import Reporter
+from mud_assistant.llm.embedded.fetching.models import ModelFile, Part
+from mud_assistant.llm.embedded.fetching.store import ModelStore
+from mud_assistant.llm.embedded.progress import Reporter
 
 CONTENT = bytes(range(256)) * 40
 PIECES = (CONTENT[:4000], CONTENT[4000:9000], CONTENT[9000:])

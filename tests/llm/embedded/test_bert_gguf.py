@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from llm.embedded.bert_gguf import BertShape, write_bert_gguf
-from llm.embedded.errors import BadModelFile
-from llm.embedded.gguf import read_strings
+from mud_assistant.llm.embedded.bert_gguf import BertShape, write_bert_gguf
+from mud_assistant.llm.embedded.errors import BadModelFile
+from mud_assistant.llm.embedded.gguf import read_strings
 from tests.llm.embedded.stage import make_weights
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "cat", "##s"]

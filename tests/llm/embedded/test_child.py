@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
 
-import llm
-from llm.embedded.child import MAX_LINE_BYTES, Child, child_environment
-from llm.messages import JSONObject
-from resilience.child import TAIL_BYTES, module_command
+import mud_assistant
+from mud_assistant.llm.embedded.child import MAX_LINE_BYTES, Child, child_environment
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.resilience.child import TAIL_BYTES, module_command
 from tests.llm.embedded.processes import FakeProcess, FakeProcesses
 
 
@@ -160,6 +160,6 @@ def test_our_packages_come_first_on_the_path() -> None:
     kept = child_environment({"PYTHONPATH": "/game"})
 
     first, rest = kept["PYTHONPATH"].split(os.pathsep)
-    assert (Path(first) / "llm" / "__init__.py").samefile(str(llm.__file__))
+    assert (Path(first) / "mud_assistant" / "__init__.py").samefile(mud_assistant.__file__)
     assert rest == "/game"
     assert module_command("python3", "llm.x") == ("python3", "-P", "-m", "llm.x")

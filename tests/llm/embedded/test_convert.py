@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from llm.embedded.bert_gguf import BertShape, write_bert_gguf
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetch import fetch
-from llm.embedded.fetching.convert import MINILM
-from llm.embedded.fetching.models import RawWeights
-from llm.embedded.fetching.opener import https_opener
-from llm.embedded.fetching.parts import fetch_parts
+from mud_assistant.llm.embedded.bert_gguf import BertShape, write_bert_gguf
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetch import fetch
+from mud_assistant.llm.embedded.fetching.convert import MINILM
+from mud_assistant.llm.embedded.fetching.models import RawWeights
+from mud_assistant.llm.embedded.fetching.opener import https_opener
+from mud_assistant.llm.embedded.fetching.parts import fetch_parts
 from tests.llm.embedded.stage import Stage, make_weights
 
 WEIGHTS, WORDS = make_weights()[0], "[PAD]\n[UNK]\n[CLS]\n[SEP]\ncat\n##s\n"

@@ -11,19 +11,19 @@ from urllib.request import Request
 
 import pytest
 
-from llm.embedded.child import child_environment
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetch import SOURCES_VARIABLE, fetch, source_order
-from llm.embedded.fetching.models import default_data_dir
-from llm.embedded.fetching.opener import HttpAnswer
+from mud_assistant.llm.embedded.child import child_environment
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetch import SOURCES_VARIABLE, fetch, source_order
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
+from mud_assistant.llm.embedded.fetching.opener import HttpAnswer
 from tests.llm.embedded.stage import CONTENT, Stage
 
 #: A fetch of the small model of the test, as a process of its own.
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from llm.embedded import fetch
-from llm.embedded.fetching import models
+from mud_assistant.llm.embedded import fetch
+from mud_assistant.llm.embedded.fetching import models
 pins = json.loads(sys.argv[1])
 parts = tuple(models.Part(**part) for part in pins.pop("parts"))
 fetch.DEFAULT_MODEL = models.ModelFile(**pins, parts=parts)

@@ -9,10 +9,10 @@ import pytest
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
-from llm.embedded import fetch
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import FetchProgress, Phase
-from llm.embedded.supervisor import Commands, EmbeddedModel
+from mud_assistant.llm.embedded import fetch
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.progress import FetchProgress, Phase
+from mud_assistant.llm.embedded.supervisor import Commands, EmbeddedModel
 from tests.llm.embedded.processes import FakeProcesses
 from tests.llm.embedded.rig import READY
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.embedded.errors import BadModelFile, UnknownTemplate
-from llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, read_strings, tool_template
+from mud_assistant.llm.embedded.errors import BadModelFile, UnknownTemplate
+from mud_assistant.llm.embedded.gguf import CHAT_TEMPLATE, read_file_strings, read_strings, tool_template
 
 NAME = "general.name"
 

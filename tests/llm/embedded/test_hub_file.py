@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetch import main
-from llm.embedded.fetching import hub_file
-from llm.embedded.fetching.hub_file import Hub, fetch_hub_file, kept_file, read_pin
-from llm.embedded.fetching.hub_name import kept_name, parse_hub_name
-from llm.embedded.fetching.opener import https_opener
-from llm.embedded.progress import Reporter
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetch import main
+from mud_assistant.llm.embedded.fetching import hub_file
+from mud_assistant.llm.embedded.fetching.hub_file import Hub, fetch_hub_file, kept_file, read_pin
+from mud_assistant.llm.embedded.fetching.hub_name import kept_name, parse_hub_name
+from mud_assistant.llm.embedded.fetching.opener import https_opener
+from mud_assistant.llm.embedded.progress import Reporter
 from tests.llm.embedded.fake_hub import REPOSITORY, FakeHub, hub_on_loopback, model_file
 
 NAME = f"hf:{REPOSITORY}:Q4_K_M"

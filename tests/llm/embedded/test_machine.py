@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from llm.embedded import machine
-from llm.embedded.fetching.models import DEFAULT_MODEL, MODELS, QWEN_CODER_BETTER, pinned_name, pinned_path
-from llm.embedded.machine import Machine, calculating_seconds, usable_cores
+from mud_assistant.llm.embedded import machine
+from mud_assistant.llm.embedded.fetching.models import (
+    DEFAULT_MODEL,
+    MODELS,
+    QWEN_CODER_BETTER,
+    pinned_name,
+    pinned_path,
+)
+from mud_assistant.llm.embedded.machine import Machine, calculating_seconds, usable_cores
 
 GB = 1_000_000_000
 

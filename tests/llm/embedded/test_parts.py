@@ -5,8 +5,8 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.parts import fetch_parts
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.parts import fetch_parts
 from tests.llm.embedded.stage import CONTENT, PIECES, Stage
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from llm.embedded.child import child_environment
-from llm.embedded.server import KEY_VARIABLE, LOOPBACK, default_threads, free_port
+from mud_assistant.llm.embedded.child import child_environment
+from mud_assistant.llm.embedded.server import KEY_VARIABLE, LOOPBACK, default_threads, free_port
 from tests.llm.embedded.test_gguf import SMALL
 
 #: A library that shows what it was given instead of loading a model.
@@ -73,7 +73,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def serve(model: Path, environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "llm.embedded.server", "--model", str(model), *arguments],
+        [sys.executable, "-P", "-m", "mud_assistant.llm.embedded.server", "--model", str(model), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.errors import SourceFailed
 from tests.llm.embedded.stage import CONTENT, Stage
 
 

@@ -6,8 +6,8 @@ import pytest
 from twisted.internet.defer import CancelledError
 from twisted.python.failure import Failure
 
-from llm.embedded.progress import FetchProgress, Phase
-from llm.embedded.server import KEY_VARIABLE
+from mud_assistant.llm.embedded.progress import FetchProgress, Phase
+from mud_assistant.llm.embedded.server import KEY_VARIABLE
 from tests.llm.embedded.rig import READY, Rig, done, failures, refusal
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.progress import Endpoint
-from llm.embedded.supervisor import Commands, EmbeddedModel
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.embedded.supervisor import Commands, EmbeddedModel
 
 READY = 'import os, sys; print(\'{"url": "http://127.0.0.1:4711", "model": "%d"}\' % os.getpid(), flush=True)\n'
 UNTIL_STDIN_CLOSES = READY + "sys.stdin.read()"

@@ -14,9 +14,9 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 from msgspec.structs import replace
 
-from llm.embedded.errors import SourceFailed
-from llm.embedded.fetching.opener import HttpAnswer, SafeRedirects, https_opener
-from llm.embedded.fetching.upstream import fetch_upstream
+from mud_assistant.llm.embedded.errors import SourceFailed
+from mud_assistant.llm.embedded.fetching.opener import HttpAnswer, SafeRedirects, https_opener
+from mud_assistant.llm.embedded.fetching.upstream import fetch_upstream
 from tests.llm.embedded.stage import CONTENT, Stage
 
 

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import Random
 
-from llm import get_provider
-from llm.embeddings.ollama import OllamaEmbeddings
-from llm.embeddings.openai import OpenAIEmbeddings
-from llm.embeddings.remote import RemoteEmbedder
-from llm.testing import FakeServer, serve
-from resilience import HttpExchange, Limits, Pipeline, RetryConfig
+from mud_assistant.llm import get_provider
+from mud_assistant.llm.embeddings.ollama import OllamaEmbeddings
+from mud_assistant.llm.embeddings.openai import OpenAIEmbeddings
+from mud_assistant.llm.embeddings.remote import RemoteEmbedder
+from mud_assistant.llm.testing import FakeServer, serve
+from mud_assistant.resilience import HttpExchange, Limits, Pipeline, RetryConfig
 from tests.llm.calling import reactor
 
 QUICK = RetryConfig(base_delay=0.01)

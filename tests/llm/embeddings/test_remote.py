@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-from llm.errors import (
+from mud_assistant.llm.errors import (
     BadCredential,
     BadVectors,
     ContextOverflow,
@@ -19,7 +19,7 @@ from llm.errors import (
     Rejected,
     Unavailable,
 )
-from llm.testing import Hang, HttpError, OllamaVectors, OpenAIVectors, VectorFault, meaning_of
+from mud_assistant.llm.testing import Hang, HttpError, OllamaVectors, OpenAIVectors, VectorFault, meaning_of
 from tests.llm.calling import reactor
 from tests.llm.embeddings.desk import embedder
 

@@ -12,19 +12,19 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import Clock
 
-from llm import get_provider
-from llm.embedded.errors import EmbeddedUnavailable
-from llm.embedded.fetching.convert import MINILM, MINILM_NAME
-from llm.embedded.fetching.models import default_data_dir
-from llm.embedded.progress import Endpoint
-from llm.embedded.supervisor import Commands, EmbeddedModel
-from llm.embeddings.embedder import Embedder, Vector
-from llm.embeddings.openai import OpenAIEmbeddings
-from llm.embeddings.remote import RemoteEmbedder
-from llm.embeddings.served import MINILM_TOKENS, REST_SECONDS, EmbeddedEmbedder
-from llm.errors import Unavailable
-from llm.testing import OpenAIVectors, serve
-from resilience import HttpExchange, Pipeline
+from mud_assistant.llm import get_provider
+from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
+from mud_assistant.llm.embedded.fetching.convert import MINILM, MINILM_NAME
+from mud_assistant.llm.embedded.fetching.models import default_data_dir
+from mud_assistant.llm.embedded.progress import Endpoint
+from mud_assistant.llm.embedded.supervisor import Commands, EmbeddedModel
+from mud_assistant.llm.embeddings.embedder import Embedder, Vector
+from mud_assistant.llm.embeddings.openai import OpenAIEmbeddings
+from mud_assistant.llm.embeddings.remote import RemoteEmbedder
+from mud_assistant.llm.embeddings.served import MINILM_TOKENS, REST_SECONDS, EmbeddedEmbedder
+from mud_assistant.llm.errors import Unavailable
+from mud_assistant.llm.testing import OpenAIVectors, serve
+from mud_assistant.resilience import HttpExchange, Pipeline
 from tests.llm.calling import reactor
 
 KEY = "planted-key-7"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from llm.fallback.drafts import Candidate, Draft, Offer, Reader
-from llm.fallback.quotes import _canonical, _spellings, _squeeze, may_hold_call
-from llm.fallback.traces import Traces
-from llm.loose_json.tokens import WorkBudget
-from llm.messages import Message, Role, Text
+from mud_assistant.llm.fallback.drafts import Candidate, Draft, Offer, Reader
+from mud_assistant.llm.fallback.quotes import _canonical, _spellings, _squeeze, may_hold_call
+from mud_assistant.llm.fallback.traces import Traces
+from mud_assistant.llm.loose_json.tokens import WorkBudget
+from mud_assistant.llm.messages import Message, Role, Text
 
 MAX_OPEN = 16
 

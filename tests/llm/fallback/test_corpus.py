@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from llm.fallback.find import Found, find_calls
-from llm.messages import JSON, ToolSpec
+from mud_assistant.llm.fallback.find import Found, find_calls
+from mud_assistant.llm.messages import JSON, ToolSpec
 
 TOOLS = [
     ToolSpec("look", "", {"type": "object", "properties": {"target": {"type": "string"}}}),

@@ -7,10 +7,10 @@ from types import FrameType
 
 import pytest
 
-from llm.fallback.drafts import Offer
-from llm.fallback.find import READERS, find_calls
-from llm.loose_json.tokens import WorkBudget
-from llm.messages import ToolSpec
+from mud_assistant.llm.fallback.drafts import Offer
+from mud_assistant.llm.fallback.find import READERS, find_calls
+from mud_assistant.llm.loose_json.tokens import WorkBudget
+from mud_assistant.llm.messages import ToolSpec
 
 TOOLS = [
     ToolSpec("look", "", {"type": "object", "properties": {}}),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.fallback.find import Found, find_calls
-from llm.messages import ToolSpec
+from mud_assistant.llm.fallback.find import Found, find_calls
+from mud_assistant.llm.messages import ToolSpec
 
 TOOLS = [
     ToolSpec("look", "", {"type": "object", "properties": {"target": {"type": "string"}}}),

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.fallback.drafts import Offer
-from llm.fallback.find import Found, find_calls
-from llm.fallback.formats.json_calls import read_json
-from llm.loose_json.tokens import WorkBudget
-from llm.messages import JSON, ToolSpec
+from mud_assistant.llm.fallback.drafts import Offer
+from mud_assistant.llm.fallback.find import Found, find_calls
+from mud_assistant.llm.fallback.formats.json_calls import read_json
+from mud_assistant.llm.loose_json.tokens import WorkBudget
+from mud_assistant.llm.messages import JSON, ToolSpec
 
 
 def tool(name: str, *required: str, optional: tuple[str, ...] = ()) -> ToolSpec:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from llm.fallback.drafts import Candidate, Reading, merge_readings
-from llm.fallback.find import Found, find_calls
-from llm.messages import JSON, ToolSpec
+from mud_assistant.llm.fallback.drafts import Candidate, Reading, merge_readings
+from mud_assistant.llm.fallback.find import Found, find_calls
+from mud_assistant.llm.messages import JSON, ToolSpec
 
 
 def tool(name: str, *required: str, optional: tuple[str, ...] = ()) -> ToolSpec:

@@ -13,16 +13,26 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.journal.records import MESSAGE
-from llm.fallback.drafts import Offer
-from llm.fallback.find import READERS, Found, find_calls_after
-from llm.fallback.quotes import Quotes, UntrustedCalls
-from llm.messages import Message, Text, ToolCall, ToolResult, ToolSpec, assistant, system, tool_results, user
-from llm.packing.pack import pack
-from llm.packing.packed import Joined, Packed, Part
-from llm.providers import LocalProvider
-from llm.testing import Call
-from llm.testing.obedient import FORMATS
+from mud_assistant.assistant.journal.records import MESSAGE
+from mud_assistant.llm.fallback.drafts import Offer
+from mud_assistant.llm.fallback.find import READERS, Found, find_calls_after
+from mud_assistant.llm.fallback.quotes import Quotes, UntrustedCalls
+from mud_assistant.llm.messages import (
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    assistant,
+    system,
+    tool_results,
+    user,
+)
+from mud_assistant.llm.packing.pack import pack
+from mud_assistant.llm.packing.packed import Joined, Packed, Part
+from mud_assistant.llm.providers import LocalProvider
+from mud_assistant.llm.testing import Call
+from mud_assistant.llm.testing.obedient import FORMATS
 from tests.llm.fallback.plain_quotes import PlainQuotes
 
 

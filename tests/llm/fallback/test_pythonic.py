@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.fallback.drafts import Offer
-from llm.fallback.find import find_calls
-from llm.fallback.formats.pythonic import UnreadableCalls, parse_calls
-from llm.messages import JSON, ToolSpec
+from mud_assistant.llm.fallback.drafts import Offer
+from mud_assistant.llm.fallback.find import find_calls
+from mud_assistant.llm.fallback.formats.pythonic import UnreadableCalls, parse_calls
+from mud_assistant.llm.messages import JSON, ToolSpec
 
 
 def tool(name: str, *required: str, optional: tuple[str, ...] = ()) -> ToolSpec:

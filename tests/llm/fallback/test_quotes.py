@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from llm.fallback.find import Found, find_calls
-from llm.messages import ToolSpec
+from mud_assistant.llm.fallback.find import Found, find_calls
+from mud_assistant.llm.messages import ToolSpec
 
 TOOLS = [
     ToolSpec("look", "", {"type": "object", "properties": {}}),

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from llm.fallback.find import find_calls
-from llm.messages import ToolCall, ToolSpec
+from mud_assistant.llm.fallback.find import find_calls
+from mud_assistant.llm.messages import ToolCall, ToolSpec
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "small-model-outputs.jsonl"
 _NAMED = re.compile(r'"(?:tool|name)"\s*:\s*"([^"]*)"')

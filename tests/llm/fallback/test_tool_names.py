@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.fallback.drafts import match_name
+from mud_assistant.llm.fallback.drafts import match_name
 
 KNOWN = ("look", "say", "web_search", "Go", "go", "mcp.list")
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.fallback.drafts import Draft
-from llm.fallback.find import Found, find_calls
-from llm.fallback.traces import Traces, _Narrow
-from llm.messages import ToolSpec
-from llm.testing import Call
-from llm.testing.obedient import FORMATS
+from mud_assistant.llm.fallback.drafts import Draft
+from mud_assistant.llm.fallback.find import Found, find_calls
+from mud_assistant.llm.fallback.traces import Traces, _Narrow
+from mud_assistant.llm.messages import ToolSpec
+from mud_assistant.llm.testing import Call
+from mud_assistant.llm.testing.obedient import FORMATS
 
 
 def spec(name: str, *required: str) -> ToolSpec:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.fallback.drafts import convert_text
-from llm.messages import JSON
+from mud_assistant.llm.fallback.drafts import convert_text
+from mud_assistant.llm.messages import JSON
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.loose_json.repair import MAX_CHARS, UnreadableJSON, clean_json, parse_arguments, parse_value, read_arguments
-from llm.loose_json.tokens import MAX_DEPTH, WorkBudget, scan_value
-from llm.messages import JSON
+from mud_assistant.llm.loose_json.repair import (
+    MAX_CHARS,
+    UnreadableJSON,
+    clean_json,
+    parse_arguments,
+    parse_value,
+    read_arguments,
+)
+from mud_assistant.llm.loose_json.tokens import MAX_DEPTH, WorkBudget, scan_value
+from mud_assistant.llm.messages import JSON
 
 scalars = (
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from llm.loose_json.repair import value_at
-from llm.loose_json.rewrite import rewrite
-from llm.loose_json.tokens import Token, UnreadableJSON, WorkBudget
+from mud_assistant.llm.loose_json.repair import value_at
+from mud_assistant.llm.loose_json.rewrite import rewrite
+from mud_assistant.llm.loose_json.tokens import Token, UnreadableJSON, WorkBudget
 
 
 def test_tokens_behind_the_end_of_the_value_are_refused() -> None:

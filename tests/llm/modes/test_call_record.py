@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.modes.capabilities import (
+from mud_assistant.llm.modes.capabilities import (
     LONGEST_TRIAL,
     MISSES,
     TRIAL,

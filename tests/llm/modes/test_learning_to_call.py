@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from llm.modes.capabilities import MISSES, TRIAL, CallOutcome, CallStyle
-from llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.llm.modes.capabilities import MISSES, TRIAL, CallOutcome, CallStyle
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from tests.llm.test_client import ASKED, TOOLS, client_of
 
 JSON_CALL = Reply('{"tool":"look","parameters":{}}')

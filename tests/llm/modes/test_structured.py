@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from llm import Capabilities, FinishReason, ToolSpec, UnifiedLLMClient, get_provider, system, user
-from llm.errors import SchemaMismatch
-from llm.modes.structured import find_problem, is_strict
-from llm.testing import Call, FakeChat, FakeOllama, FakeServer, HttpError, Raw, Reply, Script, serve
-from resilience import HttpExchange, Limits
+from mud_assistant.llm import Capabilities, FinishReason, ToolSpec, UnifiedLLMClient, get_provider, system, user
+from mud_assistant.llm.errors import SchemaMismatch
+from mud_assistant.llm.modes.structured import find_problem, is_strict
+from mud_assistant.llm.testing import Call, FakeChat, FakeOllama, FakeServer, HttpError, Raw, Reply, Script, serve
+from mud_assistant.resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE
 
 reactor: Any = _reactor

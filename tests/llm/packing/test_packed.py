@@ -8,15 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.journal.records import MESSAGE
-from llm import Message, RawTurn, Role, ToolCall, ToolResult, ToolSpec, assistant, system, tool_results, user
-from llm.fallback.prompt import with_instructions
-from llm.messages import Block, Citation, JSONObject, Reasoning, ServerToolCall, ServerToolResult, Text
-from llm.packing.pack import FULL, pack, regroup
-from llm.packing.packed import Joined, Packed, Part
-from llm.providers import AnthropicProvider, LocalProvider, OllamaProvider
-from llm.providers.provider import LLMProvider
-from llm.request import CallOptions
+from mud_assistant.assistant.journal.records import MESSAGE
+from mud_assistant.llm import (
+    Message,
+    RawTurn,
+    Role,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    assistant,
+    system,
+    tool_results,
+    user,
+)
+from mud_assistant.llm.fallback.prompt import with_instructions
+from mud_assistant.llm.messages import Block, Citation, JSONObject, Reasoning, ServerToolCall, ServerToolResult, Text
+from mud_assistant.llm.packing.pack import FULL, pack, regroup
+from mud_assistant.llm.packing.packed import Joined, Packed, Part
+from mud_assistant.llm.providers import AnthropicProvider, LocalProvider, OllamaProvider
+from mud_assistant.llm.providers.provider import LLMProvider
+from mud_assistant.llm.request import CallOptions
 
 PROVIDERS = {
     "chat": LocalProvider("http://a/v1", "m"),

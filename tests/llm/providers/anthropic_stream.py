@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from llm import FinishReason, Message
-from llm.providers.anthropic.provider import AnthropicProvider
-from llm.response import StreamEvent
-from llm.wire.accumulate import Accumulator
+from mud_assistant.llm import FinishReason, Message
+from mud_assistant.llm.providers.anthropic.provider import AnthropicProvider
+from mud_assistant.llm.response import StreamEvent
+from mud_assistant.llm.wire.accumulate import Accumulator
 
 PROVIDER = AnthropicProvider(model="m")
 SOURCE = {"type": "web_search_result_location", "cited_text": "deep", "url": "https://w", "title": "Well"}

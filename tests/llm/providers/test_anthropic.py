@@ -8,7 +8,7 @@ import orjson
 import pytest
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     CallOptions,
     Message,
     Role,
@@ -22,8 +22,8 @@ from llm import (
     tool_results,
     user,
 )
-from llm.messages import JSONObject
-from llm.providers.anthropic.provider import AnthropicProvider
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.llm.providers.anthropic.provider import AnthropicProvider
 
 PROVIDER = AnthropicProvider(model="m", key="planted")
 SAY = ToolSpec("say", "Speak.", {"type": "object", "properties": {}})

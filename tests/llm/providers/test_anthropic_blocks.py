@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm import Citation, FinishReason, Reasoning, ServerToolCall, ServerToolResult, Text, ToolCall
+from mud_assistant.llm import Citation, FinishReason, Reasoning, ServerToolCall, ServerToolResult, Text, ToolCall
 from tests.llm.providers.anthropic_stream import (
     SOURCE,
     START,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     Capabilities,
     FinishReason,
@@ -29,10 +29,10 @@ from llm import (
     tool_results,
     user,
 )
-from llm.discover import offered_models
-from llm.paused import MAX_CONTINUATIONS
-from llm.response import FinishSeen, StreamEvent
-from llm.testing import (
+from mud_assistant.llm.discover import offered_models
+from mud_assistant.llm.paused import MAX_CONTINUATIONS
+from mud_assistant.llm.response import FinishSeen, StreamEvent
+from mud_assistant.llm.testing import (
     AnthropicReply,
     Call,
     DieMidStream,
@@ -46,7 +46,7 @@ from llm.testing import (
     Search,
     serve,
 )
-from resilience import Deadline, HttpExchange, Limits
+from mud_assistant.resilience import Deadline, HttpExchange, Limits
 from tests.llm.test_client import ONCE
 
 SAY = ToolSpec("say", "Speak.", {"type": "object", "properties": {"text": {"type": "string"}}})

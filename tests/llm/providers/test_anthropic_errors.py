@@ -8,7 +8,7 @@ import orjson
 import pytest
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     ContextOverflow,
     LLMError,

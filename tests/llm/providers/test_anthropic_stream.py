@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm import (
+from mud_assistant.llm import (
     ContextOverflow,
     FinishReason,
     LLMError,
@@ -24,7 +24,7 @@ from llm import (
     Unavailable,
     Usage,
 )
-from llm.response import TextDelta
+from mud_assistant.llm.response import TextDelta
 from tests.llm.providers.anthropic_stream import (
     PROVIDER,
     SOURCE,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     ContextOverflow,
     FinishReason,
@@ -27,8 +27,8 @@ from llm import (
     Usage,
     assistant,
 )
-from llm.providers.chat import LocalProvider
-from llm.response import CallDelta, FinishSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from mud_assistant.llm.providers.chat import LocalProvider
+from mud_assistant.llm.response import CallDelta, FinishSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
 
 PROVIDER = LocalProvider("http://127.0.0.1:1/v1", "m")
 

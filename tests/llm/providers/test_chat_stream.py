@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.errors import LLMError
-from llm.providers.chat_stream import ChatStream
-from llm.response import StreamEvent
-from llm.wire.building import EventRecorder
+from mud_assistant.llm.errors import LLMError
+from mud_assistant.llm.providers.chat_stream import ChatStream
+from mud_assistant.llm.response import StreamEvent
+from mud_assistant.llm.wire.building import EventRecorder
 
 TEXTS = st.sampled_from(["", "a", "stop", "content", "b\u00e9", "\U0001f600", 'say "hi"\n', "{}", "?", "!"])
 DELTAS = st.one_of(

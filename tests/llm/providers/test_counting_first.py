@@ -6,8 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
-from llm import CallOptions, Message, Text, ToolCall, ToolResult, ToolSpec, get_provider, system, tool_results, user
-from llm import assistant as assistant_message
+from mud_assistant.llm import (
+    CallOptions,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    get_provider,
+    system,
+    tool_results,
+    user,
+)
+from mud_assistant.llm import assistant as assistant_message
 
 LOOK = ToolSpec("look", "Looks round.", {"type": "object", "properties": {}})
 URLS = {"local": "http://127.0.0.1:1/v1"}

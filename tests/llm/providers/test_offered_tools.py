@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import orjson
 
-from llm.messages import JSONObject, ToolSpec, user
-from llm.providers.chat import _MOST_TOOL_SETS, LocalProvider
-from llm.request import CallOptions
+from mud_assistant.llm.messages import JSONObject, ToolSpec, user
+from mud_assistant.llm.providers.chat import _MOST_TOOL_SETS, LocalProvider
+from mud_assistant.llm.request import CallOptions
 
 
 def spec(name: str) -> ToolSpec:

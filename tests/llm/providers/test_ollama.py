@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     CallOptions,
     ContextOverflow,
     FinishReason,
@@ -22,8 +22,16 @@ from llm import (
     Unavailable,
     Usage,
 )
-from llm.providers.ollama import OllamaProvider
-from llm.response import CallDelta, FinishSeen, ModelSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from mud_assistant.llm.providers.ollama import OllamaProvider
+from mud_assistant.llm.response import (
+    CallDelta,
+    FinishSeen,
+    ModelSeen,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    UsageSeen,
+)
 
 PROVIDER = OllamaProvider(model="m")
 LAST = b'{"model":"m","message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":9,"eval_count":2}\n'

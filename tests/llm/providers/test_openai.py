@@ -10,7 +10,7 @@ import orjson
 import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from llm import (
+from mud_assistant.llm import (
     Capabilities,
     ContextOverflow,
     RateLimited,
@@ -21,10 +21,21 @@ from llm import (
     get_provider,
     user,
 )
-from llm.providers.openai import OpenAIProvider
-from llm.response import Prices
-from llm.testing import Call, ErrorInStream, FakeChat, HttpError, Raw, RecordedRequest, Reply, Script, Step, serve
-from resilience import HttpExchange, Limits
+from mud_assistant.llm.providers.openai import OpenAIProvider
+from mud_assistant.llm.response import Prices
+from mud_assistant.llm.testing import (
+    Call,
+    ErrorInStream,
+    FakeChat,
+    HttpError,
+    Raw,
+    RecordedRequest,
+    Reply,
+    Script,
+    Step,
+    serve,
+)
+from mud_assistant.resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE
 
 reactor: Any = _reactor

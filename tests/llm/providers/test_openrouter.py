@@ -6,7 +6,7 @@ import orjson
 import pytest
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     CallOptions,
     ContextOverflow,
     LLMError,
@@ -20,10 +20,10 @@ from llm import (
     Usage,
     get_provider,
 )
-from llm.messages import JSON, JSONObject
-from llm.providers.openrouter import OpenRouterProvider
-from llm.response import Prices, StreamEvent, TextDelta, UsageSeen
-from llm.wire.accumulate import Accumulator
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.llm.providers.openrouter import OpenRouterProvider
+from mud_assistant.llm.response import Prices, StreamEvent, TextDelta, UsageSeen
+from mud_assistant.llm.wire.accumulate import Accumulator
 
 PROVIDER = OpenRouterProvider(model="vendor/m")
 

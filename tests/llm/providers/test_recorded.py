@@ -18,7 +18,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     ContextOverflow,
     FinishReason,
@@ -32,10 +32,10 @@ from llm import (
     get_provider,
     user,
 )
-from llm.answer import AnswerSink
-from llm.response import Usage
-from llm.testing import FakeChat, Raw, serve
-from resilience import HttpExchange, Limits
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.response import Usage
+from mud_assistant.llm.testing import FakeChat, Raw, serve
+from mud_assistant.resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE
 
 reactor: Any = _reactor

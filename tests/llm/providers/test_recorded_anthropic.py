@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import (
+from mud_assistant.llm import (
     FinishReason,
     LLMError,
     LLMResponse,
@@ -24,11 +24,11 @@ from llm import (
     Usage,
     user,
 )
-from llm.answer import AnswerSink
-from llm.paused import MAX_CONTINUATIONS
-from llm.providers.anthropic.provider import AnthropicProvider
-from llm.testing import FakeAnthropic, Raw, serve
-from resilience import HttpExchange, Limits
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.paused import MAX_CONTINUATIONS
+from mud_assistant.llm.providers.anthropic.provider import AnthropicProvider
+from mud_assistant.llm.testing import FakeAnthropic, Raw, serve
+from mud_assistant.resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE, reactor
 
 RECORDED = Path(__file__).parents[3].parent / "shared/data/recorded/traffic.jsonl"

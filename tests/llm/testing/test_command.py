@@ -22,8 +22,8 @@ from twisted.internet.threads import deferToThread
 from twisted.python.failure import Failure
 from twisted.web.client import Agent, FileBodyProducer, ResponseNeverReceived
 
-from llm.messages import JSON
-from llm.testing import (
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.testing import (
     Call,
     DieMidStream,
     FakeChat,
@@ -34,7 +34,7 @@ from llm.testing import (
     serve,
     simple_sage,
 )
-from llm.testing.__main__ import BRAINS, FAULTS, main
+from mud_assistant.llm.testing.__main__ import BRAINS, FAULTS, main
 
 ROOT = Path(__file__).parents[3]
 ASKED = orjson.dumps({"model": "sage", "stream": True, "messages": [{"role": "user", "content": "Where is the well?"}]})
@@ -160,7 +160,7 @@ def post(port: int | None, path: str) -> bytes:
 
 def start(reactor: Any, *arguments: str) -> tuple[Served, Any]:
     served = Served()
-    command = [sys.executable, "-m", "llm.testing", *arguments]
+    command = [sys.executable, "-m", "mud_assistant.llm.testing", *arguments]
     return served, reactor.spawnProcess(served, sys.executable, command, os.environ, str(ROOT))
 
 

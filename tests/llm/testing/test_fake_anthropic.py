@@ -10,7 +10,7 @@ import pytest
 from anthropic import Anthropic
 from twisted.internet.threads import deferToThread
 
-from llm.testing import (
+from mud_assistant.llm.testing import (
     AnthropicReply,
     Call,
     DieMidStream,

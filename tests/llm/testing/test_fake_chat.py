@@ -11,7 +11,7 @@ import pytest
 from openai import OpenAI
 from twisted.internet.threads import deferToThread
 
-from llm.testing import Call, DieMidStream, ErrorInStream, FakeChat, HttpError, Reply, serve
+from mud_assistant.llm.testing import Call, DieMidStream, ErrorInStream, FakeChat, HttpError, Reply, serve
 
 T = TypeVar("T")
 TOOL = {

@@ -10,7 +10,7 @@ import pytest
 from ollama import Client, ResponseError
 from twisted.internet.threads import deferToThread
 
-from llm.testing import Call, ErrorInStream, FakeOllama, HttpError, OllamaModel, Reply, serve
+from mud_assistant.llm.testing import Call, ErrorInStream, FakeOllama, HttpError, OllamaModel, Reply, serve
 
 T = TypeVar("T")
 QUESTION = [{"role": "user", "content": "Where is the well?"}]

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from llm.testing import (
+from mud_assistant.llm.testing import (
     Call,
     DieMidStream,
     EndEarly,
@@ -29,9 +29,9 @@ from llm.testing import (
     Reply,
     Script,
 )
-from llm.testing.script import pieces
-from resilience.testing.client_connection import ClientConnection
-from resilience.testing.fault_server import FaultServer
+from mud_assistant.llm.testing.script import pieces
+from mud_assistant.resilience.testing.client_connection import ClientConnection
+from mud_assistant.resilience.testing.fault_server import FaultServer
 
 THREE = Reply("one two three", chunk_size=None, usage=(7, 3))
 ASKED = {"model": "sage", "stream": True, "messages": [{"role": "user", "content": "Where is the well?"}]}

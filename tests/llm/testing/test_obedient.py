@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 import pytest
 
-from llm.fallback.find import find_calls
-from llm.messages import JSON, ToolSpec
-from llm.testing import Call, Goal, ObedientModel, RecordedRequest, Reply, dutiful, find_goals
-from llm.testing.goals import Turn, turns_of
-from llm.testing.obedient import EVERY, FORMATS, NATIVE, PROSE, WAYS
+from mud_assistant.llm.fallback.find import find_calls
+from mud_assistant.llm.messages import JSON, ToolSpec
+from mud_assistant.llm.testing import Call, Goal, ObedientModel, RecordedRequest, Reply, dutiful, find_goals
+from mud_assistant.llm.testing.goals import Turn, turns_of
+from mud_assistant.llm.testing.obedient import EVERY, FORMATS, NATIVE, PROSE, WAYS
 
 GOAL = "OBEY(execute_command command='destroy the lamp')"
 DESTROY = Goal("execute_command", '{"command":"destroy the lamp"}')

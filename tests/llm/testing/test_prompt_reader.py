@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from llm.testing import PromptReader, RecordedRequest
+from mud_assistant.llm.testing import PromptReader, RecordedRequest
 
 PROMPT = "x" * 400
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm.tokens.estimate import FIRST_GUESS, TokenEstimator
+from mud_assistant.llm.tokens.estimate import FIRST_GUESS, TokenEstimator
 
 
 def test_the_first_guess_errs_towards_too_many() -> None:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm import get_provider, user
-from llm.tokens.estimate import EXACT_BYTES, TokenEstimator
-from llm.tokens.tables import (
+from mud_assistant.llm import get_provider, user
+from mud_assistant.llm.tokens.estimate import EXACT_BYTES, TokenEstimator
+from mud_assistant.llm.tokens.tables import (
     PIECE_CHARS,
     TABLES,
     Table,

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from llm.messages import (
+from mud_assistant.llm.messages import (
     Citation,
     Message,
     RawTurn,
@@ -16,7 +16,7 @@ from llm.messages import (
     Text,
     ToolCall,
 )
-from llm.response import (
+from mud_assistant.llm.response import (
     CallDelta,
     FinishReason,
     FinishSeen,
@@ -29,8 +29,8 @@ from llm.response import (
     Usage,
     UsageSeen,
 )
-from llm.wire.accumulate import Accumulator
-from llm.wire.calls import MAX_ARGUMENT_CHARS
+from mud_assistant.llm.wire.accumulate import Accumulator
+from mud_assistant.llm.wire.calls import MAX_ARGUMENT_CHARS
 
 KNOWN = ("get_weather", "look", "say")
 

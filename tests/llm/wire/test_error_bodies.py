@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     ContextOverflow,
     LLMError,
@@ -20,7 +20,7 @@ from llm import (
     ToolsUnsupported,
     Unavailable,
 )
-from llm.wire.error_bodies import read_error, read_error_body, typed_error
+from mud_assistant.llm.wire.error_bodies import read_error, read_error_body, typed_error
 
 
 def error_of(status: int, data: Any) -> LLMError:

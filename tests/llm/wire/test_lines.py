@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.errors import ProtocolError
-from llm.wire.lines import MAX_EVENT_BYTES, LineDecoder, ServerSentEvent, SSEDecoder
+from mud_assistant.llm.errors import ProtocolError
+from mud_assistant.llm.wire.lines import MAX_EVENT_BYTES, LineDecoder, ServerSentEvent, SSEDecoder
 
 
 def split(data: bytes, cuts: list[int]) -> list[bytes]:

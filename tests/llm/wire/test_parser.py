@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from llm import get_provider
-from llm.errors import LLMError, ProtocolError, Unavailable
-from llm.response import CallDelta, FinishReason, FinishSeen, StreamEvent, StreamParser, TextDelta, Usage, UsageSeen
-from llm.wire.building import EventRecorder
-from llm.wire.lines import MAX_EVENT_BYTES
+from mud_assistant.llm import get_provider
+from mud_assistant.llm.errors import LLMError, ProtocolError, Unavailable
+from mud_assistant.llm.response import (
+    CallDelta,
+    FinishReason,
+    FinishSeen,
+    StreamEvent,
+    StreamParser,
+    TextDelta,
+    Usage,
+    UsageSeen,
+)
+from mud_assistant.llm.wire.building import EventRecorder
+from mud_assistant.llm.wire.lines import MAX_EVENT_BYTES
 
 A = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}'
 B = A.replace(b'"a"', b'"b"')

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.web.http_headers import Headers
 
-from llm import RateLimitInfo, get_provider
-from llm.wire.rate_limits import Moment, read_rate_limits, retry_wish, seconds_of, should_retry
+from mud_assistant.llm import RateLimitInfo, get_provider
+from mud_assistant.llm.wire.rate_limits import Moment, read_rate_limits, retry_wish, seconds_of, should_retry
 
 NOON = 1_780_920_000.0  # Mon, 08 Jun 2026 12:00:00 GMT
 AT = Moment(100.0, NOON)

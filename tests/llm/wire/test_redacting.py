@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.wire.redacting import StreamRedactor
+from mud_assistant.llm.wire.redacting import StreamRedactor
 
 
 def fed(secret: bytes, pieces: list[bytes]) -> bytes:

@@ -9,7 +9,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.wire.template import template_of
+from mud_assistant.llm.wire.template import template_of
 
 
 def read(record: Any) -> object:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm.wire.thinking import ThinkingSplitter, split_thinking
+from mud_assistant.llm.wire.thinking import ThinkingSplitter, split_thinking
 
 tagged = st.lists(
     st.sampled_from(

@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 from math import inf
 from random import Random
 
-from resilience.admission.breaker import PROBE_WAIT, BreakerConfig, CircuitState
+from mud_assistant.resilience.admission.breaker import PROBE_WAIT, BreakerConfig, CircuitState
 
 NO_CALL = -1
 ENDS = {"success", "failure", "give_back"}

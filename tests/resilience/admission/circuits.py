@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from twisted.internet.task import Clock
 
-from resilience.admission.breaker import BreakerConfig, Change, CircuitBreaker, CircuitState, Permit
-from resilience.errors import CircuitOpen
+from mud_assistant.resilience.admission.breaker import BreakerConfig, Change, CircuitBreaker, CircuitState, Permit
+from mud_assistant.resilience.errors import CircuitOpen
 
 NAME = "https://model.test:443"
 

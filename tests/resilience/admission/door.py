@@ -9,9 +9,9 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import Attempt, BreakerConfig, InFlightConfig, Upstream, UpstreamConfig, Verdict
-from resilience.admission.attempt import AdmissionRequest
-from resilience.admission.quota import Credential, Quota
+from mud_assistant.resilience import Attempt, BreakerConfig, InFlightConfig, Upstream, UpstreamConfig, Verdict
+from mud_assistant.resilience.admission.attempt import AdmissionRequest
+from mud_assistant.resilience.admission.quota import Credential, Quota
 
 #: The server failed the attempt; it told us to slow down.
 SICK = Verdict("down", is_failure=True)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from resilience.admission.breaker import PROBE_WAIT, RECENT, BreakerConfig, Change, CircuitState, PermitEnd
+from mud_assistant.resilience.admission.breaker import (
+    PROBE_WAIT,
+    RECENT,
+    BreakerConfig,
+    Change,
+    CircuitState,
+    PermitEnd,
+)
 from tests.resilience.admission.circuits import ENDS, NAME, Circuit, End
 
 

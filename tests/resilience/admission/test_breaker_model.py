@@ -16,8 +16,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from resilience.admission.breaker import BreakerConfig, CircuitState, Permit
-from resilience.errors import CircuitOpen
+from mud_assistant.resilience.admission.breaker import BreakerConfig, CircuitState, Permit
+from mud_assistant.resilience.errors import CircuitOpen
 from tests.histories import run_histories
 from tests.resilience.admission.breaker_model import Fact, Model, row
 from tests.resilience.admission.circuits import Circuit

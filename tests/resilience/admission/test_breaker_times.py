@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from resilience.admission.breaker import BreakerConfig, CircuitState, PermitEndedError
+from mud_assistant.resilience.admission.breaker import BreakerConfig, CircuitState, PermitEndedError
 from tests.resilience.admission.circuits import ENDS, Circuit, End
 
 ODD_SECONDS = 12.466488571724543

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resilience.admission.capacity import InFlight, InFlightConfig
+from mud_assistant.resilience.admission.capacity import InFlight, InFlightConfig
 
 
 def full(cap: InFlight) -> list[int]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resilience.admission.pace import RateLimitSnapshot, RateLimitWindow
+from mud_assistant.resilience.admission.pace import RateLimitSnapshot, RateLimitWindow
 
 
 def told(remaining: int, limit: int | None = 100, reset_at: float | None = 10.0) -> RateLimitWindow:

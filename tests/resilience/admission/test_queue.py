@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resilience.admission.capacity import FairQueue
+from mud_assistant.resilience.admission.capacity import FairQueue
 
 
 @dataclass(frozen=True, eq=False)

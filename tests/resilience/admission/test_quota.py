@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from twisted.internet.task import Clock
 
-from resilience import CoolingDown, RateLimitSnapshot, Revoked
-from resilience.admission.quota import Credential, Quota
+from mud_assistant.resilience import CoolingDown, RateLimitSnapshot, Revoked
+from mud_assistant.resilience.admission.quota import Credential, Quota
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from twisted.internet.task import Clock
 
-from resilience.admission.capacity import RetryBudget, RetryBudgetConfig
+from mud_assistant.resilience.admission.capacity import RetryBudget, RetryBudgetConfig
 
 CONFIG = RetryBudgetConfig(share=0.1, per_second=0.0, most=2.0)
 

@@ -8,8 +8,8 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from resilience import Attempt, Call, Caller, CallTarget, Deadline, NotThere, Pipeline, Revoked, Verdict
-from resilience.admission.quota import MISSING, Revocation
+from mud_assistant.resilience import Attempt, Call, Caller, CallTarget, Deadline, NotThere, Pipeline, Revoked, Verdict
+from mud_assistant.resilience.admission.quota import MISSING, Revocation
 
 ORIGIN = "http://server.test:1"
 

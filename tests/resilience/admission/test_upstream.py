@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resilience import BreakerConfig, CoolingDown, QueueFull, RateLimitSnapshot, Revoked
-from resilience.admission.breaker import PermitEndedError
+from mud_assistant.resilience import BreakerConfig, CoolingDown, QueueFull, RateLimitSnapshot, Revoked
+from mud_assistant.resilience.admission.breaker import PermitEndedError
 from tests.resilience.admission.door import SICK, THROTTLED, Door
 
 #: One failure opens the circuit for ten seconds; one success closes it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from twisted.logger import capturedLogs
 
-from resilience import BreakerConfig, CircuitOpen, CircuitState, Verdict
+from mud_assistant.resilience import BreakerConfig, CircuitOpen, CircuitState, Verdict
 from tests.resilience.admission.door import SICK, Door
 
 #: One failure opens the circuit for ten seconds; one success closes it.

@@ -9,12 +9,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience.admission.attempt import AdmissionRequest, Attempt
-from resilience.admission.breaker import BreakerConfig
-from resilience.admission.upstream import Upstream, UpstreamConfig
-from resilience.call import CallTarget
-from resilience.errors import CircuitOpen
-from resilience.pipeline import Pipeline
+from mud_assistant.resilience.admission.attempt import AdmissionRequest, Attempt
+from mud_assistant.resilience.admission.breaker import BreakerConfig
+from mud_assistant.resilience.admission.upstream import Upstream, UpstreamConfig
+from mud_assistant.resilience.call import CallTarget
+from mud_assistant.resilience.errors import CircuitOpen
+from mud_assistant.resilience.pipeline import Pipeline
 
 TARGET = CallTarget("https://model.test:443", "key 1", "a")
 

@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from llm import BudgetReached
-from llm.testing import Reply
-from resilience import (
+from mud_assistant.llm import BudgetReached
+from mud_assistant.llm.testing import Reply
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -30,7 +30,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.budget.reservation import CAUTION, LearnedCost
+from mud_assistant.resilience.budget.reservation import CAUTION, LearnedCost
 from tests.llm.calling import ASKED, desk
 
 ORIGIN = "http://server.test:1"

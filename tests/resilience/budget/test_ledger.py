@@ -6,10 +6,10 @@ from math import inf, nan
 import pytest
 from twisted.internet.task import Clock
 
-from resilience import ResilienceError
-from resilience.amounts import Account, Allowance, Amount
-from resilience.budget.ledger import AccountState, Ledger, ReservationEnded
-from resilience.errors import BudgetSpent
+from mud_assistant.resilience import ResilienceError
+from mud_assistant.resilience.amounts import Account, Allowance, Amount
+from mud_assistant.resilience.budget.ledger import AccountState, Ledger, ReservationEnded
+from mud_assistant.resilience.errors import BudgetSpent
 
 DAY = 86_400
 NOON = 20_000 * DAY + DAY // 2

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from twisted.internet.task import Clock
 
-from resilience.amounts import Account, Allowance, Amount
-from resilience.budget.ledger import Ledger, Reservation
-from resilience.errors import BudgetSpent
+from mud_assistant.resilience.amounts import Account, Allowance, Amount
+from mud_assistant.resilience.budget.ledger import Ledger, Reservation
+from mud_assistant.resilience.errors import BudgetSpent
 
 DAY = 86_400
 NAMES = ("all", "assistant:1", "player:7")

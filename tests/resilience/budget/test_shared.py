@@ -12,8 +12,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
-from resilience import Account, Allowance, Amount, BudgetSpent, BudgetUnkept, Ledger
-from resilience.amounts import NOTHING
+from mud_assistant.resilience import Account, Allowance, Amount, BudgetSpent, BudgetUnkept, Ledger
+from mud_assistant.resilience.amounts import NOTHING
 from tests.resilience.budget.together import DAY, ONE, Books, Office, limited
 
 FREE = Account("free", Allowance())

@@ -12,7 +12,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 
-from resilience import (
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -31,7 +31,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.capacity import InFlightConfig
+from mud_assistant.resilience.admission.capacity import InFlightConfig
 
 ONE = Amount(calls=1, tokens=10)
 FREE = Account("all", Allowance())

@@ -18,7 +18,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import (
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -35,7 +35,7 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.capacity import InFlightConfig
+from mud_assistant.resilience.admission.capacity import InFlightConfig
 
 LIMIT = 12
 ALL = Account("all", Allowance(calls=LIMIT))

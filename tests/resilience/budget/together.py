@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import (
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -24,9 +24,9 @@ from resilience import (
     UpstreamConfig,
     Verdict,
 )
-from resilience.admission.capacity import InFlightConfig
-from resilience.amounts import NOTHING
-from resilience.budget.shared import AccountUse, Booked, ReservationRequest, UseKey, granted
+from mud_assistant.resilience.admission.capacity import InFlightConfig
+from mud_assistant.resilience.amounts import NOTHING
+from mud_assistant.resilience.budget.shared import AccountUse, Booked, ReservationRequest, UseKey, granted
 
 ONE = Amount(calls=1, tokens=10, money=0.1)
 DAY = 86_400.0

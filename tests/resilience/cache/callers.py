@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from resilience.cache import Cache
+from mud_assistant.resilience.cache import Cache
 
 MAX_BYTES = 10
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from twisted.internet.task import Clock
 
-from resilience.cache import Cache, CacheStats
+from mud_assistant.resilience.cache import Cache, CacheStats
 from tests.resilience.cache.callers import MAX_BYTES, Outcome, Source, holds, put
 
 

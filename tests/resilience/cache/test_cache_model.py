@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience.cache import Cache, CacheStats
+from mud_assistant.resilience.cache import Cache, CacheStats
 
 MAX_BYTES = 10
 TTL_SECONDS = 5

@@ -13,7 +13,7 @@ from twisted.internet.task import Clock
 from twisted.logger import LogLevel, capturedLogs
 from twisted.python.failure import Failure
 
-from resilience.cache import Cache
+from mud_assistant.resilience.cache import Cache
 from tests.guards import FlushFailures
 from tests.resilience.cache.callers import MAX_BYTES, Outcome, Source, holds, put, ready
 

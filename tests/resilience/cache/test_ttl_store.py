@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from resilience.cache import TtlStore
+from mud_assistant.resilience.cache import TtlStore
 
 
 def test_what_replaces_a_value_counts_instead_of_it() -> None:

@@ -12,7 +12,7 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
 
-from resilience import Collected, HttpExchange, Request
+from mud_assistant.resilience import Collected, HttpExchange, Request
 
 reactor: Any = _reactor
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

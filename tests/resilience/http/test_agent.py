@@ -27,8 +27,16 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Site
 from zope.interface.verify import verifyObject
 
-from resilience import BodyTooLarge, ConnectFailed, ConnectionLost, DeadlineExceeded, HttpExchange, Limits, TimedOut
-from resilience.http.agent import HttpAgent
+from mud_assistant.resilience import (
+    BodyTooLarge,
+    ConnectFailed,
+    ConnectionLost,
+    DeadlineExceeded,
+    HttpExchange,
+    Limits,
+    TimedOut,
+)
+from mud_assistant.resilience.http.agent import HttpAgent
 
 reactor: Any = _reactor
 LIMITS = Limits(2, 2, 2, 500_000)

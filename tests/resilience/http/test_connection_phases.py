@@ -9,10 +9,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from resilience import Collected, Limits
-from resilience.http.connection import CLOSE_SECONDS, HttpConnection
-from resilience.http.pool import IDLE_SECONDS, ConnectionPool
-from resilience.http.transfer import Transfer
+from mud_assistant.resilience import Collected, Limits
+from mud_assistant.resilience.http.connection import CLOSE_SECONDS, HttpConnection
+from mud_assistant.resilience.http.pool import IDLE_SECONDS, ConnectionPool
+from mud_assistant.resilience.http.transfer import Transfer
 from tests.resilience.http.differential.readings import Wire
 from tests.resilience.http.serving import OK
 

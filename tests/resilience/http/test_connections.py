@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.main import CONNECTION_LOST
 from twisted.internet.tcp import Client
 
-from resilience import BodyTooLarge, ConnectionLost, HttpExchange, Limits, TimedOut
-from resilience.http.response import MAX_HEAD_BYTES
+from mud_assistant.resilience import BodyTooLarge, ConnectionLost, HttpExchange, Limits, TimedOut
+from mud_assistant.resilience.http.response import MAX_HEAD_BYTES
 from tests.resilience.http.serving import CHUNKED, OK, ask, serving, turn
 
 reactor: Any = _reactor

@@ -15,7 +15,7 @@ from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
-from resilience import (
+from mud_assistant.resilience import (
     BodyTooLarge,
     Collected,
     ConnectFailed,
@@ -27,9 +27,9 @@ from resilience import (
     host_of,
     origin_of,
 )
-from resilience.http.endpoints import Endpoints
-from resilience.http.request import target_of
-from resilience.http.response import MAX_HEAD_BYTES
+from mud_assistant.resilience.http.endpoints import Endpoints
+from mud_assistant.resilience.http.request import target_of
+from mud_assistant.resilience.http.response import MAX_HEAD_BYTES
 from tests.resilience.http.serving import OK, Server, reactor, serving
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.web.http_headers import Headers
 
-from resilience.http.headers import ReceivedHeaders, SentHeaders, encode
+from mud_assistant.resilience.http.headers import ReceivedHeaders, SentHeaders, encode
 
 NAMES = st.sampled_from([b"content-type", b"Content-Type", b"X", b"x", b"ETag", b"www-authenticate", b"Set-Cookie"])
 VALUES = st.binary(max_size=8).filter(lambda value: not {0, 10, 11, 12, 13} & set(value))

@@ -13,10 +13,18 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.web.http_headers import Headers
 
-from resilience import BodyTooLarge, Collected, ConnectFailed, ConnectionLost, HttpExchange, Limits, Request
-from resilience.http.connection import HttpConnection
-from resilience.http.response import ResponseReader
-from resilience.http.transfer import Transfer
+from mud_assistant.resilience import (
+    BodyTooLarge,
+    Collected,
+    ConnectFailed,
+    ConnectionLost,
+    HttpExchange,
+    Limits,
+    Request,
+)
+from mud_assistant.resilience.http.connection import HttpConnection
+from mud_assistant.resilience.http.response import ResponseReader
+from mud_assistant.resilience.http.transfer import Transfer
 from tests.resilience.http.serving import CHUNKED, OK, ask, serving, turn
 
 reactor: Any = _reactor

@@ -27,7 +27,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request as WebRequest
 from twisted.web.server import Site
 
-from resilience import Collected, ConnectFailed, ConnectionLost, HttpExchange, Limits, Request, TimedOut
+from mud_assistant.resilience import Collected, ConnectFailed, ConnectionLost, HttpExchange, Limits, Request, TimedOut
 
 reactor: Any = _reactor
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places.

@@ -8,8 +8,8 @@ import zlib
 import pytest
 from twisted.web.http_headers import Headers
 
-from resilience import BodyTooLarge, Collected, ConnectionLost, Limits, Request
-from resilience.testing import (
+from mud_assistant.resilience import BodyTooLarge, Collected, ConnectionLost, Limits, Request
+from mud_assistant.resilience.testing import (
     EndlessEvents,
     Faults,
     GzipBomb,

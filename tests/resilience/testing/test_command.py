@@ -1,4 +1,4 @@
-"""`python -m resilience.testing` as its user runs it: a child process, with a server of this process behind it."""
+"""`python -m mud_assistant.resilience.testing` as its user runs it: a child, before a server of this process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from resilience.testing import PASS
-from resilience.testing.names import NAMES
+from mud_assistant.resilience.testing import PASS
+from mud_assistant.resilience.testing.names import NAMES
 from tests.live.command import Command, Result
 from tests.resilience.testing.test_proxy import BODY, rigged
 
@@ -24,7 +24,7 @@ def start(*arguments: str) -> Command:
     """The running command."""
     command = Command()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    line = [sys.executable, "-m", "resilience.testing", *arguments]
+    line = [sys.executable, "-m", "mud_assistant.resilience.testing", *arguments]
     reactor.spawnProcess(command, sys.executable, line, env=environment)
     return command
 

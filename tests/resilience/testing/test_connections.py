@@ -13,8 +13,8 @@ from twisted.internet.error import ConnectionLost as WasReset
 from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.task import deferLater
 
-from resilience import ConnectionLost
-from resilience.testing import (
+from mud_assistant.resilience import ConnectionLost
+from mud_assistant.resilience.testing import (
     PASS,
     EndlessEvents,
     Fault,

@@ -14,9 +14,18 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.error import ConnectionLost as WasReset
 from twisted.internet.task import Clock
 
-from resilience.testing import Fake, FaultServer, RawResponse, Reset, Response, ServedRequest, json_response, serving
-from resilience.testing.fake import SILENCE, Answered
-from resilience.testing.faults import PASS, Ending, Fault, always
+from mud_assistant.resilience.testing import (
+    Fake,
+    FaultServer,
+    RawResponse,
+    Reset,
+    Response,
+    ServedRequest,
+    json_response,
+    serving,
+)
+from mud_assistant.resilience.testing.fake import SILENCE, Answered
+from mud_assistant.resilience.testing.faults import PASS, Ending, Fault, always
 from tests.resilience.testing.test_proxy import Bare
 
 reactor: Any = _reactor

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from resilience.testing import PASS, Fault, Faults, HangAfter, Latency, Reset, Slicer
-from resilience.testing.answers import EndlessEvents, GzipBomb, pieces
-from resilience.testing.fault_writer import HIGH_WATER_BYTES, FaultWriter, Schedule
-from resilience.testing.faults import Ending, Record, shape_of
+from mud_assistant.resilience.testing import PASS, Fault, Faults, HangAfter, Latency, Reset, Slicer
+from mud_assistant.resilience.testing.answers import EndlessEvents, GzipBomb, pieces
+from mud_assistant.resilience.testing.fault_writer import HIGH_WATER_BYTES, FaultWriter, Schedule
+from mud_assistant.resilience.testing.faults import Ending, Record, shape_of
 
 
 class Client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resilience.testing.framing import (
+from mud_assistant.resilience.testing.framing import (
     MAX_HEAD_BYTES,
     Body,
     End,

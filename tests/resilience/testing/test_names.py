@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resilience.testing import (
+from mud_assistant.resilience.testing import (
     PASS,
     Fault,
     Faults,
@@ -20,8 +20,8 @@ from resilience.testing import (
     overloaded,
     throttled,
 )
-from resilience.testing.names import NAMES
-from resilience.testing.proxy import upstream_of
+from mud_assistant.resilience.testing.names import NAMES
+from mud_assistant.resilience.testing.proxy import upstream_of
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))

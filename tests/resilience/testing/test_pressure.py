@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.task import deferLater
 
-from resilience.testing import EndlessEvents, FaultProxy, always
+from mud_assistant.resilience.testing import EndlessEvents, FaultProxy, always
 from tests.resilience.testing.test_connections import until
 from tests.resilience.testing.test_proxy import GET, rigged
 

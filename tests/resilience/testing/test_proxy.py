@@ -19,8 +19,8 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
-from resilience import Collected, ConnectionLost, HttpExchange, Limits, Request, TimedOut
-from resilience.testing import (
+from mud_assistant.resilience import Collected, ConnectionLost, HttpExchange, Limits, Request, TimedOut
+from mud_assistant.resilience.testing import (
     PASS,
     Bandwidth,
     Fault,

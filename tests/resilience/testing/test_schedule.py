@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from resilience import testing
-from resilience.testing import (
+from mud_assistant.resilience import testing
+from mud_assistant.resilience.testing import (
     PASS,
     Bandwidth,
     EndlessEvents,
@@ -38,9 +38,9 @@ from resilience.testing import (
     server_error,
     throttled,
 )
-from resilience.testing.answers import BLOCK_BYTES, bomb, pieces
-from resilience.testing.fault_writer import Schedule
-from resilience.testing.faults import Ending, shape_of
+from mud_assistant.resilience.testing.answers import BLOCK_BYTES, bomb, pieces
+from mud_assistant.resilience.testing.fault_writer import Schedule
+from mud_assistant.resilience.testing.faults import Ending, shape_of
 
 A, B = Status(500), Reset()
 

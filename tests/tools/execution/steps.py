@@ -4,14 +4,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from llm.messages import ToolCall
-from resilience import Deadline
-from tools.errors import Status
-from tools.execution.dispatch import Dispatcher
-from tools.policy.config import EffectLimits, PolicyConfig
-from tools.result import EffectLog, Executed
-from tools.testing import tool_context
-from tools.tool import Registry, Tool
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.resilience import Deadline
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.policy.config import EffectLimits, PolicyConfig
+from mud_assistant.tools.result import EffectLog, Executed
+from mud_assistant.tools.testing import tool_context
+from mud_assistant.tools.tool import Registry, Tool
 
 #: Caps that nothing here reaches, but for the one change of the game per run.
 ENDLESS = EffectLimits(calls=999, spoken=999, network=999, same=999, step_calls=999)

@@ -4,19 +4,28 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
-from llm.messages import ToolCall
-from resilience.background import Full
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.resilience.background import Full
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import Away, Status, ToolFailed, ToolRetry
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.execution.step import MAX_RESULT_CHARS
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.result import EffectLog, Executed
+from mud_assistant.tools.testing import (
+    RecordingLog,
+    WaitingTool,
+    crashing_tool,
+    now,
+    numbered,
+    simple_tool,
+    tool_call,
+    tool_context,
+)
+from mud_assistant.tools.tool import Category, NoArguments, Registry, Tool
+from mud_assistant.tools.verbs import SAY
 from tests.guards import FlushFailures
 from tests.tools.execution.steps import Step
-from tools.context import ToolContext
-from tools.errors import Away, Status, ToolFailed, ToolRetry
-from tools.execution.dispatch import Dispatcher
-from tools.execution.step import MAX_RESULT_CHARS
-from tools.policy.config import PolicyConfig
-from tools.result import EffectLog, Executed
-from tools.testing import RecordingLog, WaitingTool, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
-from tools.tool import Category, NoArguments, Registry, Tool
-from tools.verbs import SAY
 
 
 def answer(tool: Tool, *, log: EffectLog | None = None) -> Executed:

@@ -4,15 +4,15 @@ from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from llm.messages import ToolCall
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.execution.step import MAX_TOGETHER
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import RecordingLog, WaitingTool, numbered, simple_tool, tool_call
+from mud_assistant.tools.tool import Category, NoArguments
+from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.tools.execution.steps import Step
-from tools.context import ToolContext
-from tools.errors import Status
-from tools.execution.step import MAX_TOGETHER
-from tools.result import Executed
-from tools.testing import RecordingLog, WaitingTool, numbered, simple_tool, tool_call
-from tools.tool import Category, NoArguments
-from tools.verbs import WORLD_TOOLS
 
 
 def test_reads_run_together_and_their_answers_keep_the_order() -> None:

@@ -4,11 +4,11 @@ import pytest
 from msgspec import structs
 from twisted.internet.task import Clock
 
-from llm.messages import ToolCall
-from tools.context import Pending, Requirement
-from tools.policy.approvals import Approvals, Declined, Denied, Given, digest, digest_of
-from tools.testing import ANNA, SAGE, tool_call
-from tools.trust import Kind, Principal
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import Pending, Requirement
+from mud_assistant.tools.policy.approvals import Approvals, Declined, Denied, Given, digest, digest_of
+from mud_assistant.tools.testing import ANNA, SAGE, tool_call
+from mud_assistant.tools.trust import Kind, Principal
 
 BEN = Principal("player:ben", "Ben")
 BEA = Principal("player:bea", "Bea", permission=3)

@@ -15,10 +15,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from llm.messages import ToolCall
-from tools.context import Requirement
-from tools.policy.approvals import Approvals, Denied, Given
-from tools.trust import Kind, Principal
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import Requirement
+from mud_assistant.tools.policy.approvals import Approvals, Denied, Given
+from mud_assistant.tools.trust import Kind, Principal
 
 PEOPLE = (
     *(Principal(f"player:{level}", f"P{level}", Kind.PLAYER, level) for level in range(6)),

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.context import Requirement
-from tools.policy.config import EffectLimits
-from tools.policy.decide import (
+from mud_assistant.tools.context import Requirement
+from mud_assistant.tools.policy.config import EffectLimits
+from mud_assistant.tools.policy.decide import (
     Allowed,
     Authority,
     Decision,
@@ -21,10 +21,10 @@ from tools.policy.decide import (
     is_denied,
     level_of,
 )
-from tools.testing import WaitingTool
-from tools.tool import Category, Tool
-from tools.trust import Kind, Principal, rank
-from tools.verbs import EXECUTE_COMMAND, MOVE, NOOP, SAY, WORLD_TOOLS
+from mud_assistant.tools.testing import WaitingTool
+from mud_assistant.tools.tool import Category, Tool
+from mud_assistant.tools.trust import Kind, Principal, rank
+from mud_assistant.tools.verbs import EXECUTE_COMMAND, MOVE, NOOP, SAY, WORLD_TOOLS
 
 ALL = frozenset({"say", "move", "act", "noop", "execute_command"})
 FULL = Authority(5, 5, 5)

@@ -6,19 +6,19 @@ from itertools import product
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.worlds.embedded.commands import COMMANDS
-from assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from tools.context import ToolContext
-from tools.errors import Status
-from tools.execution.dispatch import Dispatcher
-from tools.policy.approvals import Approvals, Denied, Given
-from tools.policy.config import PolicyConfig
-from tools.result import Executed
-from tools.testing import now, tool_call
-from tools.testing.memories import ListedMemories
-from tools.tool import Registry
-from tools.trust import ContextTrust, Kind, Label, Principal, Source
-from tools.verbs import GAME_COMMAND_TOOLS
+from mud_assistant.assistant.worlds.embedded.commands import COMMANDS
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.policy.approvals import Approvals, Denied, Given
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import now, tool_call
+from mud_assistant.tools.testing.memories import ListedMemories
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.trust import ContextTrust, Kind, Label, Principal, Source
+from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS
 
 #: A line for every command, in a room with a map, a book and a hearth where the assistant carries a coin and a jug.
 LINES = {

@@ -1,4 +1,4 @@
-from tools.policy.repetition import REMEMBERED, Repetition, act_of, canonical
+from mud_assistant.tools.policy.repetition import REMEMBERED, Repetition, act_of, canonical
 
 
 def test_only_the_last_acts_are_remembered() -> None:

@@ -7,21 +7,31 @@ import pytest
 from msgspec import structs
 from twisted.internet.task import Clock
 
-from llm.messages import ToolCall
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import Status, ToolFailed
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.game import Person, Scene
+from mud_assistant.tools.memories import Memory, MemoryKind, memory_id
+from mud_assistant.tools.policy.approvals import Approvals
+from mud_assistant.tools.policy.config import EffectLimits, PolicyConfig
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import (
+    ANNA,
+    SAGE,
+    RecordingWorld,
+    crashing_tool,
+    now,
+    numbered,
+    simple_tool,
+    tool_call,
+    tool_context,
+)
+from mud_assistant.tools.testing.memories import ListedMemories
+from mud_assistant.tools.tool import Category, Labelled, NoArguments, Registry, Tool
+from mud_assistant.tools.trust import TOP, Audience, ContextTrust, Kind, Principal, Source
+from mud_assistant.tools.verbs import MOVE, WORLD_TOOLS
 from tests.guards import FlushFailures
-from tools.context import ToolContext
-from tools.errors import Status, ToolFailed
-from tools.execution.dispatch import Dispatcher
-from tools.game import Person, Scene
-from tools.memories import Memory, MemoryKind, memory_id
-from tools.policy.approvals import Approvals
-from tools.policy.config import EffectLimits, PolicyConfig
-from tools.result import Executed
-from tools.testing import ANNA, SAGE, RecordingWorld, crashing_tool, now, numbered, simple_tool, tool_call, tool_context
-from tools.testing.memories import ListedMemories
-from tools.tool import Category, Labelled, NoArguments, Registry, Tool
-from tools.trust import TOP, Audience, ContextTrust, Kind, Principal, Source
-from tools.verbs import MOVE, WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)
 HALL = Scene("Hall", "A hall.", ("north",), (Person("Anna"),))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tools.text.clean import ELLIPSIS, clean_heard, clean_speech, one_line
+from mud_assistant.tools.text.clean import ELLIPSIS, clean_heard, clean_speech, one_line
 
 NASTY = (
     "\x00\x07\x1b\x7f\x85\x9b\r\n\t\v\u200b\u200c\u200d\u200e\u202e\u2066\u2028\ufeff\ufe0f\ufdd0\uffff\ud800\U000e0041"

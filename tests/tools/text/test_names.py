@@ -1,7 +1,7 @@
 import pytest
 
-from tools.errors import ToolFailed
-from tools.text.lenient import candidates, has_name, pick
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.text.lenient import candidates, has_name, pick
 
 THINGS = ["old map", "hearth", "book of herbs", "book of songs", "Mira the baker"]
 

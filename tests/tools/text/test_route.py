@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools.errors import ToolFailed
-from tools.testing import now
-from tools.text.route import MAX_ROOMS, search_route
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.text.route import MAX_ROOMS, search_route
 
 MAP = {
     "The Camp": {"east": "The Well", "north": "The Ruins"},

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.text.lenient import strip_actor_name, strip_speech_label
+from mud_assistant.tools.text.lenient import strip_actor_name, strip_speech_label
 
 
 @pytest.mark.parametrize(

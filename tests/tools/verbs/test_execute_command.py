@@ -3,19 +3,19 @@ from dataclasses import replace
 import pytest
 from twisted.internet.task import Clock
 
-from llm.messages import ToolCall
-from tools.context import Requirement
-from tools.errors import Status, ToolFailed
-from tools.execution.dispatch import Dispatcher
-from tools.game import GameCommand, Scene
-from tools.policy.approvals import Approvals
-from tools.policy.config import PolicyConfig
-from tools.result import Executed
-from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
-from tools.tool import Registry
-from tools.trust import Principal
-from tools.verbs import GAME_COMMAND_TOOLS, MOVE
-from tools.verbs.execute_command import ExecuteCommandArguments, execute_command, requirement
+from mud_assistant.llm.messages import ToolCall
+from mud_assistant.tools.context import Requirement
+from mud_assistant.tools.errors import Status, ToolFailed
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.game import GameCommand, Scene
+from mud_assistant.tools.policy.approvals import Approvals
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.trust import Principal
+from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS, MOVE
+from mud_assistant.tools.verbs.execute_command import ExecuteCommandArguments, execute_command, requirement
 
 BEA = Principal("player:bea", "Bea", permission=3)
 GIVE = GameCommand("", "give")

@@ -4,18 +4,18 @@ from dataclasses import replace
 import pytest
 from twisted.internet.task import Clock
 
-from llm.messages import JSON
-from tools.context import ToolContext
-from tools.errors import Status
-from tools.execution.dispatch import Dispatcher
-from tools.game import GameCommand, Person, Scene, Target, Thing
-from tools.policy.approvals import Approvals, Given
-from tools.policy.config import EffectLimits, PolicyConfig
-from tools.result import Begun, Executed
-from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
-from tools.tool import Registry
-from tools.trust import ContextTrust, Principal
-from tools.verbs import WORLD_TOOLS
+from mud_assistant.llm.messages import JSON
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.game import GameCommand, Person, Scene, Target, Thing
+from mud_assistant.tools.policy.approvals import Approvals, Given
+from mud_assistant.tools.policy.config import EffectLimits, PolicyConfig
+from mud_assistant.tools.result import Begun, Executed
+from mud_assistant.tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from mud_assistant.tools.tool import Registry
+from mud_assistant.tools.trust import ContextTrust, Principal
+from mud_assistant.tools.verbs import WORLD_TOOLS
 
 BEA = Principal("player:bea", "Bea", permission=3)
 HALL = Scene(

@@ -5,18 +5,18 @@ import pytest
 from msgspec import structs
 from twisted.internet.task import Clock
 
-from llm.messages import JSON
-from tools.context import ToolContext
-from tools.errors import Status
-from tools.execution.dispatch import Dispatcher
-from tools.game import Person, Scene, Thing
-from tools.policy.config import PolicyConfig
-from tools.result import Executed
-from tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
-from tools.testing.memories import ListedMemories
-from tools.tool import Category, Registry
-from tools.trust import Kind, Principal
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
+from mud_assistant.llm.messages import JSON
+from mud_assistant.tools.context import ToolContext
+from mud_assistant.tools.errors import Status
+from mud_assistant.tools.execution.dispatch import Dispatcher
+from mud_assistant.tools.game import Person, Scene, Thing
+from mud_assistant.tools.policy.config import PolicyConfig
+from mud_assistant.tools.result import Executed
+from mud_assistant.tools.testing import ANNA, Act, RecordingWorld, now, tool_call, tool_context
+from mud_assistant.tools.testing.memories import ListedMemories
+from mud_assistant.tools.tool import Category, Registry
+from mud_assistant.tools.trust import Kind, Principal
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, WORLD_TOOLS
 
 ZOE = Principal("player:zoe", "Zoe")
 HALL = Scene(

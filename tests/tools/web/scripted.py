@@ -10,11 +10,11 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from tools.web.errors import ErrorKind, WebError
-from tools.web.source.answers import PageSource, SearchSource, WebPage
-from tools.web.source.paced import Paced
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult, WebSource, part_of
-from tools.web.source.state import CoolDown, ProviderState, Rate, kinds_of_reader
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.source.answers import PageSource, SearchSource, WebPage
+from mud_assistant.tools.web.source.paced import Paced
+from mud_assistant.tools.web.source.protocol import ReadResult, SearchQuery, SearchResult, WebSource, part_of
+from mud_assistant.tools.web.source.state import CoolDown, ProviderState, Rate, kinds_of_reader
 
 HIT = SearchResult("A title", "https://example.org/a", "words")
 QUERY = SearchQuery("lanterns")

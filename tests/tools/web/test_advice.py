@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.errors import ErrorKind, WebError
-from tools.web.results import (
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.results import (
     ADVICE,
     MAX_REASON_CHARS,
     OpenPageToolResult,

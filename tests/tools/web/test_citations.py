@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.cite import MAX_SHOWN, Citations, NumberedSource, check_marks, footer
+from mud_assistant.tools.web.cite import MAX_SHOWN, Citations, NumberedSource, check_marks, footer
 
 
 def sources(count: int) -> Citations:

@@ -15,14 +15,14 @@ from twisted.internet.ssl import PrivateCertificate
 from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.fetcher import FetchLimits
+from mud_assistant.tools.web.fetch.url import UrlPolicy, UrlRefused
+from mud_assistant.tools.web.http import MOST_AT_ONCE, MOST_WAITING, ToolHttp
+from mud_assistant.tools.web.testing.site import FakeSite
 from tests.resilience.http.test_tls import certificate
 from tests.tools.web.fetch.fetching import QUICK, Names, policy, running
 from tests.tools.web.fetch.test_tls import SITE, believing
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.fetcher import FetchLimits
-from tools.web.fetch.url import UrlPolicy, UrlRefused
-from tools.web.http import MOST_AT_ONCE, MOST_WAITING, ToolHttp
-from tools.web.testing.site import FakeSite
 
 BRIEF = FetchLimits(connect_seconds=2, whole_seconds=0.3)
 

@@ -12,11 +12,10 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from resilience import HttpExchange
-from tests.tools.web.search.calling import Canned, canned, shared
-from tools import web
-from tools.testing import now
-from tools.web.registry import (
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.tools import web
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.web.registry import (
     READ_PROVIDERS,
     SEARCH_PROVIDERS,
     Providers,
@@ -24,8 +23,9 @@ from tools.web.registry import (
     ProviderSpec,
     make_provider,
 )
-from tools.web.search.api import Shared
-from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
+from mud_assistant.tools.web.search.api import Shared
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
+from tests.tools.web.search.calling import Canned, canned, shared
 
 PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search-provider.md"
 NEEDS = ProviderSettings(key="k", url="http://127.0.0.1:1")

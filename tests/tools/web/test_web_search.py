@@ -9,16 +9,16 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.web.cite import WebTurn
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.url import UrlPolicy
+from mud_assistant.tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
+from mud_assistant.tools.web.search.filtering import Domains, FilteredSearch, focus
+from mud_assistant.tools.web.source.answers import PageSource, SearchSource
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
+from mud_assistant.tools.web.tools import WebSearchArguments, open_page_tool, web_search_tool
 from tests.tools.web.scripted import HIT, Heard, Scripted, ScriptedReader
-from tools.testing import now
-from tools.web.cite import WebTurn
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.url import UrlPolicy
-from tools.web.results import OpenPageToolResult, SearchResultItem, WebSearchToolResult
-from tools.web.search.filtering import Domains, FilteredSearch, focus
-from tools.web.source.answers import PageSource, SearchSource
-from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
-from tools.web.tools import WebSearchArguments, open_page_tool, web_search_tool
 
 ADDRESS = "http://127.0.0.1:8888/search is not there, see /etc/searxng/settings.yml; pip install 'mud-assistant[web]'"
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from tools.web.fetch.body import declared_charset
+from mud_assistant.tools.web.fetch.body import declared_charset
 
 #: The replacement character: it stands where some of the text is lost.
 LOST = "\ufffd"

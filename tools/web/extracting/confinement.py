@@ -24,7 +24,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from resilience.child import die_with_parent
+from mud_assistant.resilience.child import die_with_parent
 
 #: Niceness added to the worker: the game goes first.
 _NICENESS = 5

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tools.text.clean import clean_heard, one_line
-from tools.web.extracting import prescan
-from tools.web.extracting.charsets import text_of
-from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag, Unreadable
-from tools.web.extracting.html import read_html
-from tools.web.fetch.body import is_readable
+from mud_assistant.tools.text.clean import clean_heard, one_line
+from mud_assistant.tools.web.extracting import prescan
+from mud_assistant.tools.web.extracting.charsets import text_of
+from mud_assistant.tools.web.extracting.extracted import Extracted, ExtractLimits, Flag, Unreadable
+from mud_assistant.tools.web.extracting.html import read_html
+from mud_assistant.tools.web.fetch.body import is_readable
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -19,12 +19,12 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorTime
 from twisted.logger import Logger
 
-from llm.messages import JSONObject
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind, WebError
-from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
-from tools.web.extracting.process import Worker, worker_command, worker_environment
-from tools.web.fetch.url import MAX_URL_CHARS
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.extracting.extracted import Extracted, ExtractLimits, Flag
+from mud_assistant.tools.web.extracting.process import Worker, worker_command, worker_environment
+from mud_assistant.tools.web.fetch.url import MAX_URL_CHARS
 
 _log = Logger()
 _MAX_NAMED_CHARS = 80

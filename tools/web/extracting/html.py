@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tools.web.extracting import prescan
-from tools.web.extracting.extracted import Extracted, Flag, Unreadable
-from tools.web.extracting.hidden import drop_hidden, tidy_links
+from mud_assistant.tools.web.extracting import prescan
+from mud_assistant.tools.web.extracting.extracted import Extracted, Flag, Unreadable
+from mud_assistant.tools.web.extracting.hidden import drop_hidden, tidy_links
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 
 from twisted.python.failure import Failure
 
-from llm.messages import JSONObject
-from resilience.child import ChildProcess, module_command, with_our_packages
-from tools.web.extracting.extracted import ExtractLimits
-from tools.web.extracting.worker import ARGUMENTS, BadFrame, FrameBuffer, pack
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.resilience.child import ChildProcess, module_command, with_our_packages
+from mud_assistant.tools.web.extracting.extracted import ExtractLimits
+from mud_assistant.tools.web.extracting.worker import ARGUMENTS, BadFrame, FrameBuffer, pack
 
-_MODULE = "tools.web.extracting.worker"
+_MODULE = "mud_assistant.tools.web.extracting.worker"
 #: Variables passed on from the parent; without these, Python does not start or does not find its packages.
 _PASSED_ON = frozenset(
     {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV"}

@@ -1,6 +1,6 @@
 """The program that parses pages, one after the other: pages on its stdin, text on its stdout. It ends when stdin does.
 
-python -P -m tools.web.extracting.worker SECONDS MEMORY_BYTES INPUT_BYTES OUTPUT_CHARS PDF_PAGES
+python -P -m mud_assistant.tools.web.extracting.worker SECONDS MEMORY_BYTES INPUT_BYTES OUTPUT_CHARS PDF_PAGES
 
 The messages between the reactor's process and the worker are a JSON head and a body of bytes, both length-prefixed:
 
@@ -23,11 +23,11 @@ from contextlib import suppress
 from time import perf_counter
 from typing import BinaryIO
 
-from llm.messages import JSONObject
-from tools.web.errors import ErrorKind
-from tools.web.extracting.confinement import Watchdog, confine
-from tools.web.extracting.documents import read_document
-from tools.web.extracting.extracted import ExtractLimits, Unreadable
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.extracting.confinement import Watchdog, confine
+from mud_assistant.tools.web.extracting.documents import read_document
+from mud_assistant.tools.web.extracting.extracted import ExtractLimits, Unreadable
 
 #: Imported before the first page comes: so they cost no page its time, and files can still be opened freely.
 _HEAVY = ("lxml.html", "trafilatura", "html_to_markdown", "pypdf")

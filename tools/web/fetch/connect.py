@@ -26,9 +26,9 @@ from twisted.web.client import URI
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.addresses import Address, parse_address
-from tools.web.fetch.url import SafeUrl
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.addresses import Address, parse_address
+from mud_assistant.tools.web.fetch.url import SafeUrl
 
 #: Happy Eyeballs starts another connection every 0.3 s, so more addresses would not get their turn in time.
 MOST_TRIED = 6

@@ -16,7 +16,7 @@ from msgspec import Struct
 from twisted.internet.defer import Deferred
 from twisted.web.http_headers import Headers
 
-from resilience import (
+from mud_assistant.resilience import (
     BodyTooLarge,
     Deadline,
     DeadlineExceeded,
@@ -26,12 +26,12 @@ from resilience import (
     ResilienceError,
     TimedOut,
 )
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.connect import ClientTls, PinnedEndpoints, WrongPeer
-from tools.web.fetch.judge import Resolver, UrlJudge, log_refusal
-from tools.web.fetch.page import Fetched, PageSink, Redirected, RedirectPath, location_text
-from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import SafeUrl, UrlPolicy, UrlRefused, join, parse
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.connect import ClientTls, PinnedEndpoints, WrongPeer
+from mud_assistant.tools.web.fetch.judge import Resolver, UrlJudge, log_refusal
+from mud_assistant.tools.web.fetch.page import Fetched, PageSink, Redirected, RedirectPath, location_text
+from mud_assistant.tools.web.fetch.seen import SeenUrls
+from mud_assistant.tools.web.fetch.url import SafeUrl, UrlPolicy, UrlRefused, join, parse
 
 USER_AGENT = "mud-assistant (reads single pages on a person's request)"
 _PIECE_BYTES = 1024 * 1024

@@ -15,13 +15,13 @@ from typing import Any, Protocol
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from resilience import Deadline, DeadlineExceeded
-from resilience.background import DaemonThreads, Full
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.addresses import Address, Rule, judge, parse_address
-from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import MAX_URL_CHARS, SafeUrl, UrlOrigin, UrlPolicy, UrlRefused, parse
+from mud_assistant.resilience import Deadline, DeadlineExceeded
+from mud_assistant.resilience.background import DaemonThreads, Full
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.addresses import Address, Rule, judge, parse_address
+from mud_assistant.tools.web.fetch.seen import SeenUrls
+from mud_assistant.tools.web.fetch.url import MAX_URL_CHARS, SafeUrl, UrlOrigin, UrlPolicy, UrlRefused, parse
 
 _log = Logger()
 #: What `socket.getaddrinfo` returns: family, type, protocol, canonical name and socket address, the host first.

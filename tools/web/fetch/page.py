@@ -16,11 +16,11 @@ from urllib.parse import quote
 from msgspec import Struct
 from twisted.web.http_headers import Headers
 
-from llm.wire.rate_limits import Moment, retry_wish
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.body import BrokenPacking, Gunzip, Plain, charset_label, is_readable, media_type
-from tools.web.fetch.url import SafeUrl
+from mud_assistant.llm.wire.rate_limits import Moment, retry_wish
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.body import BrokenPacking, Gunzip, Plain, charset_label, is_readable, media_type
+from mud_assistant.tools.web.fetch.url import SafeUrl
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Statuses by which a server keeps strangers or robots out; it may let another reader in.

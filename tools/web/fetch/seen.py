@@ -34,14 +34,14 @@ class SeenUrls:
 
     def __contains__(self, url: object) -> bool:
         """Tell whether a URL was shown."""
-        from tools.web.fetch.url import SafeUrl  # noqa: PLC0415  (a caller with one has loaded it)
+        from mud_assistant.tools.web.fetch.url import SafeUrl  # noqa: PLC0415  (a caller with one has loaded it)
 
         return isinstance(url, SafeUrl) and url.normal in self._urls
 
     def add(self, url: str) -> None:
         """Note a URL; leave out one that could not be asked for anyway."""
         # With the web, this is loaded since the start; without it, it takes 7 ms at the first URL in a message.
-        from tools.web.fetch.url import UrlRefused, normalise  # noqa: PLC0415  (two parsers and the table of addresses)
+        from mud_assistant.tools.web.fetch.url import UrlRefused, normalise  # noqa: PLC0415  (two parsers and the table of addresses)
 
         try:
             normal = normalise(url).normal

@@ -18,9 +18,9 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 import hyperlink
 from msgspec import Struct
 
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.addresses import NAT64_LENGTHS, Address, Network, judge, parse_address
-from tools.web.fetch.hosts import BadHost, ipv6, is_within, normal_name, own_domains, refuse_local
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.addresses import NAT64_LENGTHS, Address, Network, judge, parse_address
+from mud_assistant.tools.web.fetch.hosts import BadHost, ipv6, is_within, normal_name, own_domains, refuse_local
 
 #: The most characters of a URL as given, and of its path and query as sent: what browsers and servers agree on.
 MAX_URL_CHARS = 2048

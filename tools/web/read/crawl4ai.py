@@ -19,13 +19,13 @@ from http import HTTPStatus
 from msgspec import Struct
 from pydantic import Field
 
-from llm.messages import JSON
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind
-from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
-from tools.web.source.protocol import ReadResult, part_of
+from mud_assistant.llm.messages import JSON
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
+from mud_assistant.tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
+from mud_assistant.tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
+from mud_assistant.tools.web.source.protocol import ReadResult, part_of
 
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*)$", re.MULTILINE)
 _OF_THE_PAGE = re.compile(r"net::ERR_|navigat|goto|Timeout \d+ ?ms", re.IGNORECASE)

@@ -6,9 +6,9 @@ from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Any, Protocol, runtime_checkable
 
-from tools.web.errors import ErrorKind, WebError
-from tools.web.extracting.extracted import SENTENCES, Extracted, Flag
-from tools.web.source.protocol import ReadResult, part_of
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.extracting.extracted import SENTENCES, Extracted, Flag
+from mud_assistant.tools.web.source.protocol import ReadResult, part_of
 
 #: The fetcher's 20 s and the most that extraction takes: 30 s of waiting, 20 s to start, 5 s of work (`ExtractLimits`).
 TOTAL_SECONDS = 75.0

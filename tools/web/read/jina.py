@@ -25,12 +25,12 @@ from typing import Literal
 from msgspec import Struct
 from pydantic import Field
 
-from llm.messages import JSON
-from tools.web.errors import ErrorKind
-from tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
-from tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
-from tools.web.source.protocol import ReadResult, part_of
+from mud_assistant.llm.messages import JSON
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.read.judging import JUDGING_SECONDS, Judge, page_limits
+from mud_assistant.tools.web.search.api import Api, ApiReply, ProviderOptions, Shared
+from mud_assistant.tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
+from mud_assistant.tools.web.source.protocol import ReadResult, part_of
 
 #: Without a key, Jina allows one address 20 requests a minute, and about 4 at once.
 KEYLESS_PER_MINUTE = 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from resilience import Limits
-from tools.web.source.protocol import USUAL_SECONDS, ReadProvider, ReadResult, seconds_of
+from mud_assistant.resilience import Limits
+from mud_assistant.tools.web.source.protocol import USUAL_SECONDS, ReadProvider, ReadResult, seconds_of
 
 #: Judges a page's URL by the safe-fetch policy before the URL leaves. Raises WebError of kind POLICY.
 Judge = Callable[[str], Awaitable[object]]

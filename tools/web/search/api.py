@@ -17,12 +17,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.http_headers import Headers
 
-from llm.messages import JSON, JSONObject
-from resilience.deadline import Deadline
-from resilience.errors import BodyTooLarge, ConnectFailed, DeadlineExceeded, ResilienceError, TimedOut
-from resilience.http.request import Collected, Exchange, Limits, Request
-from tools.web.errors import ErrorKind, WebError
-from tools.web.search.refusals import Refusal, refusal_of
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import BodyTooLarge, ConnectFailed, DeadlineExceeded, ResilienceError, TimedOut
+from mud_assistant.resilience.http.request import Collected, Exchange, Limits, Request
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.search.refusals import Refusal, refusal_of
 
 MAX_BODY_BYTES = 1_000_000
 #: An error is explained at its beginning; the rest of an error page is not read.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from twisted.internet.task import deferLater
 from twisted.web.http_headers import Headers
 
-from tools.web.errors import ErrorKind
-from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.refusals import Refusal, refusal_of
-from tools.web.search.translate import domains_of, parse_results, text_of, with_sites, without_markup
-from tools.web.source.protocol import SearchQuery, SearchResult
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
+from mud_assistant.tools.web.search.refusals import Refusal, refusal_of
+from mud_assistant.tools.web.search.translate import domains_of, parse_results, text_of, with_sites, without_markup
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.search.brave.com/res/v1"
 MAX_RESULTS = 20

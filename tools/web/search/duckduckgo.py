@@ -13,13 +13,13 @@ from threading import Thread
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from resilience.background import DaemonThreads, FromThread, Full
-from resilience.deadline import Deadline
-from resilience.errors import DeadlineExceeded
-from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import ProviderOptions, Shared
-from tools.web.search.translate import domains_of, parse_results, text_of, with_sites
-from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
+from mud_assistant.resilience.background import DaemonThreads, FromThread, Full
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import DeadlineExceeded
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.search.api import ProviderOptions, Shared
+from mud_assistant.tools.web.search.translate import domains_of, parse_results, text_of, with_sites
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 #: Named one by one, because the library's "auto" always begins with two encyclopaedias.
 BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from msgspec import Struct, structs
 
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import is_within, normal_domains
-from tools.web.fetch.url import normal_url, try_normalise
-from tools.web.source.answers import Hits
-from tools.web.source.protocol import SearchQuery, SearchResult, WebSource
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.hosts import is_within, normal_domains
+from mud_assistant.tools.web.fetch.url import normal_url, try_normalise
+from mud_assistant.tools.web.source.answers import Hits
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult, WebSource
 
 MAX_TITLE_CHARS = 160
 MAX_SNIPPET_CHARS = 500

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from llm.messages import JSON
-from tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Shared
-from tools.web.search.translate import domains_of, parse_results, range_word, text_of
-from tools.web.source.protocol import SearchQuery, SearchResult
+from mud_assistant.llm.messages import JSON
+from mud_assistant.tools.web.search.api import CALL_SECONDS, Api, ProviderOptions, Shared
+from mud_assistant.tools.web.search.translate import domains_of, parse_results, range_word, text_of
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult
 
 URL = "https://api.perplexity.ai"
 MAX_RESULTS = 20

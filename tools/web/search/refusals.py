@@ -8,11 +8,11 @@ from typing import Protocol
 from msgspec import Struct
 from twisted.web.http_headers import Headers
 
-from llm.wire.error_bodies import read_error_body
-from llm.wire.error_kinds import BLOCKED
-from llm.wire.rate_limits import Moment, retry_wish
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind
+from mud_assistant.llm.wire.error_bodies import read_error_body
+from mud_assistant.llm.wire.error_kinds import BLOCKED
+from mud_assistant.llm.wire.rate_limits import Moment, retry_wish
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind
 
 MAX_SAID_CHARS = 200
 _SERVER_ERROR, _FORBIDDEN = 500, 403

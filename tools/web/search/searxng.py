@@ -6,12 +6,12 @@ pages do not apply to it. They apply to all else: no redirect is followed, and i
 
 from __future__ import annotations
 
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.refusals import Refusal, refusal_of
-from tools.web.search.translate import domains_of, parse_results, range_word, text_of, with_sites
-from tools.web.source.protocol import SearchQuery, SearchResult
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
+from mud_assistant.tools.web.search.refusals import Refusal, refusal_of
+from mud_assistant.tools.web.search.translate import domains_of, parse_results, range_word, text_of, with_sites
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult
 
 JSON_IS_OFF = "answers no JSON (403): JSON is off: add json to search.formats in settings.yml"
 #: A second page is asked for when the first had this many entries and yet too few that can be used.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from llm.messages import JSON, JSONObject
-from llm.wire.rate_limits import Moment, retry_wish
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind
-from tools.web.fetch.url import normal_url
-from tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
-from tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
-from tools.web.search.translate import MAX_TITLE_CHARS, domains_of, parse_results, range_word, text_of
-from tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
+from mud_assistant.llm.messages import JSON, JSONObject
+from mud_assistant.llm.wire.rate_limits import Moment, retry_wish
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.fetch.url import normal_url
+from mud_assistant.tools.web.search.api import CALL_SECONDS, Api, ApiReply, ProviderOptions, Shared
+from mud_assistant.tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
+from mud_assistant.tools.web.search.translate import MAX_TITLE_CHARS, domains_of, parse_results, range_word, text_of
+from mud_assistant.tools.web.source.protocol import ReadResult, SearchQuery, SearchResult
 
 URL = "https://api.tavily.com"
 KEYLESS = {"X-Tavily-Access-Mode": "keyless"}

@@ -9,11 +9,11 @@ import html
 import re
 from collections.abc import Callable, Iterable
 
-from tools.text.clean import one_line
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import is_domain, normal_domains
-from tools.web.fetch.url import normal_url, web_url
-from tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.hosts import is_domain, normal_domains
+from mud_assistant.tools.web.fetch.url import normal_url, web_url
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult, TimeRange
 
 MAX_TITLE_CHARS = 200
 MAX_SNIPPET_CHARS = 500

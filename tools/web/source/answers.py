@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, overload
 
 from msgspec import Struct
 
-from tools.web.errors import ErrorKind, WebError
-from tools.web.source.protocol import (
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.source.protocol import (
     USUAL_SECONDS,
     WHOLE,
     ReadProvider,

@@ -14,12 +14,12 @@ from typing import Generic, TypeVar
 
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.cache import Cache, TtlStore
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.hosts import normal_domains
-from tools.web.fetch.url import normal_url
-from tools.web.source.answers import ErrorInfo, Hits, WebPage
-from tools.web.source.protocol import SearchQuery, WebSource
+from mud_assistant.resilience.cache import Cache, TtlStore
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.hosts import normal_domains
+from mud_assistant.tools.web.fetch.url import normal_url
+from mud_assistant.tools.web.source.answers import ErrorInfo, Hits, WebPage
+from mud_assistant.tools.web.source.protocol import SearchQuery, WebSource
 
 #: Openclaw, another agent, keeps search results this long. Pages are kept longer, because they change less.
 SEARCH_SECONDS = 15 * 60.0

@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
-from tools.web.results import reason_of
-from tools.web.source.answers import ErrorInfo, ProviderAnswer
-from tools.web.source.paced import Paced
-from tools.web.source.protocol import USUAL_SECONDS
+from mud_assistant.tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
+from mud_assistant.tools.web.results import reason_of
+from mud_assistant.tools.web.source.answers import ErrorInfo, ProviderAnswer
+from mud_assistant.tools.web.source.paced import Paced
+from mud_assistant.tools.web.source.protocol import USUAL_SECONDS
 
 _log = Logger()
 Q = TypeVar("Q")

@@ -9,7 +9,7 @@
     an answer with `retry_at`         no call goes before that time; calls that would wait too long fail and say why
     RATE_LIMITED without one          the same for `unsaid_seconds`
 
-The limits of a language model's server are learned from its headers (`resilience.admission.quota`). The limits here
+The limits of a language model's server are learned from its headers (`resilience/admission/quota.py`). The limits here
 are set by the operator, because search services tell nothing before they refuse.
 
 An assistant has an hourly quota of searching and reading, because players trigger the cost.
@@ -25,12 +25,12 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from resilience.deadline import Deadline
-from resilience.errors import DeadlineExceeded
-from tools.web.errors import ErrorKind, WebError
-from tools.web.source.answers import ErrorInfo
-from tools.web.source.protocol import WebSource, seconds_of
-from tools.web.source.state import ProviderState
+from mud_assistant.resilience.deadline import Deadline
+from mud_assistant.resilience.errors import DeadlineExceeded
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.source.answers import ErrorInfo
+from mud_assistant.tools.web.source.protocol import WebSource, seconds_of
+from mud_assistant.tools.web.source.state import ProviderState
 
 _log = Logger()
 Q = TypeVar("Q")

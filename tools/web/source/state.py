@@ -21,9 +21,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from resilience.admission.quota import Revocation
-from tools.web.errors import FALLS_THROUGH, ErrorKind
-from tools.web.source.answers import ErrorInfo
+from mud_assistant.resilience.admission.quota import Revocation
+from mud_assistant.tools.web.errors import FALLS_THROUGH, ErrorKind
+from mud_assistant.tools.web.source.answers import ErrorInfo
 
 #: Kinds that tell something about a service.
 OF_A_SERVICE = FALLS_THROUGH

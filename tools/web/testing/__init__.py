@@ -1,4 +1,4 @@
-"""Fake web services for tests, benches and people: `python -m tools.web.testing --help` serves one.
+"""Fake web services for tests, benches and people: `python -m mud_assistant.tools.web.testing --help` serves one.
 
 A fake speaks its service's protocol over real HTTP, finds what it is told to, and records its requests. It can fail
 in every way the service was seen or documented to fail.
@@ -6,12 +6,12 @@ in every way the service was seen or documented to fail.
 
 from __future__ import annotations
 
-from resilience.testing.fault_server import serve, serving
-from tools.web.testing.proxy import FakeProxy, SearchPages
-from tools.web.testing.search_engines import FakeBrave, FakePerplexity, FakeSearxng
-from tools.web.testing.service import FACTS, HITS, FakeService, Hit, known
-from tools.web.testing.site import FakeSite
-from tools.web.testing.tavily import FakeTavily
+from mud_assistant.resilience.testing.fault_server import serve, serving
+from mud_assistant.tools.web.testing.proxy import FakeProxy, SearchPages
+from mud_assistant.tools.web.testing.search_engines import FakeBrave, FakePerplexity, FakeSearxng
+from mud_assistant.tools.web.testing.service import FACTS, HITS, FakeService, Hit, known
+from mud_assistant.tools.web.testing.site import FakeSite
+from mud_assistant.tools.web.testing.tavily import FakeTavily
 
 __all__ = [
     "FACTS",
@@ -31,7 +31,7 @@ __all__ = [
     "serving",
 ]
 
-#: The services that `python -m tools.web.testing` can serve, beside the proxy.
+#: The services that `python -m mud_assistant.tools.web.testing` can serve, beside the proxy.
 SERVICES: dict[str, type[FakeService]] = {
     "brave": FakeBrave,
     "perplexity": FakePerplexity,

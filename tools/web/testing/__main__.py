@@ -1,4 +1,4 @@
-"""The command `python -m tools.web.testing`."""
+"""The command `python -m mud_assistant.tools.web.testing`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock
 
-from resilience.testing.fault_server import FaultServer
-from resilience.testing.foreground import parser_of, serve_until_interrupted
-from tools.web.testing import SERVICES
-from tools.web.testing.proxy import MODES, FakeProxy, SearchPages
-from tools.web.testing.service import hits_of, known
+from mud_assistant.resilience.testing.fault_server import FaultServer
+from mud_assistant.resilience.testing.foreground import parser_of, serve_until_interrupted
+from mud_assistant.tools.web.testing import SERVICES
+from mud_assistant.tools.web.testing.proxy import MODES, FakeProxy, SearchPages
+from mud_assistant.tools.web.testing.service import hits_of, known
 
 _PROXY = "proxy"
 
@@ -23,7 +23,7 @@ The address that is printed is the provider's url. A fake knows a few invented f
 was searched for: how tall the Meriden Lighthouse is, how many people live in Tarn Abbey, who invented the steam whisk,
 the capital of Velmora, how high Mount Harrow is, who wrote The Glass Orchard. For any other query it finds seven pages
 on example.org. With `--hits FILE` it finds the records of that file (a JSON list of title, url, snippet) every time.
-example: start `python -m tools.web.testing brave --port 11600 --key made-up --fault rate-limit`, then
+example: start `python -m mud_assistant.tools.web.testing brave --port 11600 --key made-up --fault rate-limit`, then
   curl -i -H 'X-Subscription-Token: made-up' 'http://127.0.0.1:11600/web/search?q=well'
 
 `proxy` is for the provider duckduckgo, whose library takes a proxy and no address: it stands for all search engines.
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     ways = "\n".join(f"  {name}: {', '.join(_faults(name))}" for name in [*SERVICES, _PROXY])
     parser = parser_of(
-        "tools.web.testing",
+        "mud_assistant.tools.web.testing",
         "Serve a fake search service on this machine, which needs neither the web nor a key.",
         _EPILOG + ways,
     )

@@ -21,10 +21,10 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.ssl import CertificateOptions, PrivateCertificate
 from twisted.python.failure import Failure
 
-from resilience.testing.client_connection import ClientConnection
-from resilience.testing.fake import Fake, Response, ServedRequest
-from resilience.testing.fault_server import FaultServer
-from tools.web.testing.service import HITS, Hit, page
+from mud_assistant.resilience.testing.client_connection import ClientConnection
+from mud_assistant.resilience.testing.fake import Fake, Response, ServedRequest
+from mud_assistant.resilience.testing.fault_server import FaultServer
+from mud_assistant.tools.web.testing.service import HITS, Hit, page
 
 #: How the proxy behaves: it answers, serves the page for robots, finds nothing, refuses CONNECT, or stays silent.
 MODES = ("answer", "blocked", "empty", "refuse", "silent")

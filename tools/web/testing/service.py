@@ -10,9 +10,9 @@ import orjson
 from msgspec import Struct
 from twisted.internet.interfaces import IReactorTime
 
-from resilience.testing.fake import SILENCE, Answered, Fake, Response, ServedRequest, json_response
-from resilience.testing.faults import Ending
-from tools.web.fetch.hosts import is_within
+from mud_assistant.resilience.testing.fake import SILENCE, Answered, Fake, Response, ServedRequest, json_response
+from mud_assistant.resilience.testing.faults import Ending
+from mud_assistant.tools.web.fetch.hosts import is_within
 
 HTML = "text/html; charset=utf-8"
 #: More bytes than any of our providers reads.

@@ -9,8 +9,8 @@ import gzip
 from collections.abc import Mapping
 from itertools import chain, repeat
 
-from resilience.testing.answers import bomb
-from resilience.testing.fake import SILENCE, Answered, Fake, RawResponse, ServedRequest
+from mud_assistant.resilience.testing.answers import bomb
+from mud_assistant.resilience.testing.fake import SILENCE, Answered, Fake, RawResponse, ServedRequest
 
 HTML = "text/html; charset=utf-8"
 _CHUNK_BYTES = 64 * 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llm.messages import JSON
-from resilience.testing.fake import Response, ServedRequest, json_response
-from tools.web.testing.service import FakeService, Fault, matching, number_in
+from mud_assistant.llm.messages import JSON
+from mud_assistant.resilience.testing.fake import Response, ServedRequest, json_response
+from mud_assistant.tools.web.testing.service import FakeService, Fault, matching, number_in
 
 _RANGES = {None, "day", "week", "month", "year", "d", "w", "m", "y"}
 _DEPTHS = {None, "basic", "advanced", "fast", "ultra-fast"}

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from datetime import datetime
 
-from assistant.journal.database import Database, PipelinedDatabase
-from assistant.journal.errors import Fenced, HeldElsewhere
-from assistant.journal.postgres.numbers import Numbers
-from assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.database import Database, PipelinedDatabase
+from mud_assistant.assistant.journal.errors import Fenced, HeldElsewhere
+from mud_assistant.assistant.journal.postgres.numbers import Numbers
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 
 #: How long a lease holds without a renewal, how often it is renewed, and how long its holder acts without one.
 LEASE_SECONDS, RENEW_SECONDS, ACT_SECONDS = 15.0, 5.0, 10.0

@@ -15,11 +15,11 @@ import psycopg
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.clock import ThreadClock
-from assistant.journal.postgres.connection import PostgresDatabase, end_earlier
-from assistant.journal.postgres.refusals import explain
-from assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.clock import ThreadClock
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, end_earlier
+from mud_assistant.assistant.journal.postgres.refusals import explain
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 
 #: How long to wait for a notice before it is looked whether the connection still works, in seconds. Such a look is a
 #: statement, of which an idle process may have one a second.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from assistant.journal.database import Database
-from assistant.journal.errors import InboxFullError
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import InboxFullError
 
 #: Begins the ids of events that came as messages.
 FROM_AFAR = "message."

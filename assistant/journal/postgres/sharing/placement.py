@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.sharing.leases import LIVES, HeldLeases
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.sharing.leases import LIVES, HeldLeases
 
 #: How many assistants more than another a process runs before it gives one away. With 1, one would go to and fro.
 TOO_MANY = 2

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import psycopg
 
-from assistant.errors import KeyReferenceError
-from assistant.journal.errors import CannotRead
-from assistant.journal.place import PostgresPlace
-from assistant.journal.postgres.connection import PostgresDatabase, connect
-from assistant.journal.postgres.reading import check_version
-from assistant.journal.postgres.refusals import explain
-from assistant.journal.postgres.sharing.leases import LIVES
-from assistant.journal.postgres.sharing.listener import tell_others
-from assistant.journal.postgres.sharing.messages import LeftMessage, post
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal.errors import CannotRead
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, connect
+from mud_assistant.assistant.journal.postgres.reading import check_version
+from mud_assistant.assistant.journal.postgres.refusals import explain
+from mud_assistant.assistant.journal.postgres.sharing.leases import LIVES
+from mud_assistant.assistant.journal.postgres.sharing.listener import tell_others
+from mud_assistant.assistant.journal.postgres.sharing.messages import LeftMessage, post
 
 _KNOWN = f"""SELECT l.assistant, coalesce(m.value, ''),
     CASE WHEN l.expires_at > now() AND {LIVES.format(lock_key="p.lock_key")} THEN p.name ELSE '' END

@@ -12,10 +12,10 @@ from itertools import groupby
 from sys import float_info
 from typing import Any
 
-from assistant.journal.database import Database
-from assistant.journal.store import JournalStore
-from resilience.amounts import NOTHING, Amount
-from resilience.budget.shared import AccountUse, Booked, ReservationRequest, UseKey, granted
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.resilience.amounts import NOTHING, Amount
+from mud_assistant.resilience.budget.shared import AccountUse, Booked, ReservationRequest, UseKey, granted
 
 #: After so many days the parts of the processes are deleted; the sums stay.
 KEPT_DAYS = 7

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.sharing.leases import LEASE_SECONDS, LIVES, RESERVED
-from assistant.journal.postgres.sharing.messages import MAX_MESSAGES, WAITING, LeftMessage
-from assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.sharing.leases import LEASE_SECONDS, LIVES, RESERVED
+from mud_assistant.assistant.journal.postgres.sharing.messages import MAX_MESSAGES, WAITING, LeftMessage
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 
 _IS_GONE = f"NOT {LIVES.format(lock_key='p.lock_key')}"
 #: After a restart of the server everybody has to come back first; the longest time in which they do, in seconds.

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.connection import DATABASE_ERRORS, PostgresDatabase
-from assistant.journal.postgres.rewriting import rewrite
-from assistant.memory.recall.index import Hold, RecallIndex, RecallIndexError, hold_all
-from assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT, PostgresLists
-from assistant.memory.recall.postgres.schema import ALL_TABLES, prepare_schema
-from assistant.memory.recall.postgres.tables import PostgresTables
-from tools.memories import Memory
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.connection import DATABASE_ERRORS, PostgresDatabase
+from mud_assistant.assistant.journal.postgres.rewriting import rewrite
+from mud_assistant.assistant.memory.recall.index import Hold, RecallIndex, RecallIndexError, hold_all
+from mud_assistant.assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT, PostgresLists
+from mud_assistant.assistant.memory.recall.postgres.schema import ALL_TABLES, prepare_schema
+from mud_assistant.assistant.memory.recall.postgres.tables import PostgresTables
+from mud_assistant.tools.memories import Memory
 
 #: Every statement is made for an index: a plan by a guess would read the lines of all assistants.
 _SETTINGS = "SET enable_seqscan = off; SET jit = off"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assistant.memory.recall.candidates import DEPTH, MOST_NAMESAKES, CandidateLists, Scope
-from assistant.memory.recall.postgres.tables import PostgresTables
-from assistant.memory.recall.postgres.tokens import write_phrase, write_queries
-from assistant.memory.recall.rank import RankedLine
-from assistant.memory.recall.tables import PASSAGE_BITS, person_token
-from assistant.memory.recall.vectors import COMPARED, Vector
+from mud_assistant.assistant.memory.recall.candidates import DEPTH, MOST_NAMESAKES, CandidateLists, Scope
+from mud_assistant.assistant.memory.recall.postgres.tables import PostgresTables
+from mud_assistant.assistant.memory.recall.postgres.tokens import write_phrase, write_queries
+from mud_assistant.assistant.memory.recall.rank import RankedLine
+from mud_assistant.assistant.memory.recall.tables import PASSAGE_BITS, person_token
+from mud_assistant.assistant.memory.recall.vectors import COMPARED, Vector
 
 #: For one word this rank is how often the word is there: https://www.postgresql.org/docs/current/textsearch-controls.html
 _TIMES = "ts_rank_cd('{1, 1, 1, 1}', matching.words, terms.term)"

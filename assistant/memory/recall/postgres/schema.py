@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.connection import DATABASE_ERRORS
-from assistant.memory.recall.index import RecallIndexError
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.connection import DATABASE_ERRORS
+from mud_assistant.assistant.memory.recall.index import RecallIndexError
 
 #: It is raised when a table changes.
 VERSION: Final = 1

@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from assistant.memory.recall.postgres.schema import TABLES
-from assistant.memory.recall.postgres.tokens import find_tokens, write_vector
-from assistant.memory.recall.tables import BEGINNING, EVERYBODY, PASSAGE_BITS, LineColumns, LineTables, Talk
-from assistant.memory.recall.vectors import Vector
-from tools.memories import Memory
-from tools.trust import Audience
+from mud_assistant.assistant.memory.recall.postgres.schema import TABLES
+from mud_assistant.assistant.memory.recall.postgres.tokens import find_tokens, write_vector
+from mud_assistant.assistant.memory.recall.tables import (
+    BEGINNING,
+    EVERYBODY,
+    PASSAGE_BITS,
+    LineColumns,
+    LineTables,
+    Talk,
+)
+from mud_assistant.assistant.memory.recall.vectors import Vector
+from mud_assistant.tools.memories import Memory
+from mud_assistant.tools.trust import Audience
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from assistant.memory.recall.stems import stem_english
-from assistant.memory.recall.words import ENGLISH, SHORTEST_TRIGRAM, split_terms
+from mud_assistant.assistant.memory.recall.stems import stem_english
+from mud_assistant.assistant.memory.recall.words import ENGLISH, SHORTEST_TRIGRAM, split_terms
 
 _WORD = re.compile(r"[^\W_]+")
 #: PostgreSQL counts no positions behind this one, and takes no longer word, in characters.

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assistant.journal.database import Database
-from assistant.journal.files import remove
-from assistant.memory.recall.index import RecallIndex, RecallIndexError, hold_all
-from assistant.memory.recall.sqlite.file_tables import FileKnowledge, FileTables
-from assistant.memory.recall.sqlite.files import NO_FULL_TEXT, connect_file, prepare_file
-from assistant.memory.recall.sqlite.full_text import FullTextLists
-from assistant.memory.recall.tables import EVERYBODY
-from assistant.memory.recall.words import ENGLISH
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.files import remove
+from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError, hold_all
+from mud_assistant.assistant.memory.recall.sqlite.file_tables import FileKnowledge, FileTables
+from mud_assistant.assistant.memory.recall.sqlite.files import NO_FULL_TEXT, connect_file, prepare_file
+from mud_assistant.assistant.memory.recall.sqlite.full_text import FullTextLists
+from mud_assistant.assistant.memory.recall.tables import EVERYBODY
+from mud_assistant.assistant.memory.recall.words import ENGLISH
 
 
 class SqliteIndex(RecallIndex):

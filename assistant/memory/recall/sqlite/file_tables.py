@@ -6,12 +6,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assistant.journal.database import among, as_list, insert
-from assistant.memory.recall.stems import ENGLISH_TOKENIZER
-from assistant.memory.recall.tables import BEGINNING, EVERYBODY, PASSAGE_BITS, LineColumns, LineTables, Talk
-from assistant.memory.recall.vectors import SignTable, Vector, read_vector
-from assistant.memory.recall.words import ENGLISH
-from tools.trust import Audience
+from mud_assistant.assistant.journal.database import among, as_list, insert
+from mud_assistant.assistant.memory.recall.stems import ENGLISH_TOKENIZER
+from mud_assistant.assistant.memory.recall.tables import (
+    BEGINNING,
+    EVERYBODY,
+    PASSAGE_BITS,
+    LineColumns,
+    LineTables,
+    Talk,
+)
+from mud_assistant.assistant.memory.recall.vectors import SignTable, Vector, read_vector
+from mud_assistant.assistant.memory.recall.words import ENGLISH
+from mud_assistant.tools.trust import Audience
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from assistant.memory.recall.sqlite.plain import MOST_LINES
+from mud_assistant.assistant.memory.recall.sqlite.plain import MOST_LINES
 
 APPLICATION: Final = 0x6D756472
 #: It is raised when a table changes. Without FTS5 the file has its negative, for it lacks tables.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
-from assistant.memory.recall.rank import RankedLine
-from assistant.memory.recall.sqlite.file_tables import FileTables
-from assistant.memory.recall.sqlite.plain import MOST_LINES, rank_by_words
-from assistant.memory.recall.tables import PASSAGE_BITS, person_token
-from assistant.memory.recall.vectors import Vector
-from assistant.memory.recall.words import match_expression
+from mud_assistant.assistant.memory.recall.candidates import DEPTH, CandidateLists, Scope
+from mud_assistant.assistant.memory.recall.rank import RankedLine
+from mud_assistant.assistant.memory.recall.sqlite.file_tables import FileTables
+from mud_assistant.assistant.memory.recall.sqlite.plain import MOST_LINES, rank_by_words
+from mud_assistant.assistant.memory.recall.tables import PASSAGE_BITS, person_token
+from mud_assistant.assistant.memory.recall.vectors import Vector
+from mud_assistant.assistant.memory.recall.words import match_expression
 
 
 @dataclass(frozen=True, slots=True)

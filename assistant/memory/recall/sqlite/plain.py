@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from assistant.memory.recall.words import split_words, stem_word
+from mud_assistant.assistant.memory.recall.words import split_words, stem_word
 
 #: So many of the newest lines are searched.
 MOST_LINES = 2000

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assistant.page.http.call import Route
-from assistant.page.operations.desk import Desk
-from assistant.page.views.control import (
+from mud_assistant.assistant.page.http.call import Route
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.views.control import (
     approvals,
     character,
     doctor,

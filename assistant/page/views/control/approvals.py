@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput, PageError
-from assistant.page.values.actions import ApprovalDecision, ApprovalView
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import duration
-from assistant.page.views.forms import action_form
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import card, code_block, empty_state, key_values, link, path_to
-from assistant.page.views.shared import failure, html, spoken
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput, PageError
+from mud_assistant.assistant.page.values.actions import ApprovalDecision, ApprovalView
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import duration
+from mud_assistant.assistant.page.views.forms import action_form
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import card, code_block, empty_state, key_values, link, path_to
+from mud_assistant.assistant.page.views.shared import failure, html, spoken
 
 _NOTHING = "This form says nothing that can be decided. Load the page again."
 #: What each button does: (label, tone, whether it allows, how long, what happens).

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import Conflict, InvalidInput, PageError
-from assistant.page.values.actions import ActionDone, CharacterView, LoreLine, LorePreview
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.control.character_forms import (
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import Conflict, InvalidInput, PageError
+from mud_assistant.assistant.page.values.actions import ActionDone, CharacterView, LoreLine, LorePreview
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.control.character_forms import (
     CHANGES,
     CharacterDraft,
     add_card,
@@ -17,9 +17,9 @@ from assistant.page.views.control.character_forms import (
     persona_card,
     preview_card,
 )
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import path_to
-from assistant.page.views.shared import failure, html
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import path_to
+from mud_assistant.assistant.page.views.shared import failure, html
 
 _PATTERN = "/a/{id}/character"
 

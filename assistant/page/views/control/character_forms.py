@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from assistant.page.http.call import PageCall
-from assistant.page.values.actions import CharacterView, LoreLine, LorePreview
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import choice_field, post_form, submit, text_field
-from assistant.page.views.parts import (
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.values.actions import CharacterView, LoreLine, LorePreview
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import choice_field, post_form, submit, text_field
+from mud_assistant.assistant.page.views.parts import (
     TableColumn,
     card,
     code_block,
@@ -24,7 +24,7 @@ from assistant.page.views.parts import (
     table,
     words,
 )
-from assistant.page.views.shared import typed
+from mud_assistant.assistant.page.views.shared import typed
 
 #: The changes that are shown before they are kept, and the title of each.
 CHANGES = {

@@ -6,17 +6,17 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from assistant.checks.finding import Finding
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply, redirect
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import Conflict, PageError
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import time_at
-from assistant.page.views.forms import choice_field, post_form, submit
-from assistant.page.views.layout import page
-from assistant.page.views.parts import card, empty_state, figure_tile, path_to, pill, table, tiles
-from assistant.page.views.shared import Named, failure, html, name_of, named_assistants
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply, redirect
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import Conflict, PageError
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import time_at
+from mud_assistant.assistant.page.views.forms import choice_field, post_form, submit
+from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.parts import card, empty_state, figure_tile, path_to, pill, table, tiles
+from mud_assistant.assistant.page.views.shared import Named, failure, html, name_of, named_assistants
 
 #: What each state of a check is called and how it looks, the worst first.
 _STATES = {

@@ -7,18 +7,28 @@ from math import inf
 
 from msgspec import Struct
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput, PageError
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import money, number
-from assistant.page.views.forms import action_form, post_form, submit, text_field
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import TableColumn, card, code_block, link, more_of, notice, path_to, pill, table
-from assistant.page.views.shared import failure, html
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput, PageError
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import money, number
+from mud_assistant.assistant.page.views.forms import action_form, post_form, submit, text_field
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import (
+    TableColumn,
+    card,
+    code_block,
+    link,
+    more_of,
+    notice,
+    path_to,
+    pill,
+    table,
+)
+from mud_assistant.assistant.page.views.shared import failure, html
+from mud_assistant.resilience import Allowance, Amount
 
 _WAY = ("money", "keys")
 _TONES = {"in use": "ok", "revoked": "quiet", "expired": "warn"}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assistant.config.known_providers import about, known_names, usual_key
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput, PageError
-from assistant.page.values.actions import ModelTried, NewModel
-from assistant.page.values.assistants import SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.control.doctor import finding_table
-from assistant.page.views.control.setting_card import MODEL_FIELDS, may_be_shown
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import check_field, choice_field, post_form, submit, text_field
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import card, key_values, notice, path_to
-from assistant.page.views.shared import failure, html, name_of, named_assistants
+from mud_assistant.assistant.config.known_providers import about, known_names, usual_key
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput, PageError
+from mud_assistant.assistant.page.values.actions import ModelTried, NewModel
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.control.doctor import finding_table
+from mud_assistant.assistant.page.views.control.setting_card import MODEL_FIELDS, may_be_shown
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import check_field, choice_field, post_form, submit, text_field
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import card, key_values, notice, path_to
+from mud_assistant.assistant.page.views.shared import failure, html, name_of, named_assistants
 
 _PATTERN = "/a/{id}/model"
 #: How the settings show what is empty.

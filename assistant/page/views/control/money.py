@@ -6,24 +6,24 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import PageError
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.money import UsageAnswer
-from assistant.page.views.control.period import PERIODS, Period, period_from
-from assistant.page.views.control.usage_table import BY, usage_table
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import money, number, percent, short_number
-from assistant.page.views.forms import choice_field, filter_bar, text_field
-from assistant.page.views.layout import page
-from assistant.page.views.parts import card, figure_tile, key_values, link, notice, path_to, tiles
-from assistant.page.views.shared import failure, html
-from assistant.page.views.svg.bars import day_bars, ranked_bars
-from assistant.page.views.svg.frame import LimitLine
-from assistant.page.views.svg.meter import limit_meter
-from assistant.page.views.svg.usage import UsageSums, add_up_usage, bars_of_usage, ranks_of_usage
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import PageError
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.views.control.period import PERIODS, Period, period_from
+from mud_assistant.assistant.page.views.control.usage_table import BY, usage_table
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import money, number, percent, short_number
+from mud_assistant.assistant.page.views.forms import choice_field, filter_bar, text_field
+from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.parts import card, figure_tile, key_values, link, notice, path_to, tiles
+from mud_assistant.assistant.page.views.shared import failure, html
+from mud_assistant.assistant.page.views.svg.bars import day_bars, ranked_bars
+from mud_assistant.assistant.page.views.svg.frame import LimitLine
+from mud_assistant.assistant.page.views.svg.meter import limit_meter
+from mud_assistant.assistant.page.views.svg.usage import UsageSums, add_up_usage, bars_of_usage, ranks_of_usage
+from mud_assistant.resilience import Allowance, Amount
 
 
 class Measure(Struct, frozen=True):

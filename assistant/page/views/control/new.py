@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput, PageError
-from assistant.page.values.actions import CardList, CardRead, NewAssistant, NewCard
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import choice_field, post_form, submit, text_field
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import card, path_to, words
-from assistant.page.views.shared import failure, html, typed
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput, PageError
+from mud_assistant.assistant.page.values.actions import CardList, CardRead, NewAssistant, NewCard
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import choice_field, post_form, submit, text_field
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import card, path_to, words
+from mud_assistant.assistant.page.views.shared import failure, html, typed
 
 _PATH = "new"
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput, NotFound, PageError
-from assistant.page.values.actions import PlayerView
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import number
-from assistant.page.views.forms import action_form, submit
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import card, empty_state, figure_tile, key_values, link, notice, path_to, tiles
-from assistant.page.views.shared import failure, html
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput, NotFound, PageError
+from mud_assistant.assistant.page.values.actions import PlayerView
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import number
+from mud_assistant.assistant.page.views.forms import action_form, submit
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import (
+    card,
+    empty_state,
+    figure_tile,
+    key_values,
+    link,
+    notice,
+    path_to,
+    tiles,
+)
+from mud_assistant.assistant.page.views.shared import failure, html
 
 
 def routes(desk: Desk) -> list[Route]:

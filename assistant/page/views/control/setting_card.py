@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from assistant.page.http.call import PageCall
-from assistant.page.ports import PageError
-from assistant.page.values.assistants import SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import check_field, post_form, submit
-from assistant.page.views.parts import key_values, link, more_of, path_to, pill
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.ports import PageError
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import check_field, post_form, submit
+from mud_assistant.assistant.page.views.parts import key_values, link, more_of, path_to, pill
 
 #: Values longer than this many characters, and those of several lines, are typed into a text area.
 _LONG = 70

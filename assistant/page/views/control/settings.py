@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import InvalidInput, PageError, Unavailable
-from assistant.page.values.actions import SettingChange
-from assistant.page.values.assistants import SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.control.setting_card import SettingAttempt, is_key, may_be_shown, setting_card
-from assistant.page.views.element import Element, h
-from assistant.page.views.forms import check_field, choice_field, filter_bar, text_field
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import empty_state, notice, path_to
-from assistant.page.views.shared import Named, failure, html, name_of, named_assistants, typed
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import InvalidInput, PageError, Unavailable
+from mud_assistant.assistant.page.values.actions import SettingChange
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.control.setting_card import SettingAttempt, is_key, may_be_shown, setting_card
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.forms import check_field, choice_field, filter_bar, text_field
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import empty_state, notice, path_to
+from mud_assistant.assistant.page.views.shared import Named, failure, html, name_of, named_assistants, typed
 
 #: The names of each group, as the settings are named to owners; a name that ends in a dot stands for a whole table.
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import orjson
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.ports import PageError
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.runs import RunQuery, RunView
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import time_at
-from assistant.page.views.forms import post_form, submit, text_field
-from assistant.page.views.layout import flash, page
-from assistant.page.views.parts import card, empty_state, link, path_to, words
-from assistant.page.views.shared import failure, html, name_of, named_assistants, typed
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.ports import PageError
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.runs import RunQuery, RunView
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import time_at
+from mud_assistant.assistant.page.views.forms import post_form, submit, text_field
+from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.parts import card, empty_state, link, path_to, words
+from mud_assistant.assistant.page.views.shared import failure, html, name_of, named_assistants, typed
 
 _PATTERN = "/a/{id}/talk"
 #: How many exchanges are shown, the last one first.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 
-from assistant.page.http.call import PageCall
-from assistant.page.values.money import UsageAnswer
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import money, number, percent
-from assistant.page.views.parts import TableColumn, TableRow, link, table
-from assistant.page.views.svg.usage import UsageSums
-from resilience import Amount
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import money, number, percent
+from mud_assistant.assistant.page.views.parts import TableColumn, TableRow, link, table
+from mud_assistant.assistant.page.views.svg.usage import UsageSums
+from mud_assistant.resilience import Amount
 
 #: What usage can be grouped by, and what one of each is called.
 BY = {"day": "Day", "assistant": "Assistant", "player": "Player", "model": "Model", "key": "Key"}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from msgspec.structs import asdict
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.values.runs import RunPage, RunQuery, RunSummary
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import duration, money, number, short_number, time_at
-from assistant.page.views.forms import choice_field, filter_bar, pager, text_field
-from assistant.page.views.layout import page
-from assistant.page.views.parts import TableColumn, empty_state, link, notice, path_to, pill, table
-from assistant.page.views.runs.search import OUTCOMES, RunFilter, filter_from
-from assistant.page.views.shared import Named, html, may_read, named_assistants, spoken
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunSummary
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import duration, money, number, short_number, time_at
+from mud_assistant.assistant.page.views.forms import choice_field, filter_bar, pager, text_field
+from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.parts import TableColumn, empty_state, link, notice, path_to, pill, table
+from mud_assistant.assistant.page.views.runs.search import OUTCOMES, RunFilter, filter_from
+from mud_assistant.assistant.page.views.shared import Named, html, may_read, named_assistants, spoken
 
 _CUT = 160
 _TOOLS_SHOWN = 4

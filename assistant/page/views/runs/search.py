@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.page.values.runs import RunQuery
+from mud_assistant.assistant.page.values.runs import RunQuery
 
 #: The outcomes a search can ask for, and what each is called.
 OUTCOMES = {

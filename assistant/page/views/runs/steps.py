@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from assistant.page.http.call import PageCall
-from assistant.page.values.runs import AskedRequest, CallView, RunView, StepView
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import duration, money, number
-from assistant.page.views.parts import code_block, more_of, pill
-from assistant.page.views.shared import HIDDEN, spoken
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.values.runs import AskedRequest, CallView, RunView, StepView
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import duration, money, number
+from mud_assistant.assistant.page.views.parts import code_block, more_of, pill
+from mud_assistant.assistant.page.views.shared import HIDDEN, spoken
 
 #: How each status of a call looks (tools.Status).
 _TONES = {

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.operations.desk import Desk
-from assistant.page.values.runs import HeardLine, RunQuery, RunSummary, RunView
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import money, number, time_at
-from assistant.page.views.layout import page
-from assistant.page.views.parts import card, code_block, figure_tile, link, more_of, notice, path_to, pill, tiles
-from assistant.page.views.runs.listing import outcome_pill, player_link, took
-from assistant.page.views.runs.steps import branch, step_branch
-from assistant.page.views.shared import HIDDEN, html, spoken
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.operations.desk import Desk
+from mud_assistant.assistant.page.values.runs import HeardLine, RunQuery, RunSummary, RunView
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import money, number, time_at
+from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.parts import (
+    card,
+    code_block,
+    figure_tile,
+    link,
+    more_of,
+    notice,
+    path_to,
+    pill,
+    tiles,
+)
+from mud_assistant.assistant.page.views.runs.listing import outcome_pill, player_link, took
+from mud_assistant.assistant.page.views.runs.steps import branch, step_branch
+from mud_assistant.assistant.page.views.shared import HIDDEN, html, spoken
 
 #: How many runs one search for the following run looks at, and the hour it is narrowed to when there are more.
 _LOOKED_AT, _HOUR = 200, 3600.0

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import money, percent
-from assistant.page.views.parts import Columns, TableColumn, empty_state
-from assistant.page.views.svg.frame import (
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import money, percent
+from mud_assistant.assistant.page.views.parts import Columns, TableColumn, empty_state
+from mud_assistant.assistant.page.views.svg.frame import (
     LimitLine,
     at,
     axis,

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from assistant.page.views.element import Element, h
-from assistant.page.views.parts import Columns, more_of, table
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.parts import Columns, more_of, table
 
 #: How many series have a look of their own; further ones must be joined to "others" by the caller.
 SERIES = 7

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import percent, short_number
-from assistant.page.views.svg.frame import at, drawing
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import percent, short_number
+from mud_assistant.assistant.page.views.svg.frame import at, drawing
 
 #: Parts of the context window at which compaction is due, and at which it can wait no longer.
 _WARN, _DANGER = 0.70, 0.85

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from assistant.page.values.common import CircuitSpan, TimingPoint
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import duration
-from assistant.page.views.parts import Columns, TableColumn, empty_state
-from assistant.page.views.svg.frame import (
+from mud_assistant.assistant.page.values.common import CircuitSpan, TimingPoint
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import duration
+from mud_assistant.assistant.page.views.parts import Columns, TableColumn, empty_state
+from mud_assistant.assistant.page.views.svg.frame import (
     at,
     axis,
     drawing,

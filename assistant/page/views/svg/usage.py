@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from assistant.page.values.money import UsageAnswer
-from assistant.page.views.formats import short_number
-from assistant.page.views.svg.bars import RankedBar, StackedBar
-from assistant.page.views.svg.frame import SERIES
-from resilience import Amount
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.views.formats import short_number
+from mud_assistant.assistant.page.views.svg.bars import RankedBar, StackedBar
+from mud_assistant.assistant.page.views.svg.frame import SERIES
+from mud_assistant.resilience import Amount
 
 #: More days than this are not drawn: the last ones are.
 _MOST_DAYS = 92

@@ -11,9 +11,9 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.body import game_commands, running, scenery
-from assistant.worlds.evennia.body.border import border, escape_for_game, split_speech
-from assistant.worlds.evennia.body.identity import (
+from mud_assistant.assistant.worlds.evennia.body import game_commands, running, scenery
+from mud_assistant.assistant.worlds.evennia.body.border import border, escape_for_game, split_speech
+from mud_assistant.assistant.worlds.evennia.body.identity import (
     PLAYER,
     UNKNOWN,
     Ladder,
@@ -22,10 +22,10 @@ from assistant.worlds.evennia.body.identity import (
     principal_of,
     seen_name,
 )
-from tools.errors import ToolFailed, Unheard
-from tools.game import GameCommand, Person, Route, Scene, Written
-from tools.text.route import search_route
-from tools.trust import Audience, Principal
+from mud_assistant.tools.errors import ToolFailed, Unheard
+from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Written
+from mud_assistant.tools.text.route import search_route
+from mud_assistant.tools.trust import Audience, Principal
 
 T = TypeVar("T")
 _log = Logger()

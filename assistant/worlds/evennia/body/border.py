@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from tools.errors import ToolError, ToolFailed
-from tools.text.clean import clean_heard, keep_paired_isolates, one_line
+from mud_assistant.tools.errors import ToolError, ToolFailed
+from mud_assistant.tools.text.clean import clean_heard, keep_paired_isolates, one_line
 
 #: The most characters of a line that are read; a longer one is cut before anything else is done with it.
 MAX_RAW = 12_000

@@ -14,12 +14,19 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from assistant.events.classify import is_about_all, is_named
-from assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered
-from assistant.worlds.evennia.body.border import MAX_RAW, after_name, bare_speech, visible
-from assistant.worlds.evennia.body.identity import Ladder, Writers, is_assistant, is_played, principal_of, seen_name
-from assistant.worlds.evennia.body.scenery import people
-from tools.trust import Kind, Principal
+from mud_assistant.assistant.events.classify import is_about_all, is_named
+from mud_assistant.assistant.events.events import Arrived, Emoted, Event, Gave, Left, Noticed, Said, Whispered
+from mud_assistant.assistant.worlds.evennia.body.border import MAX_RAW, after_name, bare_speech, visible
+from mud_assistant.assistant.worlds.evennia.body.identity import (
+    Ladder,
+    Writers,
+    is_assistant,
+    is_played,
+    principal_of,
+    seen_name,
+)
+from mud_assistant.assistant.worlds.evennia.body.scenery import people
+from mud_assistant.tools.trust import Kind, Principal
 
 _log = Logger()
 

@@ -11,13 +11,13 @@ from evennia.utils import create
 from evennia.utils.utils import make_iter
 from msgspec import Struct
 
-from assistant.worlds.evennia.body.border import MAX_NAME, border, escape_for_game
-from assistant.worlds.evennia.body.identity import Writers, principal_of
-from assistant.worlds.evennia.stored import CATEGORY
-from tools import ToolFailed
-from tools.text.clean import one_line
-from tools.text.lenient import plain
-from tools.trust import Audience
+from mud_assistant.assistant.worlds.evennia.body.border import MAX_NAME, border, escape_for_game
+from mud_assistant.assistant.worlds.evennia.body.identity import Writers, principal_of
+from mud_assistant.assistant.worlds.evennia.stored import CATEGORY
+from mud_assistant.tools import ToolFailed
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.text.lenient import plain
+from mud_assistant.tools.trust import Audience
 
 #: The tag with which Evennia's own `page` command marks its messages.
 PAGE_TAG = ("page", "comms")

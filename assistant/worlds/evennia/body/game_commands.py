@@ -15,11 +15,11 @@ from typing import Any
 from twisted.internet.defer import CancelledError, maybeDeferred
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.body.border import escape
-from assistant.worlds.evennia.body.identity import TOP, Ladder, principal_of
-from assistant.worlds.evennia.body.running import EvenniaCommand, find_targets
-from assistant.worlds.evennia.body.scenery import people
-from tools.errors import ToolFailed
+from mud_assistant.assistant.worlds.evennia.body.border import escape
+from mud_assistant.assistant.worlds.evennia.body.identity import TOP, Ladder, principal_of
+from mud_assistant.assistant.worlds.evennia.body.running import EvenniaCommand, find_targets
+from mud_assistant.assistant.worlds.evennia.body.scenery import people
+from mud_assistant.tools.errors import ToolFailed
 
 _log = Logger()
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.worlds.evennia.body.border import visible_name
-from tools.trust import Kind, Principal
+from mud_assistant.assistant.worlds.evennia.body.border import visible_name
+from mud_assistant.tools.trust import Kind, Principal
 
 #: The names of a stock game.
 KNOWN = {"guest": 0, "player": 1, "helper": 2, "builder": 3, "admin": 4, "developer": 5}

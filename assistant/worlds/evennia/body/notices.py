@@ -13,11 +13,11 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from assistant.events.outcome import Outcome
-from assistant.events.trace import StepTrace
-from assistant.worlds.evennia.body.border import escape_for_game
-from tools import Principal
-from tools.text.clean import one_line
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.worlds.evennia.body.border import escape_for_game
+from mud_assistant.tools import Principal
+from mud_assistant.tools.text.clean import one_line
 
 #: The longest sentence, in characters.
 _MAX_CHARS = 1200

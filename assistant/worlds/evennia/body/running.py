@@ -19,10 +19,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from assistant.worlds.evennia.body.border import FAILED, border
-from assistant.worlds.evennia.body.identity import seen_name
-from tools.errors import ToolFailed
-from tools.game import GameCommand, Target
+from mud_assistant.assistant.worlds.evennia.body.border import FAILED, border
+from mud_assistant.assistant.worlds.evennia.body.identity import seen_name
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import GameCommand, Target
 
 #: What may separate the names of two things in a line.
 _BETWEEN = re.compile(r"\s*[=,:;/]\s*|\s+(?:to|from|in|into|on|onto|at|with|for|of|and|as|by)\s+", re.IGNORECASE)

@@ -11,12 +11,18 @@ from msgspec import Struct
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.worlds.evennia.body.border import visible_lines
-from assistant.worlds.evennia.body.identity import Writers, is_assistant, is_played, principal_of, seen_name
-from tools.errors import ToolFailed
-from tools.game import Person, Scene, Thing, Written, describe_moment, part_of_day
-from tools.text.lenient import candidates, has_name, pick, pick_person, plain
-from tools.trust import Audience
+from mud_assistant.assistant.worlds.evennia.body.border import visible_lines
+from mud_assistant.assistant.worlds.evennia.body.identity import (
+    Writers,
+    is_assistant,
+    is_played,
+    principal_of,
+    seen_name,
+)
+from mud_assistant.tools.errors import ToolFailed
+from mud_assistant.tools.game import Person, Scene, Thing, Written, describe_moment, part_of_day
+from mud_assistant.tools.text.lenient import candidates, has_name, pick, pick_person, plain
+from mud_assistant.tools.trust import Audience
 
 _log = Logger()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evennia.commands.default.muxcommand import MuxCommand
 
-from assistant.service.operations.matching import match_name
-from assistant.worlds.evennia.commands.switches import SWITCHES
-from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.worlds.evennia.commands.switches import SWITCHES
+from mud_assistant.assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
 
 
 class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from assistant.characters import (
+from mud_assistant.assistant.characters import (
     CardPreview,
     check_export_name,
     export_card,
@@ -14,16 +14,16 @@ from assistant.characters import (
     read_typed_card,
     write_typed_card,
 )
-from assistant.characters.character import file_name
-from assistant.characters.game_files import EXPORTED
-from assistant.service.operations.matching import match_name
-from assistant.service.operations.operators import Operator
-from assistant.service.operations.personas import import_character
-from assistant.service.wording.characters import preview_text
-from assistant.worlds.evennia import creation
-from assistant.worlds.evennia.console.settings_store import operated
-from assistant.worlds.evennia.console.showing import cut
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.characters.character import file_name
+from mud_assistant.assistant.characters.game_files import EXPORTED
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.service.operations.operators import Operator
+from mud_assistant.assistant.service.operations.personas import import_character
+from mud_assistant.assistant.service.wording.characters import preview_text
+from mud_assistant.assistant.worlds.evennia import creation
+from mud_assistant.assistant.worlds.evennia.console.settings_store import operated
+from mud_assistant.assistant.worlds.evennia.console.showing import cut
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,

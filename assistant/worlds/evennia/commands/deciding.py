@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assistant.runtime.character import Assistant
-from assistant.service.operations import approving, life
-from assistant.service.operations.approving import ShownRequests
-from assistant.service.operations.operators import OperationRefused, Operator
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.console.settings_store import operated
-from assistant.worlds.evennia.console.showing import paragraph
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations import approving, life
+from mud_assistant.assistant.service.operations.approving import ShownRequests
+from mud_assistant.assistant.service.operations.operators import OperationRefused, Operator
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.console.settings_store import operated
+from mud_assistant.assistant.worlds.evennia.console.showing import paragraph
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
@@ -25,7 +25,7 @@ from assistant.worlds.evennia.console.typed_command import (
     operator_of,
     split_assistant,
 )
-from tools.text.clean import one_line
+from mud_assistant.tools.text.clean import one_line
 
 _MAX_DIGITS = 9
 PARKED_USAGE = "assistant/parked NAME = retry NUMBER (or: clear NUMBER, retry all, clear all)"

@@ -8,18 +8,18 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from assistant.characters import LorePiece
-from assistant.language.words import words_of
-from assistant.memory.topics import TopicFinder, TopicIndex
-from assistant.memory.topics.knowledge import everyday_finder
-from assistant.service.operations import lore_pieces
-from assistant.service.operations.matching import match_name
-from assistant.service.operations.personas import found_of
-from assistant.service.wording.characters import activated_text, found_topics_text, piece_text
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.console.settings_store import operated
-from assistant.worlds.evennia.console.showing import count_of, cut, paragraph, table
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.characters import LorePiece
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.memory.topics import TopicFinder, TopicIndex
+from mud_assistant.assistant.memory.topics.knowledge import everyday_finder
+from mud_assistant.assistant.service.operations import lore_pieces
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.service.operations.personas import found_of
+from mud_assistant.assistant.service.wording.characters import activated_text, found_topics_text, piece_text
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.console.settings_store import operated
+from mud_assistant.assistant.worlds.evennia.console.showing import count_of, cut, paragraph, table
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,

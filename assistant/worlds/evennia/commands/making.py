@@ -12,21 +12,21 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
 
-from assistant.config.options import with_option
-from assistant.config.settings import SettingsError
-from assistant.service.operations import life
-from assistant.service.operations.operators import Operator
-from assistant.service.operations.personas import find_meant, may_be_a_name
-from assistant.service.wording.characters import played_text
-from assistant.worlds.evennia import accounts, creation, runners, server
-from assistant.worlds.evennia.accounts import AssistantAccount
-from assistant.worlds.evennia.body.identity import is_played
-from assistant.worlds.evennia.characters import AssistantCharacter
-from assistant.worlds.evennia.commands.persona import played_hints
-from assistant.worlds.evennia.commands.spending import GAME_WIDE
-from assistant.worlds.evennia.console.settings_store import operated
-from assistant.worlds.evennia.console.showing import count_of, cut, join_names, table
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.config.options import with_option
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.service.operations import life
+from mud_assistant.assistant.service.operations.operators import Operator
+from mud_assistant.assistant.service.operations.personas import find_meant, may_be_a_name
+from mud_assistant.assistant.service.wording.characters import played_text
+from mud_assistant.assistant.worlds.evennia import accounts, creation, runners, server
+from mud_assistant.assistant.worlds.evennia.accounts import AssistantAccount
+from mud_assistant.assistant.worlds.evennia.body.identity import is_played
+from mud_assistant.assistant.worlds.evennia.characters import AssistantCharacter
+from mud_assistant.assistant.worlds.evennia.commands.persona import played_hints
+from mud_assistant.assistant.worlds.evennia.commands.spending import GAME_WIDE
+from mud_assistant.assistant.worlds.evennia.console.settings_store import operated
+from mud_assistant.assistant.worlds.evennia.console.showing import count_of, cut, join_names, table
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
@@ -37,12 +37,12 @@ from assistant.worlds.evennia.console.typed_command import (
     operator_of,
     runner_of,
 )
-from assistant.worlds.evennia.install import APP
-from assistant.worlds.evennia.scripts import AssistantScript
-from assistant.worlds.evennia.stored import forget_all, take_commands_from_all
+from mud_assistant.assistant.worlds.evennia.install import APP
+from mud_assistant.assistant.worlds.evennia.scripts import AssistantScript
+from mud_assistant.assistant.worlds.evennia.stored import forget_all, take_commands_from_all
 
 #: The line of the settings that the owner removes after uninstalling.
-SETTINGS_LINE = "from assistant.worlds.evennia.install import install; install(globals())"
+SETTINGS_LINE = "from mud_assistant.assistant.worlds.evennia.install import install; install(globals())"
 CREATE_USAGE = "assistant/create NAME [= who it is, or a CHARACTER]"
 FORGET_USAGE = "assistant/forget NAME (or: = memories)"
 DELETE_USAGE = "assistant/delete NAME = yes (or: yes, forget)"

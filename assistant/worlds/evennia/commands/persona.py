@@ -5,15 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from assistant.characters import FoundCharacter, known_characters
-from assistant.config.playing import with_character
-from assistant.service.operations import personas
-from assistant.service.operations.operators import Operator
-from assistant.service.wording.characters import playing_text
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.settings_store import operated
-from assistant.worlds.evennia.console.showing import join_names
-from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand, find_assistant, operator_of
+from mud_assistant.assistant.characters import FoundCharacter, known_characters
+from mud_assistant.assistant.config.playing import with_character
+from mud_assistant.assistant.service.operations import personas
+from mud_assistant.assistant.service.operations.operators import Operator
+from mud_assistant.assistant.service.wording.characters import playing_text
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.console.settings_store import operated
+from mud_assistant.assistant.worlds.evennia.console.showing import join_names
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    TypedCommand,
+    find_assistant,
+    operator_of,
+)
 
 PERSONA_USAGE = "assistant/persona NAME = CHARACTER (or: who it is)"
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.worlds.evennia import accounts, creation, runners, server
-from assistant.worlds.evennia.body import far_speech, scenery
-from assistant.worlds.evennia.body.border import border
-from assistant.worlds.evennia.console.showing import cut, join_names
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.worlds.evennia import accounts, creation, runners, server
+from mud_assistant.assistant.worlds.evennia.body import far_speech, scenery
+from mud_assistant.assistant.worlds.evennia.body.border import border
+from mud_assistant.assistant.worlds.evennia.console.showing import cut, join_names
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
     confirmed,
     find_assistant,
 )
-from tools.errors import ToolFailed
+from mud_assistant.tools.errors import ToolFailed
 
 HOME_USAGE = "assistant/home NAME [= here]"
 SUMMON_USAGE = "assistant/summon NAME"

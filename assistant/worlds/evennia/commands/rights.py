@@ -9,14 +9,19 @@ from evennia import Command
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from assistant.runtime.character import Assistant
-from assistant.service.operations import players
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.console.alerts import may_mend, troubles_of
-from assistant.worlds.evennia.console.showing import table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand, find_among
-from tools import Principal
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations import players
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.console.alerts import may_mend, troubles_of
+from mud_assistant.assistant.worlds.evennia.console.showing import table
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
+    Answer,
+    CommandRefused,
+    TypedCommand,
+    find_among,
+)
+from mud_assistant.tools import Principal
 
 _HELP = "AI characters"
 _FORGET_ONE = "forget me <name> = <number>"

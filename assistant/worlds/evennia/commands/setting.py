@@ -7,19 +7,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assistant.config.options import Option, shown_options, with_option, without_option
-from assistant.service.operations.matching import match_name
-from assistant.worlds.evennia import accounts, creation, server
-from assistant.worlds.evennia.commands import making, persona, thinking
-from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, sentence, table
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.config.options import Option, shown_options, with_option, without_option
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.worlds.evennia import accounts, creation, server
+from mud_assistant.assistant.worlds.evennia.commands import making, persona, thinking
+from mud_assistant.assistant.worlds.evennia.console.showing import cut, join_names, paragraph, sentence, table
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
     find_assistant,
     split_assistant,
 )
-from tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
 SET_USAGE = "assistant/set NAME/option = value"
 SHOW_USAGE = "assistant/show NAME [part of an option's name]"

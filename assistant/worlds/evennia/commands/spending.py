@@ -10,20 +10,20 @@ from typing import Any
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
-from assistant.config.schema import AllowanceConfig, BudgetConfig
-from assistant.loop.spending import TOTAL, AccountKind, kind_of_account
-from assistant.service.usage_store import UsageRow
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.showing import count_of, number, paragraph, table
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.config.schema import AllowanceConfig, BudgetConfig
+from mud_assistant.assistant.loop.spending import TOTAL, AccountKind, kind_of_account
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.console.showing import count_of, number, paragraph, table
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
     find_assistant,
     split_assistant,
 )
-from assistant.worlds.evennia.stored import game_overrides, keep_game_overrides
-from resilience.budget.ledger import AccountState
+from mud_assistant.assistant.worlds.evennia.stored import game_overrides, keep_game_overrides
+from mud_assistant.resilience.budget.ledger import AccountState
 
 USAGE = "assistant/budget NAME (or: all, each, player) = 200 calls 100000 tokens 2.50 money (or: none)"
 MINUTE_USAGE = "assistant/budget player = 6 a minute"

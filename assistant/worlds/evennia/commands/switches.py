@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from assistant.config.options import shown_options, web_options
-from assistant.config.schema import Config
-from assistant.service.operations.matching import match_name
-from assistant.worlds.evennia.commands import (
+from mud_assistant.assistant.config.options import shown_options, web_options
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.worlds.evennia.commands import (
     cards,
     deciding,
     lore,
@@ -21,8 +21,8 @@ from assistant.worlds.evennia.commands import (
     watching,
     web,
 )
-from assistant.worlds.evennia.console.showing import paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
+from mud_assistant.assistant.worlds.evennia.console.showing import paragraph, table
+from mud_assistant.assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
 
 
 class Switch(NamedTuple):

@@ -8,24 +8,37 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.config.known_providers import AUTO, EMBEDDED, known_names, left_behind, special_settings, usual_key
-from assistant.config.schema import ModelConfig
-from assistant.config.settings import SettingsError
-from assistant.errors import KeyReferenceError, NoModelError
-from assistant.models.bound_keys import binding_of
-from assistant.service.host import IN_THE_GAME
-from assistant.service.operations.matching import match_name
-from assistant.service.operations.typed_keys import check_reference_typed, is_reference, refuse_keys
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.showing import ANEW_IN_THE_GAME, cut, in_game_words, join_names, sentence
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.config.known_providers import (
+    AUTO,
+    EMBEDDED,
+    known_names,
+    left_behind,
+    special_settings,
+    usual_key,
+)
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import KeyReferenceError, NoModelError
+from mud_assistant.assistant.models.bound_keys import binding_of
+from mud_assistant.assistant.service.host import IN_THE_GAME
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.service.operations.typed_keys import check_reference_typed, is_reference, refuse_keys
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.console.showing import (
+    ANEW_IN_THE_GAME,
+    cut,
+    in_game_words,
+    join_names,
+    sentence,
+)
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     WORK,
     Answer,
     CommandRefused,
     TypedCommand,
     find_assistant,
 )
-from llm import BadCredential
+from mud_assistant.llm import BadCredential
 
 USAGE = "assistant/provider NAME = PROVIDER [MODEL] [URL] [env:VARIABLE or file:PATH]"
 KEY_USAGE = "assistant/key NAME = env:VARIABLE (or file:PATH)"

@@ -7,21 +7,21 @@ from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.errors import AssistantError, ServiceNotRunning
-from assistant.events.outcome import Outcome
-from assistant.events.trace import StepTrace
-from assistant.loop.spending import TOTAL
-from assistant.memory.entries import Entry
-from assistant.service.runner import AssistantRunner
-from assistant.service.wording.showing import outcome_text, trace_text
-from assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
-from assistant.worlds.evennia import creation, runners, server
-from assistant.worlds.evennia.commands.making import list_text, state_of
-from assistant.worlds.evennia.console import doctor
-from assistant.worlds.evennia.console.alerts import troubles_of
-from assistant.worlds.evennia.console.showing import count_of, cut, in_game_words, sentence
-from assistant.worlds.evennia.console.typed_command import (
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
+from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.memory.entries import Entry
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.wording.showing import outcome_text, trace_text
+from mud_assistant.assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
+from mud_assistant.assistant.worlds.evennia import creation, runners, server
+from mud_assistant.assistant.worlds.evennia.commands.making import list_text, state_of
+from mud_assistant.assistant.worlds.evennia.console import doctor
+from mud_assistant.assistant.worlds.evennia.console.alerts import troubles_of
+from mud_assistant.assistant.worlds.evennia.console.showing import count_of, cut, in_game_words, sentence
+from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     Answer,
     CommandRefused,
     TypedCommand,
@@ -30,9 +30,9 @@ from assistant.worlds.evennia.console.typed_command import (
     runner_of,
     split_assistant,
 )
-from assistant.worlds.evennia.console.web_address import page_address
-from llm.messages import Message
-from resilience.http.request import origin_of
+from mud_assistant.assistant.worlds.evennia.console.web_address import page_address
+from mud_assistant.llm.messages import Message
+from mud_assistant.resilience.http.request import origin_of
 
 #: How long the thinking is shown, in seconds.
 WATCH_SECONDS = 3600.0

@@ -8,22 +8,22 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from assistant.config.options import Option, merged, web_options, with_web_option, without_web_option
-from assistant.config.settings import SettingsError
-from assistant.models.bound_keys import usual_url
-from assistant.service.operations.matching import match_name
-from assistant.service.operations.typed_keys import check_reference_typed, refuse_keys
-from assistant.worlds.evennia import creation, runners, server
-from assistant.worlds.evennia.commands.setting import option_text
-from assistant.worlds.evennia.console.showing import cut, join_names, paragraph, table
-from assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
-from assistant.worlds.evennia.stored import (
+from mud_assistant.assistant.config.options import Option, merged, web_options, with_web_option, without_web_option
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.models.bound_keys import usual_url
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.service.operations.typed_keys import check_reference_typed, refuse_keys
+from mud_assistant.assistant.worlds.evennia import creation, runners, server
+from mud_assistant.assistant.worlds.evennia.commands.setting import option_text
+from mud_assistant.assistant.worlds.evennia.console.showing import cut, join_names, paragraph, table
+from mud_assistant.assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
+from mud_assistant.assistant.worlds.evennia.stored import (
     game_overrides,
     keep_game_overrides,
     keep_last_search_providers,
     last_search_providers,
 )
-from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
+from mud_assistant.tools.web import READ_PROVIDERS, SEARCH_PROVIDERS
 
 USAGE = (
     "assistant/web on, assistant/web off, assistant/web provider = tavily, assistant/web reader = direct, "

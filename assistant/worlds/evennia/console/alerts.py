@@ -14,11 +14,11 @@ from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from assistant.config.settings import SettingsError
-from assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.console.showing import in_game_words, safe, sentence
-from assistant.worlds.evennia.stored import KEPT_ALERTS, read_stored
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.service.troubles import EVERYBODY, Trouble, TroubleKind
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.console.showing import in_game_words, safe, sentence
+from mud_assistant.assistant.worlds.evennia.stored import KEPT_ALERTS, read_stored
 
 #: What can be done in a game, by the kind of trouble.
 REMEDIES = {

@@ -10,16 +10,15 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.db import connection
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.checks.own_tools import judge_own_tools
-from assistant.errors import ServiceNotRunning
-from assistant.http_server.addresses import is_loopback
-from assistant.models.chosen import how_counted
-from assistant.service.runner import AssistantRunner
-from assistant.service.troubles import EVERYBODY
-from assistant.starting import shadowed
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.console import web_address
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.checks.own_tools import judge_own_tools
+from mud_assistant.assistant.errors import ServiceNotRunning
+from mud_assistant.assistant.http_server.addresses import is_loopback
+from mud_assistant.assistant.models.chosen import how_counted
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.service.troubles import EVERYBODY
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.console import web_address
 
 #: The settings that say where the game listens, each with the setting that must be on for it to do so.
 _INTERFACES = {
@@ -45,7 +44,7 @@ async def findings() -> list[Finding]:
     """Check packages, the service, settings, own tools, the reactor, the game's database, ports, the page."""
     own = judge_own_tools(server.service().config.own_tools) if server.is_open() else ()
     page = web_address.page_findings()
-    return [packages(), service_in_use(), *own, reactor_in_use(), pragmas_in_force(), *ports(), *page]
+    return [service_in_use(), *own, reactor_in_use(), pragmas_in_force(), *ports(), *page]
 
 
 def counters(runner: AssistantRunner) -> Iterable[Finding]:
@@ -53,13 +52,6 @@ def counters(runner: AssistantRunner) -> Iterable[Finding]:
     for chosen in runner.models:
         said = f"those of {chosen.provider.model} are {how_counted(chosen.provider)}"
         yield Finding("tokens", FindingState.OK, said)
-
-
-def packages() -> Finding:
-    """Check whether another package hides one of ours."""
-    in_the_way = shadowed()
-    said = in_the_way or "none of mud-assistant's own is hidden by another"
-    return Finding("packages", FindingState.WRONG if in_the_way else FindingState.OK, said)
 
 
 def service_in_use() -> Finding:

@@ -7,11 +7,11 @@ from typing import Any
 
 from evennia.objects.models import ObjectDB
 
-from assistant.config.schema import Config
-from assistant.service.operations.operated import KnownAssistant, Operated
-from assistant.service.operations.operators import NotFound
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.stored import script_settings_of
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.service.operations.operated import KnownAssistant, Operated
+from mud_assistant.assistant.service.operations.operators import NotFound
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.stored import script_settings_of
 
 
 class GameSettings:

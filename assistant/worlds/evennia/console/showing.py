@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from assistant.keys.reference import ANEW
-from assistant.worlds.evennia.body.border import escape_for_game
-from tools.text.clean import clean_speech, one_line
+from mud_assistant.assistant.keys.reference import ANEW
+from mud_assistant.assistant.worlds.evennia.body.border import escape_for_game
+from mud_assistant.tools.text.clean import clean_speech, one_line
 
 #: The most characters and lines of one answer.
 MAX_CHARS, MAX_LINES = 12_000, 300

@@ -12,15 +12,15 @@ from msgspec import Struct, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
 
-from assistant.errors import AssistantError, ServiceNotRunning
-from assistant.runtime.character import Assistant
-from assistant.service.operations.matching import match_name
-from assistant.service.operations.operators import InvalidInput, OperationRefused, Operator, VisitorRole
-from assistant.service.runner import AssistantRunner
-from assistant.worlds.evennia import creation, server
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.console.showing import WIDTH, in_game_words, join_names, safe, sentence
-from resilience import Launcher
+from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations.matching import match_name
+from mud_assistant.assistant.service.operations.operators import InvalidInput, OperationRefused, Operator, VisitorRole
+from mud_assistant.assistant.service.runner import AssistantRunner
+from mud_assistant.assistant.worlds.evennia import creation, server
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.console.showing import WIDTH, in_game_words, join_names, safe, sentence
+from mud_assistant.resilience import Launcher
 
 FAULT = "That failed through a fault of the program; the log of the server says more."
 _log = Logger()

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from django.conf import settings
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.worlds.evennia import server
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.worlds.evennia import server
 
 #: The path of the page on the game's web site.
 PREFIX = "/assistants"

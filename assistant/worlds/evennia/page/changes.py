@@ -10,19 +10,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assistant.characters import Character
-from assistant.config.options import Option, shown_options
-from assistant.config.playing import OF_A_CHARACTER, with_character
-from assistant.config.schema import BudgetConfig
-from assistant.config.settings import SettingsError
-from assistant.page.ports import InvalidInput, setting_line
-from assistant.page.values.actions import SettingChanged
-from assistant.page.values.assistants import SettingLine
-from assistant.worlds.evennia import creation, runners
-from assistant.worlds.evennia.commands import setting, spending, thinking, web
-from assistant.worlds.evennia.console.showing import number
-from assistant.worlds.evennia.console.typed_command import scrub
-from assistant.worlds.evennia.stored import game_overrides
+from mud_assistant.assistant.characters import Character
+from mud_assistant.assistant.config.options import Option, shown_options
+from mud_assistant.assistant.config.playing import OF_A_CHARACTER, with_character
+from mud_assistant.assistant.config.schema import BudgetConfig
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.page.ports import InvalidInput, setting_line
+from mud_assistant.assistant.page.values.actions import SettingChanged
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.worlds.evennia import creation, runners
+from mud_assistant.assistant.worlds.evennia.commands import setting, spending, thinking, web
+from mud_assistant.assistant.worlds.evennia.console.showing import number
+from mud_assistant.assistant.worlds.evennia.console.typed_command import scrub
+from mud_assistant.assistant.worlds.evennia.stored import game_overrides
 
 _BUDGET = "budget"
 _WEB = "web."

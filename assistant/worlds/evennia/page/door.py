@@ -15,11 +15,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from twisted.internet.interfaces import IReactorTime
 
-from assistant.page.ports import NotAllowed, Visitor
-from assistant.page.values.common import VisitorRole
-from assistant.worlds.evennia.body.identity import principal_of
-from assistant.worlds.evennia.commands.assistant import CmdAssistant
-from assistant.worlds.evennia.page.addresses import OwnAddresses
+from mud_assistant.assistant.page.ports import NotAllowed, Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
+from mud_assistant.assistant.worlds.evennia.commands.assistant import CmdAssistant
+from mud_assistant.assistant.worlds.evennia.page.addresses import OwnAddresses
 
 #: How long who somebody is counts without being looked up again, in seconds.
 KEPT_SECONDS = 30.0

@@ -7,13 +7,13 @@ from typing import Any
 from django.conf import settings
 from twisted.internet.defer import Deferred
 
-from assistant.page.site import SiteOptions, make_site
-from assistant.worlds.evennia import server
-from assistant.worlds.evennia.console import web_address
-from assistant.worlds.evennia.page.addresses import OwnAddresses
-from assistant.worlds.evennia.page.door import GameDoor, secure_cookie
-from assistant.worlds.evennia.page.threads import DatabaseThreads
-from assistant.worlds.evennia.page.world import GameHost
+from mud_assistant.assistant.page.site import SiteOptions, make_site
+from mud_assistant.assistant.worlds.evennia import server
+from mud_assistant.assistant.worlds.evennia.console import web_address
+from mud_assistant.assistant.worlds.evennia.page.addresses import OwnAddresses
+from mud_assistant.assistant.worlds.evennia.page.door import GameDoor, secure_cookie
+from mud_assistant.assistant.worlds.evennia.page.threads import DatabaseThreads
+from mud_assistant.assistant.worlds.evennia.page.world import GameHost
 
 _PATH = web_address.PREFIX.strip("/").encode()
 

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from django.db import connections
 
-from assistant.page.ports import Unavailable
-from resilience import Deadline, DeadlineExceeded
-from resilience.background import DaemonThreads, Full
+from mud_assistant.assistant.page.ports import Unavailable
+from mud_assistant.resilience import Deadline, DeadlineExceeded
+from mud_assistant.resilience.background import DaemonThreads, Full
 
 #: How many threads there are, how many calls may wait for one, and how long a call may take, in seconds.
 _THREADS, _WAITING, _SECONDS = 2, 64, 10.0

@@ -13,18 +13,18 @@ from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from assistant.checks.finding import Finding
-from assistant.config.schema import ModelConfig
-from assistant.page.ports import KnownAssistant
-from assistant.page.values.actions import NewModel, SettingChanged
-from assistant.page.values.assistants import SettingLine
-from assistant.service.operations.personas import found_of
-from assistant.worlds.evennia.commands import making, thinking
-from assistant.worlds.evennia.console import doctor
-from assistant.worlds.evennia.console.settings_store import GameSettings, find_character, operated
-from assistant.worlds.evennia.console.typed_command import scrub
-from assistant.worlds.evennia.page import changes
-from assistant.worlds.evennia.page.door import InThread
+from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.page.ports import KnownAssistant
+from mud_assistant.assistant.page.values.actions import NewModel, SettingChanged
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.service.operations.personas import found_of
+from mud_assistant.assistant.worlds.evennia.commands import making, thinking
+from mud_assistant.assistant.worlds.evennia.console import doctor
+from mud_assistant.assistant.worlds.evennia.console.settings_store import GameSettings, find_character, operated
+from mud_assistant.assistant.worlds.evennia.console.typed_command import scrub
+from mud_assistant.assistant.worlds.evennia.page import changes
+from mud_assistant.assistant.worlds.evennia.page.door import InThread
 
 #: How long the list of assistants counts, in seconds.
 _LIST_SECONDS = 1.0

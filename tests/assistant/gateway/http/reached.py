@@ -17,12 +17,12 @@ from twisted.internet.task import Clock, deferLater
 from twisted.python.failure import Failure as Reason
 from zope.interface import directlyProvides
 
-from assistant.gateway.http.bodies import BodyReader
-from assistant.gateway.http.calls import ClientRequest
-from assistant.gateway.http.guards import HeadGuard
-from assistant.gateway.http.listener import GatewayListener
-from assistant.gateway.http.response import ClientResponse
-from llm.dialects.failures import Failure
+from mud_assistant.assistant.gateway.http.bodies import BodyReader
+from mud_assistant.assistant.gateway.http.calls import ClientRequest
+from mud_assistant.assistant.gateway.http.guards import HeadGuard
+from mud_assistant.assistant.gateway.http.listener import GatewayListener
+from mud_assistant.assistant.gateway.http.response import ClientResponse
+from mud_assistant.llm.dialects.failures import Failure
 from tests.assistant.page.http.visiting import Got, parse
 
 #: The most seconds of a test that waits for the network.

@@ -10,11 +10,11 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 
-from assistant.gateway.http.calls import ClientRequest
-from assistant.gateway.http.response import ClientResponse
-from assistant.http_server.bounds import ClientGone
-from assistant.http_server.channel import ReceivedRequest
-from llm.dialects.failures import invalid
+from mud_assistant.assistant.gateway.http.calls import ClientRequest
+from mud_assistant.assistant.gateway.http.response import ClientResponse
+from mud_assistant.assistant.http_server.bounds import ClientGone
+from mud_assistant.assistant.http_server.channel import ReceivedRequest
+from mud_assistant.llm.dialects.failures import invalid
 from tests.assistant.gateway.http.reached import Reached, echo, never, reached, request, turns
 from tests.assistant.page.http.visiting import parse
 

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from assistant.gateway.http.bodies import MAX_BODY
-from assistant.gateway.http.calls import ClientRequest
-from assistant.gateway.http.guards import HeadGuard
-from assistant.http_server.bounds import UnreadRequest
-from assistant.http_server.request_head import RequestHead
+from mud_assistant.assistant.gateway.http.bodies import MAX_BODY
+from mud_assistant.assistant.gateway.http.calls import ClientRequest
+from mud_assistant.assistant.gateway.http.guards import HeadGuard
+from mud_assistant.assistant.http_server.bounds import UnreadRequest
+from mud_assistant.assistant.http_server.request_head import RequestHead
 from tests.assistant.gateway.http.reached import reached, request, until
 from tests.assistant.page.http.visiting import Got, parse
 

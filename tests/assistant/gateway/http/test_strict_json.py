@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.gateway.http.bodies import BodyReader
-from assistant.gateway.http.strict_json import strict_json
-from llm.dialects.failures import FailureKind, RequestRefused
+from mud_assistant.assistant.gateway.http.bodies import BodyReader
+from mud_assistant.assistant.gateway.http.strict_json import strict_json
+from mud_assistant.llm.dialects.failures import FailureKind, RequestRefused
 
 WORDS = st.text(alphabet='a:"\\{}[],u003A', max_size=6) | st.text(max_size=4)
 VALUES = st.recursive(

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.errors import AssistantError
-from assistant.gateway.keys import KeyLimits, KeyRing, KeyStore, StoredKeys
-from assistant.gateway.keys.ring import changed_keys
-from assistant.gateway.keys.spending import KeySpending
-from assistant.service.usage_store import UsageRow
-from llm.dialects.failures import Failure, RequestRefused
-from resilience import Ledger
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.gateway.keys import KeyLimits, KeyRing, KeyStore, StoredKeys
+from mud_assistant.assistant.gateway.keys.ring import changed_keys
+from mud_assistant.assistant.gateway.keys.spending import KeySpending
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.llm.dialects.failures import Failure, RequestRefused
+from mud_assistant.resilience import Ledger
 from tests.assistant.page.desk import run_now
 
 HERE, ELSEWHERE = "127.0.0.1", "192.0.2.7"

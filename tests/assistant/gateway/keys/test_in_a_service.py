@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.gateway.keys import KeyLimits, KeyStore, ring_of
-from llm.dialects.failures import FailureKind, RequestRefused
-from resilience import Allowance
+from mud_assistant.assistant.gateway.keys import KeyLimits, KeyStore, ring_of
+from mud_assistant.llm.dialects.failures import FailureKind, RequestRefused
+from mud_assistant.resilience import Allowance
 from tests.assistant.gateway.keys.rings import HERE
 from tests.assistant.service.village import village
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec.structs import replace
 from twisted.logger import capturedLogs
 
-from assistant.gateway.keys import KeyLimits
-from llm.dialects.failures import FailureKind
+from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.llm.dialects.failures import FailureKind
 from tests.assistant.gateway.keys.rings import ELSEWHERE, HERE, Ringing
 
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from twisted.internet.task import Clock
 
-from assistant.gateway.keys import Admission, KeyLimits, KeyRing, KeyStore, StoredKeys
-from assistant.gateway.keys.ring import changed_keys
-from assistant.gateway.keys.spending import KeySpending
-from assistant.service.usage_store import UsageRow
-from llm.dialects.failures import Failure, FailureKind, RequestRefused
-from resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.assistant.gateway.keys import Admission, KeyLimits, KeyRing, KeyStore, StoredKeys
+from mud_assistant.assistant.gateway.keys.ring import changed_keys
+from mud_assistant.assistant.gateway.keys.spending import KeySpending
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.llm.dialects.failures import Failure, FailureKind, RequestRefused
+from mud_assistant.resilience import Account, Allowance, Amount, Ledger
 from tests.assistant.gateway.keys.rings import HERE, NOON
 from tests.assistant.page.desk import run_now
 

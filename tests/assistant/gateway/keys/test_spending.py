@@ -10,13 +10,13 @@ import pytest
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import capturedLogs
 
-from assistant.gateway.keys import Admission, KeyLimits, limit_headers
-from assistant.journal import JournalError
-from assistant.service.usage_store import UsageRow
-from llm import BudgetReached, user
-from llm.dialects.failures import FailureKind
-from llm.testing import FakeChat, Reply, serve
-from resilience import Allowance, Amount, Caller
+from mud_assistant.assistant.gateway.keys import Admission, KeyLimits, limit_headers
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.llm import BudgetReached, user
+from mud_assistant.llm.dialects.failures import FailureKind
+from mud_assistant.llm.testing import FakeChat, Reply, serve
+from mud_assistant.resilience import Allowance, Amount, Caller
 from tests.assistant.gateway.keys.rings import HERE, Ringing
 from tests.assistant.paying import paying
 

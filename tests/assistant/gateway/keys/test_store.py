@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.gateway.keys import GatewayKeyError, KeyLimits, KeyStore
-from assistant.gateway.keys.store import MAX_BYTES
-from resilience import Allowance
+from mud_assistant.assistant.gateway.keys import GatewayKeyError, KeyLimits, KeyStore
+from mud_assistant.assistant.gateway.keys.store import MAX_BYTES
+from mud_assistant.resilience import Allowance
 
 NOON = 1_795_348_800.0  # 2026-11-22 12:00 UTC
 ROOT = Path(__file__).parents[4]
@@ -75,7 +75,8 @@ def test_limits_that_no_key_may_have_are_refused(tmp_path: Path, limits: KeyLimi
 
 def test_two_processes_that_make_keys_at_the_same_time_lose_none(tmp_path: Path) -> None:
     code = (
-        "import secrets, sys; from pathlib import Path; from assistant.gateway.keys import KeyLimits, KeyStore\n"
+        "import secrets, sys; from pathlib import Path\n"
+        "from mud_assistant.assistant.gateway.keys import KeyLimits, KeyStore\n"
         "store = KeyStore(Path(sys.argv[1]))\n"
         "for n in range(15): store.add(f'{sys.argv[2]}-{n}', KeyLimits(), 0.0, secrets.token_bytes)"
     )
@@ -89,7 +90,8 @@ def test_a_process_that_dies_before_the_new_file_is_in_place_leaves_the_old_one_
     store = KeyStore(tmp_path / "keys.json")
     secret = add(store, "old")
     code = (
-        "import os, secrets, sys; from pathlib import Path; from assistant.gateway.keys import KeyLimits, KeyStore\n"
+        "import os, secrets, sys; from pathlib import Path\n"
+        "from mud_assistant.assistant.gateway.keys import KeyLimits, KeyStore\n"
         "Path.replace = lambda *_: os._exit(9)\n"
         "KeyStore(Path(sys.argv[1])).add('new', KeyLimits(), 0.0, secrets.token_bytes)"
     )

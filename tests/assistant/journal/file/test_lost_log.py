@@ -12,12 +12,12 @@ from typing import Any, cast
 
 import pytest
 
-from assistant.checks.finding import Problem
-from assistant.checks.journal import sound
-from assistant.events.outcome import NothingToDo
-from assistant.journal import Incomplete, Recovered, Sound, StoredJournal
-from assistant.journal.files import GAP, missing_writes, read_mark
-from assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.assistant.checks.finding import Problem
+from mud_assistant.assistant.checks.journal import sound
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.journal import Incomplete, Recovered, Sound, StoredJournal
+from mud_assistant.assistant.journal.files import GAP, missing_writes, read_mark
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.journal.keeping import NOON, TRIGGER, event, noon, opened
 
 BEFORE, AFTER = 3, 6

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistant.journal import Recovered, Sound, StoredBindings, StoredMutes, StoredStream, StoredUsage
-from assistant.journal.files import PAGE_BYTES
-from assistant.journal.schema import SCHEMA, columns_of, version_of
-from assistant.journal.sqlite.opening import open_file
-from llm import user
+from mud_assistant.assistant.journal import Recovered, Sound, StoredBindings, StoredMutes, StoredStream, StoredUsage
+from mud_assistant.assistant.journal.files import PAGE_BYTES
+from mud_assistant.assistant.journal.schema import SCHEMA, columns_of, version_of
+from mud_assistant.assistant.journal.sqlite.opening import open_file
+from mud_assistant.llm import user
+from mud_assistant.tools.memories import Memory, MemoryKind
 from tests.assistant.journal.keeping import ANNA, NOON, SAY, event, memories_of, response, started
-from tools.memories import Memory, MemoryKind
 
 #: Version 1: an answered run over events 1 and 2 with a call of unknown outcome, a poison, one left open. Version 3:
 #: what `write_life` of ../life.py wrote then.

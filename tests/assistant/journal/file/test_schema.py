@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.journal.place import OpeningRefused, Recovered, Sound
-from assistant.journal.schema import SCHEMA, Schema, version_of
-from assistant.journal.sqlite.opening import open_file
+from mud_assistant.assistant.journal.place import OpeningRefused, Recovered, Sound
+from mud_assistant.assistant.journal.schema import SCHEMA, Schema, version_of
+from mud_assistant.assistant.journal.sqlite.opening import open_file
 
 NEXT = Schema(
     (

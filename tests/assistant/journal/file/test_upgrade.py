@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistant.events.outcome import Answered
-from assistant.journal import (
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import (
     Accepted,
     Sound,
     StoredBindings,
@@ -21,12 +21,12 @@ from assistant.journal import (
     StreamChange,
     StreamEntry,
 )
-from assistant.journal.schema import SCHEMA
-from assistant.surfaces.replay.command import ReplayOptions, replay
-from llm import user
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.llm import user
+from mud_assistant.tools.memories import MemoryKind
 from tests.assistant.journal import life
 from tests.assistant.journal.keeping import memories_of, opened, started
-from tools.memories import MemoryKind
 
 BEFORE = Path(__file__).with_name("version_before.sql").read_text(encoding="utf-8")
 

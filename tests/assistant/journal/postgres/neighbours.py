@@ -8,8 +8,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from assistant.journal.postgres.sharing.listener import Listener
-from assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.postgres.sharing.listener import Listener
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
 from tests.assistant.journal.postgres.outage import opened
 
 

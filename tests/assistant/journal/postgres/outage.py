@@ -9,10 +9,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.clock import ThreadClock
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.clock import ThreadClock
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
 from tests.assistant.journal.keeping import noon
 
 #: Seconds that a thread of a test waits for another at most, on a busy machine.

@@ -8,8 +8,8 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from assistant.journal.database import DuplicateKey, holds, insert, listed
-from assistant.journal.postgres.connection import PostgresDatabase, connect, translated
+from mud_assistant.assistant.journal.database import DuplicateKey, holds, insert, listed
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, connect, translated
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import psycopg
 
-from assistant.journal.database import Database
-from assistant.journal.errors import JournalUnwritable
-from assistant.journal.postgres.clock import ThreadClock
-from assistant.journal.postgres.connection import PostgresDatabase, connect
-from assistant.journal.postgres.sharing.leases import HeldLeases
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.writer import PostgresWriter
-from assistant.journal.store import Job, Queue
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import JournalUnwritable
+from mud_assistant.assistant.journal.postgres.clock import ThreadClock
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, connect
+from mud_assistant.assistant.journal.postgres.sharing.leases import HeldLeases
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.writer import PostgresWriter
+from mud_assistant.assistant.journal.store import Job, Queue
 
 
 class VirtualClock(ThreadClock):

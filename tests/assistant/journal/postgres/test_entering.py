@@ -7,10 +7,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from assistant.journal.place import OpeningRefused
-from assistant.journal.postgres.connection import NAME, connect
-from assistant.journal.postgres.opening import TOKEN_GAP, enter, open_database
-from assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.place import OpeningRefused
+from mud_assistant.assistant.journal.postgres.connection import NAME, connect
+from mud_assistant.assistant.journal.postgres.opening import TOKEN_GAP, enter, open_database
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 from tests.assistant.journal.postgres.outage import opened
 from tests.postgres import PostgresServer
 

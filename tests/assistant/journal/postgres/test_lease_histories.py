@@ -13,12 +13,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.connection import PostgresDatabase, connect
-from assistant.journal.postgres.sharing.leases import ACT_SECONDS, HeldLeases
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.writer import PostgresWriter
-from assistant.journal.store import Job, Queue
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, connect
+from mud_assistant.assistant.journal.postgres.sharing.leases import ACT_SECONDS, HeldLeases
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.writer import PostgresWriter
+from mud_assistant.assistant.journal.store import Job, Queue
 from tests.assistant.journal.postgres.test_doubt import VirtualClock
 
 ASSISTANTS = ("sage", "tom", "ida")

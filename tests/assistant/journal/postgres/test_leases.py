@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assistant.events.outcome import NothingToDo
-from assistant.journal import Fenced, StoredJournal
-from assistant.journal.errors import HeldElsewhere
-from assistant.journal.postgres.sharing.leases import ACT_SECONDS, LEASE_SECONDS, RENEW_SECONDS
-from assistant.journal.postgres.sharing.watch import LookFor, free_gone, look
-from assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.journal import Fenced, StoredJournal
+from mud_assistant.assistant.journal.errors import HeldElsewhere
+from mud_assistant.assistant.journal.postgres.sharing.leases import ACT_SECONDS, LEASE_SECONDS, RENEW_SECONDS
+from mud_assistant.assistant.journal.postgres.sharing.watch import LookFor, free_gone, look
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
 from tests.assistant.journal.keeping import TRIGGER, event
 from tests.assistant.journal.postgres.outage import WaitingClock, opened
 from tests.postgres import PostgresServer

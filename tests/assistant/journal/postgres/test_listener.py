@@ -9,11 +9,11 @@ from typing import Any
 
 from twisted.internet.task import deferLater
 
-from assistant.journal import StoredJournal
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.sharing.leases import HeldLeases
-from assistant.journal.postgres.sharing.listener import CHANNEL, Listener
-from assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.sharing.leases import HeldLeases
+from mud_assistant.assistant.journal.postgres.sharing.listener import CHANNEL, Listener
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 from tests.assistant.journal.postgres.outage import PATIENCE, WaitingClock, opened
 from tests.postgres import PostgresServer
 from tests.postgres_relay import relay_to

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assistant.journal import InboxFullError
-from assistant.journal.postgres.sharing.messages import MAX_WAITING, LeftMessage, post, remove
-from assistant.journal.postgres.sharing.watch import LookFor, look
+from mud_assistant.assistant.journal import InboxFullError
+from mud_assistant.assistant.journal.postgres.sharing.messages import MAX_WAITING, LeftMessage, post, remove
+from mud_assistant.assistant.journal.postgres.sharing.watch import LookFor, look
 from tests.assistant.journal.postgres.outage import opened
 
 

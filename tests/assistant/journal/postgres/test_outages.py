@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from assistant.journal import Sound
-from assistant.journal.database import Database
-from assistant.journal.errors import JournalRefused, JournalUnreadable, JournalUnwritable
-from assistant.journal.place import OpeningRefused, ReadOnly
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.schema import LOCK, STEPS, migrate
-from assistant.journal.postgres.writer import GIVE_UP_SECONDS
-from assistant.journal.store import CALM_COMMITS
+from mud_assistant.assistant.journal import Sound
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.errors import JournalRefused, JournalUnreadable, JournalUnwritable
+from mud_assistant.assistant.journal.place import OpeningRefused, ReadOnly
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.schema import LOCK, STEPS, migrate
+from mud_assistant.assistant.journal.postgres.writer import GIVE_UP_SECONDS
+from mud_assistant.assistant.journal.store import CALM_COMMITS
 from tests.assistant.journal.postgres.outage import WaitingClock, opened, put, together, words
 from tests.postgres import PostgresServer
 from tests.postgres_relay import AFTER, BEFORE, relay_to

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from twisted.internet.defer import DeferredList, ensureDeferred
 from twisted.python.failure import Failure
 
-from assistant.events.events import Said
-from assistant.events.outcome import NothingToDo
-from assistant.journal import (
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.journal import (
     Accepted,
     AlreadyRecorded,
     Fenced,
@@ -26,16 +26,16 @@ from assistant.journal import (
     StreamChange,
     StreamEntry,
 )
-from assistant.journal.database import Values
-from assistant.journal.postgres.connection import JournalConnection, connect
-from assistant.journal.postgres.opening import open_database
-from assistant.journal.postgres.sharing.leases import HeldLeases
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
-from llm import user
+from mud_assistant.assistant.journal.database import Values
+from mud_assistant.assistant.journal.postgres.connection import JournalConnection, connect
+from mud_assistant.assistant.journal.postgres.opening import open_database
+from mud_assistant.assistant.journal.postgres.sharing.leases import HeldLeases
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.llm import user
+from mud_assistant.tools import Principal
+from mud_assistant.tools.memories import Memory, MemoryKind
 from tests.assistant.journal.keeping import SAY, TRIGGER, event, executed, noon, response
-from tools import Principal
-from tools.memories import Memory, MemoryKind
 
 Opening = Callable[[str], Awaitable[PostgresStore]]
 ANNA = Principal("7", "Anna")

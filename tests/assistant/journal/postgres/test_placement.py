@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.journal import HeldElsewhere
-from assistant.journal.postgres.sharing.placement import (
+from mud_assistant.assistant.journal import HeldElsewhere
+from mud_assistant.assistant.journal.postgres.sharing.placement import (
     Gift,
     ProcessLoad,
     choose_gift,
@@ -18,7 +18,7 @@ from assistant.journal.postgres.sharing.placement import (
     reserve_gift,
     write_wanted,
 )
-from assistant.journal.postgres.sharing.watch import LookFor, look
+from mud_assistant.assistant.journal.postgres.sharing.watch import LookFor, look
 from tests.assistant.journal.postgres.neighbours import living
 from tests.assistant.journal.postgres.outage import opened
 

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from assistant.journal.postgres.pooler import shares_sessions
+from mud_assistant.assistant.journal.postgres.pooler import shares_sessions
 from tests.assistant.journal.postgres.wire import wire
 from tests.postgres import PostgresServer
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from twisted.logger import capturedLogs
 
-from assistant.events.outcome import Answered
-from assistant.journal import Fenced, StoredJournal
-from assistant.journal.errors import HeldElsewhere
-from assistant.journal.postgres.opening import PUT_BACK, TOKEN_GAP
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import Fenced, StoredJournal
+from mud_assistant.assistant.journal.errors import HeldElsewhere
+from mud_assistant.assistant.journal.postgres.opening import PUT_BACK, TOKEN_GAP
 from tests.assistant.journal.keeping import TRIGGER, event
 from tests.assistant.journal.postgres.outage import opened
 from tests.postgres import PostgresServer

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 
-from assistant.errors import AssistantError
-from assistant.journal.postgres.refusals import explain, lasts, newer_tables, older_tables, too_old
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.journal.postgres.refusals import explain, lasts, newer_tables, older_tables, too_old
 from tests.assistant.journal.postgres.wire import Refused, wire
 from tests.postgres import PostgresServer
 
@@ -162,7 +162,7 @@ def test_a_server_without_tls_and_one_that_cannot_be_judged() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes 0.0.0.0 for itself")
 def test_a_server_elsewhere_is_asked_for_its_proof() -> None:
-    from assistant.journal.postgres.connection import connect  # noqa: PLC0415  (it needs the driver)
+    from mud_assistant.assistant.journal.postgres.connection import connect  # noqa: PLC0415  (it needs the driver)
 
     with wire(tls=b"N") as server:
         elsewhere = server.url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104  (for us it is another host)

@@ -10,17 +10,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from assistant.events.events import Said
-from assistant.events.outcome import Answered
-from assistant.journal import StoredJournal, StreamChange, StreamEntry
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.rewriting import rewrite
-from assistant.memory.recall_postgres import RecallPostgres
-from assistant.memory.remembered import IndexedMemories
-from llm import ToolCall, user
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import StoredJournal, StreamChange, StreamEntry
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.rewriting import rewrite
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.runtime.sharing.journal import RecallPostgres
+from mud_assistant.llm import ToolCall, user
+from mud_assistant.tools import Principal
 from tests.assistant.journal.keeping import ANNA, TRIGGER, executed, fact, noon, opened, response
 from tests.postgres import PostgresServer, find_newest_programs, find_programs, make_server
-from tools import Principal
 
 BEN = Principal("8", "Ben")
 #: Each in a spelling that no stem changes.

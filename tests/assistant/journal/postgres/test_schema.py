@@ -8,11 +8,11 @@ from threading import Barrier, Thread
 import psycopg
 import pytest
 
-from assistant.journal.errors import JournalRefused
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.opening import open_database
-from assistant.journal.postgres.schema import STEPS, TABLES, migrate, version_of
-from assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.errors import JournalRefused
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.opening import open_database
+from mud_assistant.assistant.journal.postgres.schema import STEPS, TABLES, migrate, version_of
+from mud_assistant.assistant.journal.schema import SCHEMA
 from tests.assistant.journal.postgres.outage import PATIENCE
 from tests.postgres import PostgresServer
 

@@ -12,12 +12,12 @@ import pytest
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import capturedLogs
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.sharing.usage import KEPT_DAYS, PostgresUsage
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.tables.process_wide import StoredUsage
-from resilience import (
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.sharing.usage import KEPT_DAYS, PostgresUsage
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.tables.process_wide import StoredUsage
+from mud_assistant.resilience import (
     Account,
     Allowance,
     Amount,
@@ -31,8 +31,8 @@ from resilience import (
     Pipeline,
     Verdict,
 )
-from resilience.amounts import NOTHING
-from resilience.budget.shared import AccountUse, NoRoom, ReservationRequest
+from mud_assistant.resilience.amounts import NOTHING
+from mud_assistant.resilience.budget.shared import AccountUse, NoRoom, ReservationRequest
 from tests.assistant.journal.keeping import noon
 from tests.postgres import PostgresServer
 

@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from assistant.journal import Fenced, StoredJournal
-from assistant.journal.database import Database, DuplicateKey
-from assistant.journal.errors import JournalUnwritable
-from assistant.journal.postgres.connection import PostgresDatabase
+from mud_assistant.assistant.journal import Fenced, StoredJournal
+from mud_assistant.assistant.journal.database import Database, DuplicateKey
+from mud_assistant.assistant.journal.errors import JournalUnwritable
+from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase
 from tests.assistant.journal.keeping import TRIGGER, event
 from tests.assistant.journal.postgres.outage import PATIENCE, opened, put, together, words
 from tests.postgres import PostgresServer

@@ -16,18 +16,18 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events.outcome import NothingToDo
-from assistant.journal.errors import BrokenRecord
-from assistant.journal.files import PAGE_BYTES
-from assistant.journal.place import Opened, OpeningRefused, ReadOnly, Recovered, Sound
-from assistant.journal.protocol import Accepted, StreamChange, StreamEntry
-from assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
-from assistant.journal.schema import SCHEMA
-from assistant.journal.sqlite.opening import open_file
-from assistant.journal.tables import inbox, memories, runs, stream
-from assistant.journal.tables.runs import RunPlace
-from assistant.journal.tables.sleep_state import save_sleep
-from llm import user
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.journal.errors import BrokenRecord
+from mud_assistant.assistant.journal.files import PAGE_BYTES
+from mud_assistant.assistant.journal.place import Opened, OpeningRefused, ReadOnly, Recovered, Sound
+from mud_assistant.assistant.journal.protocol import Accepted, StreamChange, StreamEntry
+from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.sqlite.opening import open_file
+from mud_assistant.assistant.journal.tables import inbox, memories, runs, stream
+from mud_assistant.assistant.journal.tables.runs import RunPlace
+from mud_assistant.assistant.journal.tables.sleep_state import save_sleep
+from mud_assistant.llm import user
 from tests.assistant.journal.keeping import ANNA, NOON, SAY, TRIGGER, event, executed, fact, response
 
 EVENTS = 400

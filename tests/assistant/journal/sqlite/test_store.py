@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.task import Clock, deferLater
 from twisted.python.failure import Failure
 
-from assistant.journal import (
+from mud_assistant.assistant.journal import (
     JournalClosed,
     JournalRefused,
     JournalUnreadable,
@@ -24,10 +24,10 @@ from assistant.journal import (
     Sound,
     Store,
 )
-from assistant.journal.database import Database
-from assistant.journal.schema import SCHEMA
-from assistant.journal.sqlite.writer import RETRY_SECONDS
-from assistant.journal.store import CALM_COMMITS, MAX_BATCH
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.sqlite.writer import RETRY_SECONDS
+from mud_assistant.assistant.journal.store import CALM_COMMITS, MAX_BATCH
 from tests.assistant.journal.keeping import noon, opened_file, rows
 
 COUNT = "SELECT count(*) FROM meta WHERE key LIKE 'k%'"

@@ -20,8 +20,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
 
-from assistant.events.outcome import Answered
-from assistant.journal import OpeningRefused, ReadOnly, Recovered, Store, StoredJournal
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import OpeningRefused, ReadOnly, Recovered, Store, StoredJournal
 from tests.assistant.journal.keeping import SAY, TRIGGER, event, executed, noon, response
 
 #: How many producers write at the same time.

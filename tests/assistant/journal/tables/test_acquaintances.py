@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said, Whispered
-from assistant.journal import Accepted
-from assistant.journal.schema import SCHEMA
-from assistant.journal.tables import acquaintances, memories, removal
-from assistant.memory.acquaintance.known_people import KnownPeople
-from assistant.memory.remembered import RowsInMemory
-from assistant.memory.remembering import remembering
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said, Whispered
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.tables import acquaintances, memories, removal
+from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
+from mud_assistant.assistant.memory.remembered import RowsInMemory
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.tools import Principal
+from mud_assistant.tools.memories import FactPart
+from mud_assistant.tools.testing import now
 from tests.assistant.journal.test_cost import steps
-from tools import Principal
-from tools.memories import FactPart
-from tools.testing import now
 
 ANN, BEA = Principal("7", "Ann"), Principal("8", "Bea")
 REMEMBER = remembering(("Sage",))

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, DeferredList
 
-from assistant.events.events import Said
-from assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
-from assistant.journal import (
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, NothingToDo
+from mud_assistant.assistant.journal import (
     Fenced,
     Forgotten,
     StoredJournal,
@@ -22,9 +22,10 @@ from assistant.journal import (
     StreamChange,
     StreamEntry,
 )
-from assistant.journal.database import Database
-from assistant.journal.store import Job
-from llm import ToolCall, user
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.store import Job
+from mud_assistant.llm import ToolCall, user
+from mud_assistant.tools import Principal
 from tests.assistant.journal.keeping import (
     ANNA,
     SAY,
@@ -40,7 +41,6 @@ from tests.assistant.journal.keeping import (
     started,
     times_found,
 )
-from tools import Principal
 
 BEN = Principal("8", "Ben")
 

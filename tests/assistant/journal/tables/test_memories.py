@@ -8,15 +8,15 @@ from contextlib import closing
 
 import pytest
 
-from assistant.journal.database import Database, is_sqlite
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.schema import migrate
-from assistant.journal.schema import SCHEMA
-from assistant.journal.tables import memories
-from assistant.journal.tables.memories import PERSON_BYTES, PERSON_ROWS, TOTAL_ROWS
+from mud_assistant.assistant.journal.database import Database, is_sqlite
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.schema import migrate
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.tables import memories
+from mud_assistant.assistant.journal.tables.memories import PERSON_BYTES, PERSON_ROWS, TOTAL_ROWS
+from mud_assistant.tools import Principal
+from mud_assistant.tools.memories import Memory
 from tests.assistant.journal.keeping import ANNA, NOON, fact
-from tools import Principal
-from tools.memories import Memory
 
 BEN, MALLORY = Principal("8", "Ben"), Principal("9", "Mallory")
 DAY = 86_400.0

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.events.events import Said
-from assistant.events.outcome import Answered
-from assistant.journal import StreamChange, StreamEntry
-from assistant.journal.tables.repeats import has_any, own_words
-from assistant.memory.history import History
-from llm import ToolCall, tool_results, user
-from llm import assistant as said_by_model
-from llm.messages import ToolResult
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.outcome import Answered
+from mud_assistant.assistant.journal import StreamChange, StreamEntry
+from mud_assistant.assistant.journal.tables.repeats import has_any, own_words
+from mud_assistant.assistant.memory.history import History
+from mud_assistant.llm import ToolCall, tool_results, user
+from mud_assistant.llm import assistant as said_by_model
+from mud_assistant.llm.messages import ToolResult
+from mud_assistant.tools import Principal
 from tests.assistant.journal.keeping import TRIGGER, Place, response, rows, started, times_found
-from tools import Principal
 
 ANN, BEN = Principal("7", "Ann"), Principal("8", "Ben")
 

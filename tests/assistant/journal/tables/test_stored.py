@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistant.journal import (
+from mud_assistant.assistant.journal import (
     Fenced,
     Muted,
     StoredBindings,
@@ -18,12 +18,12 @@ from assistant.journal import (
     StoredUsage,
     StreamEntry,
 )
-from assistant.keys.binding import KeyBinding
-from llm import assistant as said_by_model
-from llm import tool_results, user
-from resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.assistant.keys.binding import KeyBinding
+from mud_assistant.llm import assistant as said_by_model
+from mud_assistant.llm import tool_results, user
+from mud_assistant.resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.tools import Kind, Principal
 from tests.assistant.journal.keeping import ANNA, NOON, SAY, Place, executed, noon, opened, rows, started
-from tools import Kind, Principal
 
 ENTRIES = [
     StreamEntry((user("Anna arrives."),), 3, ("event-1", "event-2"), 4, ("7", "9")),

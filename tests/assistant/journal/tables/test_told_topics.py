@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from assistant.journal.database import Database
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.schema import migrate
-from assistant.journal.schema import SCHEMA
-from assistant.journal.tables import memories
-from assistant.journal.tables.sleep_state import load_sleep, save_sleep
-from assistant.journal.tables.told_topics import MAX_PEOPLE, MAX_TOPICS, StoredTold, Told
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.schema import migrate
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.tables import memories
+from mud_assistant.assistant.journal.tables.sleep_state import load_sleep, save_sleep
+from mud_assistant.assistant.journal.tables.told_topics import MAX_PEOPLE, MAX_TOPICS, StoredTold, Told
 
 T = TypeVar("T")
 

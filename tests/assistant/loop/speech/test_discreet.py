@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assistant.keys.disguises import KeyPieces
-from assistant.loop.speech.screening import make_discreet
-from llm import FinishReason, LLMResponse, Usage
-from llm.messages import Message, RawTurn, Role, Text
+from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.loop.speech.screening import make_discreet
+from mud_assistant.llm import FinishReason, LLMResponse, Usage
+from mud_assistant.llm.messages import Message, RawTurn, Role, Text
 
 KEY = "sk-planted-0123456789"
 #: What orjson writes, and what it cannot.

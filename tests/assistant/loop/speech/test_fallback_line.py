@@ -5,12 +5,12 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from assistant.config.schema import AssistantConfig
-from assistant.events.events import Paged
-from assistant.loop.speech.fallback_line import FallbackLine, Waking
+from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.events.events import Paged
+from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
+from mud_assistant.tools import Principal, Scene
+from mud_assistant.tools.testing import RecordingWorld
 from tests.assistant.living import ANN
-from tools import Principal, Scene
-from tools.testing import RecordingWorld
 
 BEA = Principal("player:2", "Bea")
 

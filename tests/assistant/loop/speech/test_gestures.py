@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.loop.speech.gestures import SpokenWords, act_out, split_gestures
-from assistant.loop.speech.sentence import first_sentence
-from llm import ToolCall
+from mud_assistant.assistant.loop.speech.gestures import SpokenWords, act_out, split_gestures
+from mud_assistant.assistant.loop.speech.sentence import first_sentence
+from mud_assistant.llm import ToolCall
 
 MARKS = st.sampled_from(["*", "**", "(", ")", " ", " ", ". ", "? ", "\n", ", ", " - ", '"'])
 WORDS = st.sampled_from(

@@ -5,10 +5,10 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from assistant.memory.recall import SqliteIndex
-from assistant.memory.recall.index import RecallIndex
+from mud_assistant.assistant.memory.recall import SqliteIndex
+from mud_assistant.assistant.memory.recall.index import RecallIndex
+from mud_assistant.tools.memories import Memory
 from tests.assistant.memory.recall.keeping import WHO, Filled
-from tools.memories import Memory
 
 
 @pytest.fixture(params=["sqlite", "postgres", "newest"])
@@ -29,8 +29,8 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Filled]:
             if request.param == "sqlite":
                 return SqliteIndex(None, language)
             url = request.getfixturevalue(f"{request.param}_url")
-            from assistant.journal.postgres.connection import connect  # noqa: PLC0415  (needs the extra postgres)
-            from assistant.memory.recall.postgres.index import PostgresIndex  # noqa: PLC0415
+            from mud_assistant.assistant.journal.postgres.connection import connect  # noqa: PLC0415  (needs the extra postgres)
+            from mud_assistant.assistant.memory.recall.postgres.index import PostgresIndex  # noqa: PLC0415
 
             return PostgresIndex(lambda: connect(url), language)
 

@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from assistant.memory.recall import RecallHits, RecallQuery
-from assistant.memory.recall.index import RecallIndex
-from assistant.memory.recall.sqlite.files import connect_file
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience
+from mud_assistant.assistant.memory.recall import RecallHits, RecallQuery
+from mud_assistant.assistant.memory.recall.index import RecallIndex
+from mud_assistant.assistant.memory.recall.sqlite.files import connect_file
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience
 
 WHO = "sage"
 #: Makes an index that holds some memories of the sage.

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
-from assistant.memory.recall.sqlite.files import NO_FULL_TEXT, connect_file
-from assistant.memory.recall.tables import LONG_LINE
+from mud_assistant.assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
+from mud_assistant.assistant.memory.recall.sqlite.files import NO_FULL_TEXT, connect_file
+from mud_assistant.assistant.memory.recall.tables import LONG_LINE
+from mud_assistant.tools.memories import MemoryKind
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard, without_full_text
-from tools.memories import MemoryKind
 
 OWNER = frozenset[str]()
 

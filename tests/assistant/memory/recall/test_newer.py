@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assistant.memory.recall import RecallQuery, make_vector
+from mud_assistant.assistant.memory.recall import RecallQuery, make_vector
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
 
 

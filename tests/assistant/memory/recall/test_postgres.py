@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from assistant.journal import StoredJournal
-from assistant.journal.database import Database
-from assistant.journal.postgres.connection import connect
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
-from assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
-from assistant.memory.recall.postgres.index import PostgresIndex
-from assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT
-from assistant.memory.recall.postgres.tokens import find_tokens, write_queries, write_vector
-from assistant.memory.recall.stems import make_stemmer, stem_english
-from assistant.memory.recall_postgres import RecallPostgres
-from assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.memory.recall import RecallIndexError, RecallQuery, SqliteIndex, Vector, make_vector
+from mud_assistant.assistant.memory.recall.postgres.index import PostgresIndex
+from mud_assistant.assistant.memory.recall.postgres.lists import BIT_COUNT, OLD_BIT_COUNT
+from mud_assistant.assistant.memory.recall.postgres.tokens import find_tokens, write_queries, write_vector
+from mud_assistant.assistant.memory.recall.stems import make_stemmer, stem_english
+from mud_assistant.assistant.memory.remembered import IndexedMemories
+from mud_assistant.assistant.runtime.sharing.journal import RecallPostgres
+from mud_assistant.tools.memories import Memory
 from tests.assistant.journal.keeping import ANNA, fact, noon
 from tests.assistant.memory.recall.keeping import WHO, ask, heard, without_full_text
 from tests.postgres import PostgresServer
-from tools.memories import Memory
 
 Opened = Callable[..., PostgresIndex]
 

@@ -4,10 +4,10 @@ from random import Random
 
 from msgspec.structs import replace
 
-from assistant.memory.recall import RecallQuery, SqliteIndex
+from mud_assistant.assistant.memory.recall import RecallQuery, SqliteIndex
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience, may_hear
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience, may_hear
 
 ANN, BOB = frozenset({"ann"}), frozenset({"bob"})
 DAY = 86_400.0

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from assistant.memory.recall import Vector, make_vector
-from assistant.memory.recall.vectors import SignTable, compare_vectors, rank_by_meaning, read_vector
+from mud_assistant.assistant.memory.recall import Vector, make_vector
+from mud_assistant.assistant.memory.recall.vectors import SignTable, compare_vectors, rank_by_meaning, read_vector
 
 
 def given(values: list[float], model: str = "m") -> Vector:

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from assistant.memory.recall.words import (
+from mud_assistant.assistant.memory.recall.words import (
     asks_for_past,
     match_expression,
     says_something,

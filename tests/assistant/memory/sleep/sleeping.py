@@ -11,14 +11,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from assistant.memory.sleep.night import NightEnd, Sleeper
-from assistant.memory.sleep.plan import QuietSigns, SleepPlan, list_parts_left, sources_of
-from assistant.memory.sleep.state import MemorySleepState, SleepRecord
-from llm import Message
-from llm.messages import JSONObject
-from tools import Kind, Principal
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience
+from mud_assistant.assistant.memory.sleep.night import NightEnd, Sleeper
+from mud_assistant.assistant.memory.sleep.plan import QuietSigns, SleepPlan, list_parts_left, sources_of
+from mud_assistant.assistant.memory.sleep.state import MemorySleepState, SleepRecord
+from mud_assistant.llm import Message
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience
 
 SAGE = Principal("assistant:1", "Sage", Kind.ASSISTANT)
 EVERYBODY: Audience = None

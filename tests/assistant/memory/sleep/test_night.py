@@ -9,11 +9,13 @@ import pytest
 from msgspec.structs import replace
 from twisted.internet.defer import CancelledError, Deferred
 
-from assistant.memory.sleep.night import FIRST_PAUSE, NightEnd
-from assistant.memory.sleep.plan import SleepPlan, sources_of
-from assistant.memory.sleep.state import MemorySleepState, SleepRecord
-from llm import Message, SchemaMismatch, Unavailable
-from llm.messages import JSONObject
+from mud_assistant.assistant.memory.sleep.night import FIRST_PAUSE, NightEnd
+from mud_assistant.assistant.memory.sleep.plan import SleepPlan, sources_of
+from mud_assistant.assistant.memory.sleep.state import MemorySleepState, SleepRecord
+from mud_assistant.llm import Message, SchemaMismatch, Unavailable
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience
 from tests.assistant.memory.sleep.sleeping import (
     DAY,
     EVERYBODY,
@@ -30,8 +32,6 @@ from tests.assistant.memory.sleep.sleeping import (
     line,
     useful,
 )
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience
 
 ANNS: Audience = frozenset({"ann"})
 PROFILE, INSIGHTS = "profile:ann:everybody", "insights"

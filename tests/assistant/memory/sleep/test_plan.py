@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
 
-from assistant.memory.remembering import profile_id
-from assistant.memory.sleep.asking import build_prompt
-from assistant.memory.sleep.gathering import TaskSource
-from assistant.memory.sleep.plan import (
+from mud_assistant.assistant.memory.remembering import profile_id
+from mud_assistant.assistant.memory.sleep.asking import build_prompt
+from mud_assistant.assistant.memory.sleep.gathering import TaskSource
+from mud_assistant.assistant.memory.sleep.plan import (
     MAX_SHOWN,
     HeardSince,
     QuietSigns,
@@ -27,10 +27,10 @@ from assistant.memory.sleep.plan import (
     list_wishes,
     usable_lines,
 )
-from assistant.memory.sleep.state import MemorySleepState, SleepRecord
+from mud_assistant.assistant.memory.sleep.state import MemorySleepState, SleepRecord
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import Audience
 from tests.assistant.memory.sleep.sleeping import DAY, EVERYBODY, NOON, SAGE, FakeStore, line
-from tools.memories import Memory, MemoryKind
-from tools.trust import Audience
 
 T = TypeVar("T")
 ANNS: Audience = frozenset({"ann"})

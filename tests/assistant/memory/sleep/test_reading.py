@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assistant.memory.sleep.asking import PROFILE_WORDS, build_prompt
-from assistant.memory.sleep.plan import SleepTask, SleepWish, TaskKind
-from assistant.memory.sleep.reading import MAX_ANSWER, MAX_NOTE, read_answer
+from mud_assistant.assistant.memory.sleep.asking import PROFILE_WORDS, build_prompt
+from mud_assistant.assistant.memory.sleep.plan import SleepTask, SleepWish, TaskKind
+from mud_assistant.assistant.memory.sleep.reading import MAX_ANSWER, MAX_NOTE, read_answer
+from mud_assistant.tools.memories import Memory, MemoryKind
+from mud_assistant.tools.trust import TOP, Audience
 from tests.assistant.memory.sleep.sleeping import NOON, line
-from tools.memories import Memory, MemoryKind
-from tools.trust import TOP, Audience
 
 ME = ("assistant:1", "Sage", "Old Sage")
 CROWD: Audience = frozenset({"ann", "bob"})

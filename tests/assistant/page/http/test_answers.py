@@ -10,13 +10,13 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-from assistant.config.settings import SettingsError
-from assistant.errors import ServiceNotRunning
-from assistant.journal.errors import JournalUnreadable
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.http.errors import HttpRefusal, parse_body
-from assistant.page.ports import Conflict, NotFound, PageError, Unavailable
-from assistant.page.values.actions import SettingChange
+from mud_assistant.assistant.config.settings import SettingsError
+from mud_assistant.assistant.errors import ServiceNotRunning
+from mud_assistant.assistant.journal.errors import JournalUnreadable
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.http.errors import HttpRefusal, parse_body
+from mud_assistant.assistant.page.ports import Conflict, NotFound, PageError, Unavailable
+from mud_assistant.assistant.page.values.actions import SettingChange
 from tests.assistant.page.http.visiting import VIEWER_TOKEN, Visiting, visiting
 from tests.guards import FlushFailures
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assistant.page.http.guard import Csrf
-from assistant.page.http.incoming import FORM
-from assistant.page.ports import NotAllowed
+from mud_assistant.assistant.page.http.guard import Csrf
+from mud_assistant.assistant.page.http.incoming import FORM
+from mud_assistant.assistant.page.ports import NotAllowed
 from tests.assistant.page.http.visiting import OPERATOR_TOKEN, Visiting, visiting
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from assistant.errors import ServiceNotRunning
-from assistant.page.http.health import health_routes, metrics_route, open_metrics_route
-from assistant.page.operations.desk import Desk
+from mud_assistant.assistant.errors import ServiceNotRunning
+from mud_assistant.assistant.page.http.health import health_routes, metrics_route, open_metrics_route
+from mud_assistant.assistant.page.operations.desk import Desk
 from tests.assistant.page.http.visiting import VIEWER_TOKEN, visiting
 
 BEARER = f"Bearer {VIEWER_TOKEN}"

@@ -8,9 +8,9 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 
-from assistant.page.http.call import PageCall, Reply, Route, StreamReply
-from assistant.page.http.errors import PROBLEM
-from assistant.page.http.incoming import MAX_BODY_BYTES
+from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
+from mud_assistant.assistant.page.http.errors import PROBLEM
+from mud_assistant.assistant.page.http.incoming import MAX_BODY_BYTES
 from tests.assistant.gateway.http.reached import WireClient, turns, until
 from tests.assistant.page.http.visiting import VIEWER_TOKEN, Got, RawClient, Visiting, parse, visiting
 

@@ -10,11 +10,11 @@ from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from zope.interface import implementer
 
-from assistant.http_server.addresses import Proxies
-from assistant.page.http.call import JSON
-from assistant.page.http.door import MAX_SESSIONS, SESSION_SECONDS, StandaloneDoor, own_path
-from assistant.page.http.incoming import FORM
-from assistant.page.ports import PageError, Unauthenticated
+from mud_assistant.assistant.http_server.addresses import Proxies
+from mud_assistant.assistant.page.http.call import JSON
+from mud_assistant.assistant.page.http.door import MAX_SESSIONS, SESSION_SECONDS, StandaloneDoor, own_path
+from mud_assistant.assistant.page.http.incoming import FORM
+from mud_assistant.assistant.page.ports import PageError, Unauthenticated
 from tests.assistant.page.http.visiting import OPERATOR_TOKEN, VIEWER_TOKEN, Got, Visiting, numbered_bytes, visiting
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
-from assistant.http_server.addresses import Proxies
-from assistant.http_server.token_bucket import TokenBuckets
-from assistant.page.http.incoming import FORM
-from assistant.page.ports import NotAllowed, TooManyRequests, Visitor
-from assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.http_server.addresses import Proxies
+from mud_assistant.assistant.http_server.token_bucket import TokenBuckets
+from mud_assistant.assistant.page.http.incoming import FORM
+from mud_assistant.assistant.page.ports import NotAllowed, TooManyRequests, Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.tools import Principal
 from tests.assistant.page.http.visiting import OPERATOR_TOKEN, Visiting, visiting
-from tools import Principal
 
 
 class AccountDoor:

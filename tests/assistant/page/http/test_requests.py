@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assistant.page.http.incoming import FORM, MAX_BODY_BYTES
-from assistant.page.http.static import StaticTable
+from mud_assistant.assistant.page.http.incoming import FORM, MAX_BODY_BYTES
+from mud_assistant.assistant.page.http.static import StaticTable
 from tests.assistant.page.http.visiting import OPERATOR_TOKEN, STATIC, parse, visiting
 
 TRICKS = [

@@ -8,13 +8,13 @@ import pytest
 from twisted.internet.defer import DeferredList
 from twisted.internet.task import Clock
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.page.http.stream import EventStream, wanted_in
-from assistant.page.live import LiveHub
-from assistant.page.ports import InvalidInput
-from assistant.page.values.live import LiveKind
-from llm.response import TextDelta
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.page.http.stream import EventStream, wanted_in
+from mud_assistant.assistant.page.live import LiveHub
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.values.live import LiveKind
+from mud_assistant.llm.response import TextDelta
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.page.live.browsers import Browser, until, watched
 from tests.assistant.page.live.test_hub import answering

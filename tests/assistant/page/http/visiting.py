@@ -16,17 +16,17 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.task import Clock, deferLater
 from twisted.python.failure import Failure
 
-from assistant.http_server.http_listener import CLOSING_SECONDS, HttpListener
-from assistant.page.http.call import JSON, PageCall, PublicRoute, Reply, Route
-from assistant.page.http.door import StandaloneDoor, login_routes, logout_route
-from assistant.page.http.guard import hash_token
-from assistant.page.http.incoming import FORM
-from assistant.page.http.listener import page_listener
-from assistant.page.http.resource import PageResource
-from assistant.page.http.static import StaticTable
-from assistant.page.ports import Door
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.door import login_page
+from mud_assistant.assistant.http_server.http_listener import CLOSING_SECONDS, HttpListener
+from mud_assistant.assistant.page.http.call import JSON, PageCall, PublicRoute, Reply, Route
+from mud_assistant.assistant.page.http.door import StandaloneDoor, login_routes, logout_route
+from mud_assistant.assistant.page.http.guard import hash_token
+from mud_assistant.assistant.page.http.incoming import FORM
+from mud_assistant.assistant.page.http.listener import page_listener
+from mud_assistant.assistant.page.http.resource import PageResource
+from mud_assistant.assistant.page.http.static import StaticTable
+from mud_assistant.assistant.page.ports import Door
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.door import login_page
 
 VIEWER_TOKEN, OPERATOR_TOKEN = "a-viewers-token", "an-operators-token"
 STATIC = StaticTable({"page.css": b"main { color: black }", "page.js": b'"use strict";'})

@@ -19,15 +19,15 @@ from twisted.python.failure import Failure
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
-from assistant.page.http.call import Handler, PageCall, Reply
-from assistant.page.http.stream import live_route
-from assistant.page.live import AskedRequests, LiveHub
-from assistant.page.ports import Visitor
-from assistant.page.values.common import VisitorRole
-from llm.testing import FakeOllama, serve
+from mud_assistant.assistant.page.http.call import Handler, PageCall, Reply
+from mud_assistant.assistant.page.http.stream import live_route
+from mud_assistant.assistant.page.live import AskedRequests, LiveHub
+from mud_assistant.assistant.page.ports import Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.llm.testing import FakeOllama, serve
+from mud_assistant.tools import Principal
 from tests.assistant.living import reactor
 from tests.assistant.service.village import Village, village
-from tools import Principal
 
 
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:

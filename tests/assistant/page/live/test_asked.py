@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.page.live import AskedRequests
-from assistant.page.live.asked import HEAD_CHARS, TAIL_CHARS
+from mud_assistant.assistant.page.live import AskedRequests
+from mud_assistant.assistant.page.live.asked import HEAD_CHARS, TAIL_CHARS
 
 KEY = "sk-0123456789-0123456789"
 URL = "https://models.test/v1/chat?key=never"

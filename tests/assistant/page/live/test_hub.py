@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock, deferLater
 
-from assistant.service.runner import RunnerState
-from llm import ToolCall
-from llm.testing import Call, EndEarly, FakeOllama, Reply, Step
+from mud_assistant.assistant.service.runner import RunnerState
+from mud_assistant.llm import ToolCall
+from mud_assistant.llm.testing import Call, EndEarly, FakeOllama, Reply, Step
+from mud_assistant.tools import Approvals
+from mud_assistant.tools.context import Requirement
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.page.live.browsers import Browser, until, watched
-from tools import Approvals
-from tools.context import Requirement
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 HELLO = Reply(calls=(Call("say", {"text": "Hello, Ann."}),))

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from assistant.page.live.deltas import Delta, split_at_last_word
-from assistant.page.live.ring import EventRing
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.live import LiveEvent, LiveKind
-from llm.response import CallDelta, ReasoningDelta, TextDelta
+from mud_assistant.assistant.page.live.deltas import Delta, split_at_last_word
+from mud_assistant.assistant.page.live.ring import EventRing
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.live import LiveEvent, LiveKind
+from mud_assistant.llm.response import CallDelta, ReasoningDelta, TextDelta
 
 
 def add(ring: EventRing, kind: LiveKind = LiveKind.HEARD, me: str = "a:1", run: str = "", text: str = "") -> str:

@@ -10,12 +10,12 @@ import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.task import Clock
 
-from assistant.journal import StoredUsage
-from assistant.journal.place import JournalPlace
-from assistant.journal.reading import open_for_reading
-from assistant.loop.spending import TOTAL
-from assistant.page.ports import InvalidInput
-from assistant.page.reading.money import (
+from mud_assistant.assistant.journal import StoredUsage
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.reading.money import (
     add_up,
     day_of,
     ids_in,
@@ -27,9 +27,9 @@ from assistant.page.reading.money import (
     usage_rows,
     with_today,
 )
-from assistant.service.usage_store import UsageRow, UsageStore
-from assistant.surfaces.journal.copying import copy_journal
-from resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.assistant.service.usage_store import UsageRow, UsageStore
+from mud_assistant.assistant.surfaces.journal.copying import copy_journal
+from mud_assistant.resilience import Account, Allowance, Amount, Ledger
 from tests.assistant.journal.keeping import opened
 
 reactor: Any = _reactor

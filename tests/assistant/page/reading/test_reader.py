@@ -15,14 +15,14 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.threads import deferToThread
 
-from assistant.errors import KeyReferenceError
-from assistant.journal.database import Database
-from assistant.journal.place import JournalPlace, PostgresPlace
-from assistant.journal.reading import open_for_reading
-from assistant.page.ports import InvalidInput, Unavailable
-from assistant.page.reading import reader as reading
-from assistant.page.reading.reader import JournalReader
-from assistant.page.values.runs import RunQuery
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.page.ports import InvalidInput, Unavailable
+from mud_assistant.assistant.page.reading import reader as reading
+from mud_assistant.assistant.page.reading.reader import JournalReader
+from mud_assistant.assistant.page.values.runs import RunQuery
 from tests.assistant.surfaces.replay.recording import ANSWERED, NOON, TRIGGER, record, said, says, writing
 from tests.postgres import PostgresServer
 
@@ -174,7 +174,7 @@ async def test_why_a_database_cannot_be_read_is_said_without_its_password(postgr
 async def test_without_its_driver_a_database_is_not_read_and_the_remedy_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "assistant.journal.postgres.reading", None)
+    monkeypatch.setitem(sys.modules, "mud_assistant.assistant.journal.postgres.reading", None)
     async with reader(PostgresPlace("postgresql://x/y")) as journal_reader:
         with pytest.raises(Unavailable, match=r"pip install 'mud-assistant\[postgres\]'"):
             await journal_reader.search_runs(RunQuery())

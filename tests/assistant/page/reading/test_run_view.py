@@ -11,20 +11,21 @@ import msgspec
 import pytest
 from msgspec.structs import replace as changed
 
-from assistant.events.events import Whispered
-from assistant.events.outcome import Answered, NothingToDo
-from assistant.journal import StreamEntry
-from assistant.journal.files import connect
-from assistant.journal.place import JournalPlace
-from assistant.journal.reading import open_for_reading
-from assistant.journal.records import OUTCOME
-from assistant.journal.tables.stream import StoredStream
-from assistant.page.reading.run_view import JUDGED, STEP_CHARS, read_run
-from assistant.page.reading.search import search_runs
-from assistant.page.values.runs import RunQuery, RunView, StepView
-from llm import Usage, user
-from llm.messages import JSON
-from llm.testing import Call, Reply
+from mud_assistant.assistant.events.events import Whispered
+from mud_assistant.assistant.events.outcome import Answered, NothingToDo
+from mud_assistant.assistant.journal import StreamEntry
+from mud_assistant.assistant.journal.files import connect
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.journal.records import OUTCOME
+from mud_assistant.assistant.journal.tables.stream import StoredStream
+from mud_assistant.assistant.page.reading.run_view import JUDGED, STEP_CHARS, read_run
+from mud_assistant.assistant.page.reading.search import search_runs
+from mud_assistant.assistant.page.values.runs import RunQuery, RunView, StepView
+from mud_assistant.llm import Usage, user
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.testing import Call, Reply
+from mud_assistant.tools.policy.decide import PolicyRule
 from tests.assistant.living import ANN, living, reactor
 from tests.assistant.surfaces.replay.recording import (
     ANNA,
@@ -42,7 +43,6 @@ from tests.assistant.surfaces.replay.recording import (
     spoke,
     writing,
 )
-from tools.policy.decide import PolicyRule
 
 
 def shown(path: JournalPlace, run: str = "run-1") -> RunView:

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from assistant.events.events import Whispered
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
-from assistant.journal.database import Database
-from assistant.journal.files import connect
-from assistant.journal.place import JournalPlace
-from assistant.journal.reading import open_for_reading
-from assistant.page.ports import InvalidInput
-from assistant.page.reading import search as searching
-from assistant.page.reading.principals import find_players, player_facts
-from assistant.page.reading.search import search_runs
-from assistant.page.values.runs import RunPage, RunQuery
-from llm import Usage
+from mud_assistant.assistant.events.events import Whispered
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.files import connect
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.reading import open_for_reading
+from mud_assistant.assistant.page.ports import InvalidInput
+from mud_assistant.assistant.page.reading import search as searching
+from mud_assistant.assistant.page.reading.principals import find_players, player_facts
+from mud_assistant.assistant.page.reading.search import search_runs
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery
+from mud_assistant.llm import Usage
+from mud_assistant.tools import Principal
 from tests.assistant.surfaces.replay.recording import (
     ANSWERED,
     BEGUN,
@@ -35,7 +36,6 @@ from tests.assistant.surfaces.replay.recording import (
     spoke,
     writing,
 )
-from tools import Principal
 
 BEN = Principal("player:8", "Ben Zoë")
 QUOTED = 'Sage, read "The \\ MAP"\tof Zoë.'

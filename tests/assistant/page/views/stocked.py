@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.page.values.actions import ApprovalView, CharacterView, LoreLine, LorePreview, PlayerView
-from assistant.page.values.assistants import Overview, SettingLine
-from assistant.page.values.money import Pace, UsageAnswer, UsageRowView
-from assistant.page.values.runs import RunPage
-from resilience import Allowance, Amount
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.page.values.actions import ApprovalView, CharacterView, LoreLine, LorePreview, PlayerView
+from mud_assistant.assistant.page.values.assistants import Overview, SettingLine
+from mud_assistant.assistant.page.values.money import Pace, UsageAnswer, UsageRowView
+from mud_assistant.assistant.page.values.runs import RunPage
+from mud_assistant.resilience import Allowance, Amount
 from tests.assistant.page.desk import NOW, MemoryDesk, one_status
 from tests.assistant.page.views.stocked_runs import NAMES, Word, one_run, same, summary
 

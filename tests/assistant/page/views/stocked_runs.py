@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from assistant.page.values.runs import AskedRequest, CallView, HeardLine, RunSummary, RunView, StepView
-from resilience import Amount
+from mud_assistant.assistant.page.values.runs import AskedRequest, CallView, HeardLine, RunSummary, RunView, StepView
+from mud_assistant.resilience import Amount
 from tests.assistant.page.desk import NOW
 
 Word = Callable[[str], str]

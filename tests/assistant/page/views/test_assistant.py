@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from assistant.page.ports import InvalidInput, NotFound
-from assistant.page.values.assistants import AssistantDetail
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.assistant import assistant_page, assistant_routes
+from mud_assistant.assistant.page.ports import InvalidInput, NotFound
+from mud_assistant.assistant.page.values.assistants import AssistantDetail
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.assistant import assistant_page, assistant_routes
 from tests.assistant.page.checks import all_of, check_page
 from tests.assistant.page.desk import MemoryDesk, ask, call, one_status, visitor
 from tests.assistant.page.many import busy_detail

@@ -7,10 +7,10 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from assistant.page.values.common import CircuitSpan, TimingPoint
-from assistant.page.views.element import Element
-from assistant.page.views.layout import page
-from assistant.page.views.svg import (
+from mud_assistant.assistant.page.values.common import CircuitSpan, TimingPoint
+from mud_assistant.assistant.page.views.element import Element
+from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.svg import (
     RankedBar,
     StackedBar,
     add_up_usage,
@@ -23,7 +23,7 @@ from assistant.page.views.svg import (
     ranks_of_usage,
     timing_lines,
 )
-from assistant.page.views.svg.frame import LimitLine, scale
+from mud_assistant.assistant.page.views.svg.frame import LimitLine, scale
 from tests.assistant.page.checks import HOSTILE, all_of, check_page, tree_of
 from tests.assistant.page.desk import call
 from tests.assistant.page.many import busy_usage

@@ -6,14 +6,14 @@ import pytest
 from lxml.html import HtmlElement, document_fromstring
 from twisted.internet.defer import Deferred
 
-from assistant.checks.finding import Finding, FindingState
-from assistant.page.http.call import PageCall, Reply
-from assistant.page.ports import Conflict, NotAllowed, PageError, Visitor
-from assistant.page.values.actions import ApprovalDecision
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.money import UsageAnswer
-from assistant.page.views.control import routes
-from assistant.page.views.control.period import period_from
+from mud_assistant.assistant.checks.finding import Finding, FindingState
+from mud_assistant.assistant.page.http.call import PageCall, Reply
+from mud_assistant.assistant.page.ports import Conflict, NotAllowed, PageError, Visitor
+from mud_assistant.assistant.page.values.actions import ApprovalDecision
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.assistant.page.views.control import routes
+from mud_assistant.assistant.page.views.control.period import period_from
 from tests.assistant.page.desk import MemoryDesk, ask, call, visitor
 from tests.assistant.page.views.stocked import stocked, usage
 

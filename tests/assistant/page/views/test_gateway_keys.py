@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from assistant.page.ports import InvalidInput, NotAllowed
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from assistant.page.views.control import routes
-from assistant.page.views.control.gateway_keys import KeysShown, keys_page
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.ports import InvalidInput, NotAllowed
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.views.control import routes
+from mud_assistant.assistant.page.views.control.gateway_keys import KeysShown, keys_page
+from mud_assistant.resilience import Allowance, Amount
 from tests.assistant.page.checks import HOSTILE, check_page
 from tests.assistant.page.desk import MemoryDesk, ask, call, visitor
 from tests.assistant.page.views.stocked import stocked

@@ -10,13 +10,13 @@ import pytest
 from lxml.html import HtmlElement
 from msgspec.structs import replace
 
-from assistant.page.ports import Conflict
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.control import approvals, character, doctor, money, player, settings
-from assistant.page.views.control.character_forms import CHANGES, CharacterDraft
-from assistant.page.views.control.period import Period
-from assistant.page.views.control.setting_card import SettingAttempt
-from assistant.page.views.runs import listing, search, tree
+from mud_assistant.assistant.page.ports import Conflict
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.control import approvals, character, doctor, money, player, settings
+from mud_assistant.assistant.page.views.control.character_forms import CHANGES, CharacterDraft
+from mud_assistant.assistant.page.views.control.period import Period
+from mud_assistant.assistant.page.views.control.setting_card import SettingAttempt
+from mud_assistant.assistant.page.views.runs import listing, search, tree
 from tests.assistant.page.desk import NOW, ask, call, visitor
 from tests.assistant.page.views.hostile import hostile_texts
 from tests.assistant.page.views.stocked import stocked

@@ -6,15 +6,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from assistant.page.http.call import Reply
-from assistant.page.values.common import VisitorRole
-from assistant.page.views import routes
-from assistant.page.views.element import Element, h
-from assistant.page.views.formats import ago, duration, money, number, short_number, time_at
-from assistant.page.views.forms import action_form, choice_field, filter_bar, pager, text_field
-from assistant.page.views.layout import flash, page, static_files
-from assistant.page.views.live import live_routes
-from assistant.page.views.parts import TableColumn, path_to, table
+from mud_assistant.assistant.page.http.call import Reply
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views import routes
+from mud_assistant.assistant.page.views.element import Element, h
+from mud_assistant.assistant.page.views.formats import ago, duration, money, number, short_number, time_at
+from mud_assistant.assistant.page.views.forms import action_form, choice_field, filter_bar, pager, text_field
+from mud_assistant.assistant.page.views.layout import flash, page, static_files
+from mud_assistant.assistant.page.views.live import live_routes
+from mud_assistant.assistant.page.views.parts import TableColumn, path_to, table
 from tests.assistant.page.checks import all_of, check_page, tree_of
 from tests.assistant.page.desk import ask, call, visitor
 from tests.assistant.page.many import busy_desk

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assistant.page.ports import InvalidInput, NotAllowed
-from assistant.page.values.actions import ActionDone
-from assistant.page.values.assistants import AssistantStatus, Overview
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.overview import overview_page, overview_routes
-from resilience import Allowance, Amount
+from mud_assistant.assistant.page.ports import InvalidInput, NotAllowed
+from mud_assistant.assistant.page.values.actions import ActionDone
+from mud_assistant.assistant.page.values.assistants import AssistantStatus, Overview
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.overview import overview_page, overview_routes
+from mud_assistant.resilience import Allowance, Amount
 from tests.assistant.page.checks import all_of, check_page, tree_of
 from tests.assistant.page.desk import NOW, MemoryDesk, ask, call, one_status, visitor
 from tests.assistant.page.many import busy_desk, busy_overview

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from lxml.html import FormElement, HtmlElement, document_fromstring
 
-from assistant.config.options import shown_options, web_options
-from assistant.config.schema import Config
-from assistant.page.http.call import PageCall, Reply
-from assistant.page.ports import InvalidInput, NotAllowed, NotFound, Visitor
-from assistant.page.values.actions import PlayerView, SettingChange, SettingChanged
-from assistant.page.values.assistants import SettingLine
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.control import routes
-from assistant.page.views.control.setting_card import is_model
-from assistant.page.views.control.settings import GROUPS, group_of
+from mud_assistant.assistant.config.options import shown_options, web_options
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.page.http.call import PageCall, Reply
+from mud_assistant.assistant.page.ports import InvalidInput, NotAllowed, NotFound, Visitor
+from mud_assistant.assistant.page.values.actions import PlayerView, SettingChange, SettingChanged
+from mud_assistant.assistant.page.values.assistants import SettingLine
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.control import routes
+from mud_assistant.assistant.page.views.control.setting_card import is_model
+from mud_assistant.assistant.page.views.control.settings import GROUPS, group_of
 from tests.assistant.page.desk import MemoryDesk, ask, call, visitor
 from tests.assistant.page.views.stocked import character, settings, stocked
 

@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 from lxml import html
 from msgspec.structs import replace
 
-from assistant.page.http.call import PageCall
-from assistant.page.http.errors import parse_body
-from assistant.page.ports import Visitor
-from assistant.page.values.common import VisitorRole
-from assistant.page.values.runs import RunPage, RunQuery
-from assistant.page.views.runs import routes
-from assistant.page.views.runs.steps import pretty_json
+from mud_assistant.assistant.page.http.call import PageCall
+from mud_assistant.assistant.page.http.errors import parse_body
+from mud_assistant.assistant.page.ports import Visitor
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.runs import RunPage, RunQuery
+from mud_assistant.assistant.page.views.runs import routes
+from mud_assistant.assistant.page.views.runs.steps import pretty_json
 from tests.assistant.page.desk import MemoryDesk, ask, call, visitor
 from tests.assistant.page.views.stocked import stocked
 from tests.assistant.page.views.stocked_runs import one_run, summary

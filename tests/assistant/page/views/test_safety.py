@@ -8,13 +8,13 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.page.ports import NotFound
-from assistant.page.values.assistants import AssistantDetail, Overview
-from assistant.page.values.common import VisitorRole
-from assistant.page.views.assistant import assistant_page
-from assistant.page.views.door import error_page_for, login_page
-from assistant.page.views.live import live_page
-from assistant.page.views.overview import overview_page
+from mud_assistant.assistant.page.ports import NotFound
+from mud_assistant.assistant.page.values.assistants import AssistantDetail, Overview
+from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.views.assistant import assistant_page
+from mud_assistant.assistant.page.views.door import error_page_for, login_page
+from mud_assistant.assistant.page.views.live import live_page
+from mud_assistant.assistant.page.views.overview import overview_page
 from tests.assistant.page.checks import HOSTILE, all_of, check_page
 from tests.assistant.page.desk import call, visitor
 from tests.assistant.page.many import busy_detail, busy_overview

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Said
-from assistant.journal import Accepted, Parked
-from assistant.service.wording.status import account_text, key_refusals, status_text, trouble_text
-from llm.testing import Call, HttpError, Reply, Step
-from resilience import Amount, CircuitState, Snapshot
-from resilience.admission.breaker import PermitEnd
-from resilience.amounts import Allowance
-from resilience.budget.ledger import AccountState
-from resilience.snapshot import QuotaState, UpstreamState
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.journal import Accepted, Parked
+from mud_assistant.assistant.service.wording.status import account_text, key_refusals, status_text, trouble_text
+from mud_assistant.llm.testing import Call, HttpError, Reply, Step
+from mud_assistant.resilience import Amount, CircuitState, Snapshot
+from mud_assistant.resilience.admission.breaker import PermitEnd
+from mud_assistant.resilience.amounts import Allowance
+from mud_assistant.resilience.budget.ledger import AccountState
+from mud_assistant.resilience.snapshot import QuotaState, UpstreamState
 from tests.assistant.living import ANN, SAGE, living
 
 HERE, THERE = "http://127.0.0.1:1", "http://127.0.0.1:2"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.command_line import parser
-from assistant.models.offer import VARIABLE, deciding
-from assistant.surfaces.game.command import _worth
-from assistant.surfaces.game.folder import GameFolder
-from assistant.surfaces.game.making import Maker
+from mud_assistant.assistant.command_line import parser
+from mud_assistant.assistant.models.offer import VARIABLE, deciding
+from mud_assistant.assistant.surfaces.game.command import _worth
+from mud_assistant.assistant.surfaces.game.folder import GameFolder
+from mud_assistant.assistant.surfaces.game.making import Maker
 
 TOLD = "Sage has a better model now: Qwen2.5-Coder-1.5B-Instruct Q4_K_M."
 

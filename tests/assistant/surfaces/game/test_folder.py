@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import GameError
-from assistant.surfaces.game.command import _tell
-from assistant.surfaces.game.folder import GameFolder, Kept, Ports
-from assistant.surfaces.game.making import GameOptions, Maker, remove
-from assistant.surfaces.game.processes import Process, family, processes
+from mud_assistant.assistant.errors import GameError
+from mud_assistant.assistant.surfaces.game.command import _tell
+from mud_assistant.assistant.surfaces.game.folder import GameFolder, Kept, Ports
+from mud_assistant.assistant.surfaces.game.making import GameOptions, Maker, remove
+from mud_assistant.assistant.surfaces.game.processes import Process, family, processes
 
 
 @pytest.fixture

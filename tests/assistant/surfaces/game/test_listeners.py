@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import GameError
-from assistant.surfaces.game.folder import FIRST, GameFolder, Kept, Ports, free_ports
-from assistant.surfaces.game.making import Maker
-from assistant.surfaces.game.processes import Patience, who_listens
-from assistant.surfaces.game.running import Running
+from mud_assistant.assistant.errors import GameError
+from mud_assistant.assistant.surfaces.game.folder import FIRST, GameFolder, Kept, Ports, free_ports
+from mud_assistant.assistant.surfaces.game.making import Maker
+from mud_assistant.assistant.surfaces.game.processes import Patience, who_listens
+from mud_assistant.assistant.surfaces.game.running import Running
 
 _LISTEN = """
 import socket, sys

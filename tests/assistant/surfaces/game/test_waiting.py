@@ -7,8 +7,8 @@ from pathlib import Path
 
 from twisted.internet.task import Clock
 
-from assistant.surfaces.game.folder import Ports, free_ports
-from assistant.surfaces.game.processes import LogTail, Patience
+from mud_assistant.assistant.surfaces.game.folder import Ports, free_ports
+from mud_assistant.assistant.surfaces.game.processes import LogTail, Patience
 
 
 def test_a_port_somebody_listens_on_is_taken_and_no_group_holds_it() -> None:

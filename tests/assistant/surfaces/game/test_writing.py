@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import GameError
-from assistant.surfaces.game.folder import GameFolder, Ports
-from assistant.surfaces.game.making import write_options, write_settings, write_setup
+from mud_assistant.assistant.errors import GameError
+from mud_assistant.assistant.surfaces.game.folder import GameFolder, Ports
+from mud_assistant.assistant.surfaces.game.making import write_options, write_settings, write_setup
 
 STOCK = 'DATABASES = {"default": {"ENGINE": "x"}}\n'
 
@@ -27,7 +27,7 @@ def without_install(folder: GameFolder) -> dict[str, object]:
     """What the settings set, but for the line that installs, which needs a whole game."""
     text = folder.settings.read_text()
     lines = text.rstrip().split("\n")
-    assert lines[-1] == "from assistant.worlds.evennia.install import install; install(globals())"
+    assert lines[-1] == "from mud_assistant.assistant.worlds.evennia.install import install; install(globals())"
     names: dict[str, object] = {}
     exec("\n".join(lines[:-1]), names)  # noqa: S102  (it is what was written)
     return names

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from assistant.command_line import parser
-from assistant.errors import AssistantError
-from assistant.gateway.keys import KeyStore
-from assistant.journal import StoredUsage
-from assistant.journal.files import connect, create
-from assistant.journal.place import PostgresPlace
-from assistant.journal.schema import SCHEMA
-from assistant.service.usage_store import UsageStore
-from assistant.surfaces.gateway.keys import keys_options, run_keys
-from assistant.surfaces.journal.copying import copy_journal
-from resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.assistant.command_line import parser
+from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.gateway.keys import KeyStore
+from mud_assistant.assistant.journal import StoredUsage
+from mud_assistant.assistant.journal.files import connect, create
+from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.service.usage_store import UsageStore
+from mud_assistant.assistant.surfaces.gateway.keys import keys_options, run_keys
+from mud_assistant.assistant.surfaces.journal.copying import copy_journal
+from mud_assistant.resilience import Account, Allowance, Amount, Ledger
 from tests.assistant.journal.keeping import opened
 
 NOON = 1_795_348_800.0  # 2026-11-22 12:00 UTC

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from twisted.internet.utils import getProcessOutputAndValue
 
-from assistant.__main__ import main
-from assistant.command_line import parser
-from assistant.config.schema import JournalConfig
-from assistant.errors import KeyReferenceError
-from assistant.journal import Fenced, StoredJournal
-from assistant.journal.files import GAP
-from assistant.journal.place import JournalPlace, PostgresPlace
-from assistant.keys.redaction import Secrets
-from assistant.surfaces.journal.command import JournalOptions, run_journal
-from assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
+from mud_assistant.assistant.__main__ import main
+from mud_assistant.assistant.command_line import parser
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.journal import Fenced, StoredJournal
+from mud_assistant.assistant.journal.files import GAP
+from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.surfaces.journal.command import JournalOptions, run_journal
+from mud_assistant.assistant.surfaces.journal.places import NoSuchPlace, PlaceFinder
 from tests.assistant.journal.keeping import TRIGGER, opened_file
 from tests.assistant.journal.postgres.outage import opened
 from tests.assistant.surfaces.replay.recording import ANSWERED, NOON, name_of, record, said, says, writing
@@ -153,7 +153,7 @@ async def test_that_a_backup_was_put_back_is_noted_and_nobody_goes_on_with_what_
 async def test_a_backup_is_not_put_back_under_a_program_that_has_the_file(
     tmp_path: Path, reactor: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["-m", "assistant", "journal", "restored", "j"]
+    command = ["-m", "mud_assistant", "journal", "restored", "j"]
     async with opened_file(tmp_path / "j", reactor):
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         _, err, status = await getProcessOutputAndValue(sys.executable, command, environment, str(tmp_path), reactor)

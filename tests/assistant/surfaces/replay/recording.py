@@ -9,18 +9,18 @@ from typing import Any
 
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 
-from assistant.events.classify import Attention, Classification
-from assistant.events.events import Event, Said
-from assistant.events.outcome import Answered, Outcome
-from assistant.journal import Store, StoredJournal
-from assistant.journal.place import JournalPlace
-from assistant.journal.postgres.sharing.process import JournalProcess
-from assistant.journal.postgres.store import PostgresStore
-from assistant.journal.store import JournalStore
-from llm import FinishReason, LLMResponse, Text, ToolCall, ToolResult, Usage
-from llm import assistant as said_by_model
-from llm.messages import Block
-from tools import Category, Executed, Principal, Status
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.events import Event, Said
+from mud_assistant.assistant.events.outcome import Answered, Outcome
+from mud_assistant.assistant.journal import Store, StoredJournal
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
+from mud_assistant.assistant.journal.postgres.store import PostgresStore
+from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.llm import FinishReason, LLMResponse, Text, ToolCall, ToolResult, Usage
+from mud_assistant.llm import assistant as said_by_model
+from mud_assistant.llm.messages import Block
+from mud_assistant.tools import Category, Executed, Principal, Status
 
 reactor: Any = _reactor
 ANNA = Principal("player:7", "Anna")

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace as changed
 from twisted.internet.task import deferLater
 
-from assistant.journal.place import JournalPlace
-from assistant.surfaces.replay.command import ReplayOptions, replay
-from llm.testing import Call, EndEarly, Hang, Reply, Step
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.llm.testing import Call, EndEarly, Hang, Reply, Step
 from tests.assistant.living import living, reactor
 from tests.assistant.surfaces.replay.recording import ANNA, NOON, name_of, said, writing
 

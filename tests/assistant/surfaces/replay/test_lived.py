@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace as changed
 
-from assistant.journal.place import JournalPlace
-from assistant.surfaces.replay.command import ReplayOptions, replay
-from llm.messages import JSON
-from llm.testing import Call, HttpError, Reply, Step
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.testing import Call, HttpError, Reply, Step
 from tests.assistant.living import living, reactor
 from tests.assistant.surfaces.replay.recording import NOON, name_of, said, writing
 

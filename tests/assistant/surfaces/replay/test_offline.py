@@ -14,17 +14,19 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from assistant.config.schema import Config
-from assistant.events.classify import Attention, Classification
-from assistant.events.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
-from assistant.journal import Accepted
-from assistant.journal.place import JournalPlace
-from assistant.journal.records import RESPONSE
-from assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep
-from assistant.surfaces.replay.again import Replayer
-from assistant.surfaces.replay.command import ReplayOptions, replay
-from assistant.surfaces.replay.compare import Compared, compared
-from assistant.surfaces.replay.stage import CrashedThenError
+from mud_assistant.assistant.config.schema import Config
+from mud_assistant.assistant.events.classify import Attention, Classification
+from mud_assistant.assistant.events.outcome import Cancelled, Failed, Limit, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.records import RESPONSE
+from mud_assistant.assistant.page.reading.recorded import RecordedCall, RecordedRun, RecordedStep
+from mud_assistant.assistant.surfaces.replay.again import Replayer
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.assistant.surfaces.replay.compare import Compared, compared
+from mud_assistant.assistant.surfaces.replay.stage import CrashedThenError
+from mud_assistant.tools import Category, Executed, Status, Tool
+from mud_assistant.tools.verbs import LOOK, WORLD_TOOLS
 from tests.assistant.surfaces.replay.recording import (
     ANSWERED,
     BEGUN,
@@ -46,8 +48,6 @@ from tests.assistant.surfaces.replay.recording import (
     writing,
 )
 from tests.guards import FlushFailures
-from tools import Category, Executed, Status, Tool
-from tools.verbs import LOOK, WORLD_TOOLS
 
 NORTH = call("move", direction="north")
 

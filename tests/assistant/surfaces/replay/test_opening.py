@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events.outcome import NothingToDo
-from assistant.journal.files import PAGE_BYTES
-from assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.assistant.events.outcome import NothingToDo
+from mud_assistant.assistant.journal.files import PAGE_BYTES
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
 from tests.assistant.surfaces.replay.recording import NOON, looks, one_run, record, said, says, writing
 
 MANY = 150

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.command_line import parser
-from assistant.events.outcome import Answered, Limit, LimitReached
-from assistant.surfaces.replay.command import ReplayOptions, replay
-from llm import Usage
+from mud_assistant.assistant.command_line import parser
+from mud_assistant.assistant.events.outcome import Answered, Limit, LimitReached
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.llm import Usage
 from tests.assistant.surfaces.replay.recording import (
     BEGUN,
     NOON,

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from assistant.config.schema import JournalConfig
-from assistant.events.events import Arrived, Noticed
-from assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
-from assistant.journal import StoredJournal
-from assistant.journal.place import JournalPlace
-from assistant.runtime.storage import JournalFile
-from assistant.surfaces.replay.command import ReplayOptions, replay
-from llm import Usage
+from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.events import Arrived, Noticed
+from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo
+from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.surfaces.replay.command import ReplayOptions, replay
+from mud_assistant.llm import Usage
+from mud_assistant.tools import Category, Principal, Status
 from tests.assistant.surfaces.replay.recording import (
     ANNA,
     BEGUN,
@@ -36,7 +37,6 @@ from tests.assistant.surfaces.replay.recording import (
     spoke,
     writing,
 )
-from tools import Category, Principal, Status
 
 HOSTILE = "\x7f\x1b[2J\x1b]0;owned\x07Hi\nrun-99  forged\r\u202e\x9b31m|r{red$you"
 

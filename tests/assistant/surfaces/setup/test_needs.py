@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.models.bound_keys import usual_url
-from assistant.surfaces.setup.searching import needs_of
-from tools.web import READ_PROVIDERS, SEARCH_PROVIDERS, registry
+from mud_assistant.assistant.models.bound_keys import usual_url
+from mud_assistant.assistant.surfaces.setup.searching import needs_of
+from mud_assistant.tools.web import READ_PROVIDERS, SEARCH_PROVIDERS, registry
 
 
 @pytest.mark.parametrize("name", sorted({*SEARCH_PROVIDERS, *READ_PROVIDERS}))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.keys.reference import read_key_file
-from assistant.surfaces.setup.writing import CannotWrite, put_key, put_settings
+from mud_assistant.assistant.keys.reference import read_key_file
+from mud_assistant.assistant.surfaces.setup.writing import CannotWrite, put_key, put_settings
 
 
 def mode(path: Path) -> int:

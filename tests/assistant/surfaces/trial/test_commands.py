@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.surfaces.trial.commands import (
+from mud_assistant.assistant.surfaces.trial.commands import (
     HELP,
     MAX_LINE_CHARS,
     Channel,

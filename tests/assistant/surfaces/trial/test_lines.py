@@ -10,7 +10,7 @@ import pytest
 from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.defer import CancelledError
 
-from assistant.surfaces.trial.piped import MAX_LINE_BYTES, PipeLines
+from mud_assistant.assistant.surfaces.trial.piped import MAX_LINE_BYTES, PipeLines
 
 reactor: Any = _reactor
 

@@ -4,13 +4,20 @@ import json
 
 import pytest
 
-from assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
-from assistant.events.outcome import Outcome as RunOutcome
-from assistant.events.trace import StepTrace
-from assistant.service.wording.showing import outcome_text, scene_text, spoken_lines, trace_json, trace_text, who_text
-from llm import FinishReason, LLMResponse, Reasoning, Text, ToolCall, ToolResult, Usage, assistant
-from llm.modes.capabilities import CallOutcome, CallRecord, CallStyle, record_answer
-from tools import Category, Executed, Person, Scene, Status, Thing
+from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, Limit, LimitReached, NothingToDo
+from mud_assistant.assistant.events.outcome import Outcome as RunOutcome
+from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.service.wording.showing import (
+    outcome_text,
+    scene_text,
+    spoken_lines,
+    trace_json,
+    trace_text,
+    who_text,
+)
+from mud_assistant.llm import FinishReason, LLMResponse, Reasoning, Text, ToolCall, ToolResult, Usage, assistant
+from mud_assistant.llm.modes.capabilities import CallOutcome, CallRecord, CallStyle, record_answer
+from mud_assistant.tools import Category, Executed, Person, Scene, Status, Thing
 
 CALL = ToolCall("c", "say", {"text": "Hello"})
 DONE = Executed(CALL, ToolResult("c", "say", "You said it."), Status.DONE, Category.TERMINAL, 0.25)

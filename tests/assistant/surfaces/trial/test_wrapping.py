@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.surfaces.trial.commands import HELP, parse
-from assistant.surfaces.trial.terminal import completed
-from assistant.surfaces.trial.wrapping import MIN_COLUMNS, width, wrapped
-from tools import Person, Scene, Thing
+from mud_assistant.assistant.surfaces.trial.commands import HELP, parse
+from mud_assistant.assistant.surfaces.trial.terminal import completed
+from mud_assistant.assistant.surfaces.trial.wrapping import MIN_COLUMNS, width, wrapped
+from mud_assistant.tools import Person, Scene, Thing
 
 SCENE = Scene(
     "Library", "Books.", ("south", "up"), (Person("Sage"), Person("Old Tom")), (Thing("old map"), Thing("hearth"))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from llm.dialects.dialect import AskedCall
-from llm.dialects.failures import FailureKind, RequestRefused
-from llm.dialects.ollama.dialect import OllamaDialect
-from llm.messages import JSON, Reasoning, Role, Text, ToolResult
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.failures import FailureKind, RequestRefused
+from mud_assistant.llm.dialects.ollama.dialect import OllamaDialect
+from mud_assistant.llm.messages import JSON, Reasoning, Role, Text, ToolResult
 from tests.llm.dialects.responses.test_reading import SENT
 
 ASKED = [row for row in SENT if row["path"] == "/api/chat"]

@@ -11,11 +11,20 @@ import orjson
 import pytest
 from twisted.internet.task import Clock
 
-from llm.dialects.dialect import OfferedModelName
-from llm.dialects.failures import Failure, FailureKind
-from llm.dialects.ollama.dialect import OllamaDialect
-from llm.messages import JSON
-from llm.response import CallDelta, FinishReason, FinishSeen, LLMResponse, ReasoningDelta, TextDelta, Usage, UsageSeen
+from mud_assistant.llm.dialects.dialect import OfferedModelName
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.dialects.ollama.dialect import OllamaDialect
+from mud_assistant.llm.messages import JSON
+from mud_assistant.llm.response import (
+    CallDelta,
+    FinishReason,
+    FinishSeen,
+    LLMResponse,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+    UsageSeen,
+)
 from tests.llm.dialects.replayed import (
     ANSWERS,
     HEAD,

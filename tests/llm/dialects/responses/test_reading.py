@@ -8,10 +8,20 @@ from typing import Any
 import orjson
 import pytest
 
-from llm.dialects.dialect import AskedCall
-from llm.dialects.failures import FailureKind, RequestRefused
-from llm.dialects.responses.dialect import ResponsesDialect
-from llm.messages import JSON, Image, Reasoning, Role, ServerToolCall, Text, ToolCall, ToolResult, ToolSpec
+from mud_assistant.llm.dialects.dialect import AskedCall
+from mud_assistant.llm.dialects.failures import FailureKind, RequestRefused
+from mud_assistant.llm.dialects.responses.dialect import ResponsesDialect
+from mud_assistant.llm.messages import (
+    JSON,
+    Image,
+    Reasoning,
+    Role,
+    ServerToolCall,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
 from tests.llm.dialects.refusing import check_refused
 
 CLIENTS = Path(__file__).parents[4].parent / "shared" / "data" / "gateway" / "client-requests.jsonl"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.dialects.failures import Failure, FailureKind
-from llm.dialects.responses.dialect import ResponsesDialect
-from llm.messages import JSON, Citation, ServerToolCall, ToolCall, assistant
-from llm.response import (
+from mud_assistant.llm.dialects.failures import Failure, FailureKind
+from mud_assistant.llm.dialects.responses.dialect import ResponsesDialect
+from mud_assistant.llm.messages import JSON, Citation, ServerToolCall, ToolCall, assistant
+from mud_assistant.llm.response import (
     CallDelta,
     FinishReason,
     FinishSeen,

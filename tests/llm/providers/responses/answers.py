@@ -10,9 +10,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import FinishReason, Message, Usage
-from llm.answer import AnswerSink
-from llm.providers.responses.provider import ResponsesProvider
+from mud_assistant.llm import FinishReason, Message, Usage
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.providers.responses.provider import ResponsesProvider
 
 Event = dict[str, Any]
 

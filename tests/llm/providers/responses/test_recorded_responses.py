@@ -16,12 +16,21 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from llm import FinishReason, LLMError, Message, ServerToolCall, ServerToolResult, UnifiedLLMClient, Usage, user
-from llm.answer import AnswerSink
-from llm.providers.responses.provider import ResponsesProvider
-from llm.providers.responses.turns import replay_items
-from llm.testing import FakeResponses, Raw, serve
-from resilience import HttpExchange, Limits
+from mud_assistant.llm import (
+    FinishReason,
+    LLMError,
+    Message,
+    ServerToolCall,
+    ServerToolResult,
+    UnifiedLLMClient,
+    Usage,
+    user,
+)
+from mud_assistant.llm.answer import AnswerSink
+from mud_assistant.llm.providers.responses.provider import ResponsesProvider
+from mud_assistant.llm.providers.responses.turns import replay_items
+from mud_assistant.llm.testing import FakeResponses, Raw, serve
+from mud_assistant.resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE, reactor
 
 RECORDED = Path(__file__).parents[4].parent / "shared/data/recorded/responses.jsonl"

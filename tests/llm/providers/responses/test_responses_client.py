@@ -11,7 +11,7 @@ import pytest
 from twisted.internet.threads import deferToThread
 from twisted.logger import capturedLogs
 
-from llm import (
+from mud_assistant.llm import (
     Capabilities,
     Citation,
     FinishReason,
@@ -30,9 +30,9 @@ from llm import (
     tool_results,
     user,
 )
-from llm.providers.openai import OpenAIProvider
-from llm.providers.responses.provider import ResponsesProvider
-from llm.testing import (
+from mud_assistant.llm.providers.openai import OpenAIProvider
+from mud_assistant.llm.providers.responses.provider import ResponsesProvider
+from mud_assistant.llm.testing import (
     Call,
     EndEarly,
     ErrorInStream,
@@ -46,7 +46,7 @@ from llm.testing import (
     Step,
     serve,
 )
-from resilience import HttpExchange, Limits
+from mud_assistant.resilience import HttpExchange, Limits
 from tests.llm.test_client import ONCE, reactor
 
 NAME = "openai-responses"

@@ -8,11 +8,11 @@ import orjson
 import pytest
 from msgspec.structs import replace
 
-from assistant.config.known_providers import usual_key
-from assistant.config.schema import ModelConfig
-from assistant.journal.records import MESSAGE
-from assistant.models.chosen import call_options, provider_of
-from llm import (
+from mud_assistant.assistant.config.known_providers import usual_key
+from mud_assistant.assistant.config.schema import ModelConfig
+from mud_assistant.assistant.journal.records import MESSAGE
+from mud_assistant.assistant.models.chosen import call_options, provider_of
+from mud_assistant.llm import (
     CallOptions,
     Message,
     RawTurn,
@@ -28,11 +28,11 @@ from llm import (
     tool_results,
     user,
 )
-from llm.modes.mode import FieldOverride, RequestMode
-from llm.packing.pack import pack
-from llm.packing.packed import Joined, Packed, Part
-from llm.paused import without_reasoning
-from llm.providers.responses.provider import ResponsesProvider
+from mud_assistant.llm.modes.mode import FieldOverride, RequestMode
+from mud_assistant.llm.packing.pack import pack
+from mud_assistant.llm.packing.packed import Joined, Packed, Part
+from mud_assistant.llm.paused import without_reasoning
+from mud_assistant.llm.providers.responses.provider import ResponsesProvider
 from tests.llm.providers.responses.answers import call_item, text_item, thought
 
 NAME = "openai-responses"

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from llm import (
+from mud_assistant.llm import (
     BadCredential,
     Citation,
     ContextOverflow,

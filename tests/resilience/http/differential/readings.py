@@ -17,9 +17,9 @@ from twisted.web._newclient import Request as TwistedRequest
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
 
-from resilience import Collected, Limits
-from resilience.http.connection import HttpConnection
-from resilience.http.transfer import Transfer
+from mud_assistant.resilience import Collected, Limits
+from mud_assistant.resilience.http.connection import HttpConnection
+from mud_assistant.resilience.http.transfer import Transfer
 
 #: Twisted keeps these apart from the headers of a response.
 HIDDEN = frozenset(

@@ -10,7 +10,7 @@ from random import Random
 import orjson
 import pytest
 
-from resilience.testing.answers import (
+from mud_assistant.resilience.testing.answers import (
     Answer,
     EndlessEvents,
     GzipBomb,
@@ -30,7 +30,7 @@ from tests.resilience.http.differential.rules import compare
 RECORDED = Path(__file__).parents[4].parent / "shared" / "data" / "recorded"
 #: How many made responses a run compares; `python -m tests.resilience.http.differential` compares more.
 MADE = 1500
-#: The answers of `resilience.testing`.
+#: The answers of `mud_assistant.resilience.testing`.
 ANSWERS = [
     Status(200, b"{}", (("Content-Type", "application/json"),)), Status(204), Status(304), Status(404, b"no"),
     HtmlPage(),

@@ -82,8 +82,8 @@ def main() -> None:
     from twisted.internet import reactor as real  # noqa: PLC0415, TID251  (the program's composition root)
     from twisted.internet.defer import Deferred  # noqa: PLC0415
 
-    from tools.web.errors import WebError  # noqa: PLC0415
-    from tools.web.extracting import Extractor  # noqa: PLC0415
+    from mud_assistant.tools.web.errors import WebError  # noqa: PLC0415
+    from mud_assistant.tools.web.extracting import Extractor  # noqa: PLC0415
 
     reactor: Any = real
     turns: list[float] = []

@@ -10,9 +10,9 @@ from twisted.internet.interfaces import IProcessProtocol, IProcessTransport, IRe
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from llm.messages import JSONObject
+from mud_assistant.llm.messages import JSONObject
+from mud_assistant.tools.web.extracting.worker import FrameBuffer, pack
 from tests.llm.embedded.processes import FakeProcess
-from tools.web.extracting.worker import FrameBuffer, pack
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.web.extracting.process import worker_environment
+from mud_assistant.tools.web.extracting.process import worker_environment
 
 for package in ("trafilatura", "html_to_markdown", "pypdf"):
     pytest.importorskip(package)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.extracting.charsets import text_of
+from mud_assistant.tools.web.extracting.charsets import text_of
 
 GERMAN = "Die Straße über die Brücke wurde 1910 für die Bürger der schönen Stadt geöffnet."
 RUSSIAN = "Москва является столицей России и крупнейшим городом страны."

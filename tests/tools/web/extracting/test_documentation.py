@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.web.extracting.html import read_html
+from mud_assistant.tools.web.extracting.html import read_html
 
 pytest.importorskip("trafilatura")
 pytest.importorskip("html_to_markdown")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mud_assistant.tools.web.extracting.documents import read_document
+from mud_assistant.tools.web.extracting.extracted import Extracted, ExtractLimits, Flag, Unreadable
 from tests.tools.web.extracting.bombs import small_pdf
-from tools.web.extracting.documents import read_document
-from tools.web.extracting.extracted import Extracted, ExtractLimits, Flag, Unreadable
 
 for package in ("trafilatura", "html_to_markdown", "pypdf"):
     pytest.importorskip(package)

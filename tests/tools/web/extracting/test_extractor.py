@@ -10,10 +10,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.extracting import Extracted, ExtractLimits, Extractor, Flag
 from tests.tools.web.extracting.processes import FakeWorkers
-from tools.testing import now
-from tools.web.errors import ErrorKind, WebError
-from tools.web.extracting import Extracted, ExtractLimits, Extractor, Flag
 
 LIMITS = ExtractLimits(most_waiting=3, pages_per_worker=5)
 
@@ -295,7 +295,7 @@ def test_what_the_worker_refuses_is_told_with_what_the_page_was(rig: Rig) -> Non
 
 @pytest.mark.parametrize("head", [{"say": "done", "flags": [[], {}], "title": 3}, {"say": []}, {"title": None}, {}])
 def test_what_a_page_that_took_the_worker_over_says_breaks_nothing(rig: Rig, head: dict[str, object]) -> None:
-    from tools.web.extracting.worker import pack  # noqa: PLC0415
+    from mud_assistant.tools.web.extracting.worker import pack  # noqa: PLC0415
 
     done = rig.read()
     rig.ready()

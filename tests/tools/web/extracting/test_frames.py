@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.extracting.worker import MAX_HEAD_BYTES, BadFrame, FrameBuffer, pack, read_frame
+from mud_assistant.tools.web.extracting.worker import MAX_HEAD_BYTES, BadFrame, FrameBuffer, pack, read_frame
 
 
 @given(st.lists(st.binary(max_size=50), max_size=5), st.integers(1, 40))

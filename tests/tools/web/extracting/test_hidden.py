@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.web.extracting.html import read_html
+from mud_assistant.tools.web.extracting.html import read_html
 
 pytest.importorskip("trafilatura")
 pytest.importorskip("html_to_markdown")

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from tools.web.extracting.extracted import Flag, Unreadable
-from tools.web.extracting.html import read_html
+from mud_assistant.tools.web.extracting.extracted import Flag, Unreadable
+from mud_assistant.tools.web.extracting.html import read_html
 
 pytest.importorskip("trafilatura")
 pytest.importorskip("html_to_markdown")

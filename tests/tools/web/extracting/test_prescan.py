@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.extracting import prescan
-from tools.web.extracting.prescan import TooTangled, check
+from mud_assistant.tools.web.extracting import prescan
+from mud_assistant.tools.web.extracting.prescan import TooTangled, check
 
 ATTRIBUTES = prescan.MAX_ATTRIBUTES
 

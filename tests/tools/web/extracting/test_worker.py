@@ -14,11 +14,11 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.extracting import ExtractLimits, Extractor
+from mud_assistant.tools.web.extracting.process import worker_command, worker_environment
+from mud_assistant.tools.web.extracting.worker import answer, limits_of
 from tests.tools.web.extracting.bombs import HTML, operators, small_pdf
-from tools.web.errors import ErrorKind, WebError
-from tools.web.extracting import ExtractLimits, Extractor
-from tools.web.extracting.process import worker_command, worker_environment
-from tools.web.extracting.worker import answer, limits_of
 
 ROOT = Path(__file__).parents[4]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="what the Linux kernel enforces")
@@ -107,7 +107,7 @@ async def test_the_worker_holds_no_key_no_file_and_no_network(reactor: Any, monk
 def test_the_kernel_refuses_sockets_and_programs_to_the_confined_process() -> None:
     code = """
 import ctypes, os, socket
-from tools.web.extracting.confinement import confine
+from mud_assistant.tools.web.extracting.confinement import confine
 print(confine(2**30))
 libc = ctypes.CDLL(None, use_errno=True)
 for name, call in (("socket", lambda: libc.socket(2, 1, 0)), ("pair", lambda: libc.socketpair(1, 1, 0, None))):
@@ -188,7 +188,7 @@ async def _until(reactor: Any, holds: Callable[[], bool], turns: int = 500) -> N
 PARENT = """
 import os, signal, sys
 from twisted.internet import reactor
-from tools.web.extracting import Extractor, ExtractLimits
+from mud_assistant.tools.web.extracting import Extractor, ExtractLimits
 bomb = sys.stdin.buffer.read()
 extractor = Extractor(reactor, reactor, limits=ExtractLimits(seconds=60))  # its watchdog is not what ends it
 def die(_):
@@ -220,7 +220,7 @@ def test_without_the_reactors_side_the_worker_ends_itself_over_a_bomb() -> None:
     """As on a system that does not tell it of its parent's death: a watchdog that needs no interpreter."""
     limits = ExtractLimits(seconds=0.5)
     code = f"""
-from tools.web.extracting.confinement import Watchdog
+from mud_assistant.tools.web.extracting.confinement import Watchdog
 with Watchdog({limits.seconds}):
     import re
     re.match("(a*)*b", "a" * 60)  # in C, for years
@@ -235,8 +235,8 @@ def test_a_missing_package_is_one_clear_sentence() -> None:
     code = """
 import sys
 sys.modules["trafilatura"] = sys.modules["pypdf"] = None
-from tools.web.extracting.extracted import ExtractLimits
-from tools.web.extracting.worker import answer
+from mud_assistant.tools.web.extracting.extracted import ExtractLimits
+from mud_assistant.tools.web.extracting.worker import answer
 for kind, body in (("text/html", b"<p>words</p>"), ("application/pdf", b"%PDF-"), ("text/plain", b"plain")):
     print(answer({"content_type": kind, "url": "http://h/"}, body, ExtractLimits()))
 """
@@ -259,7 +259,8 @@ def test_a_fault_of_a_parser_is_this_pages_fault() -> None:
 
 
 def test_importing_the_readers_side_imports_no_parser() -> None:
-    code = "import sys, tools.web.extracting, tools.web.read.direct; print(json.dumps(sorted(sys.modules)))"
+    code = "import sys, mud_assistant.tools.web.extracting, mud_assistant.tools.web.read.direct\n"
+    code += "print(json.dumps(sorted(sys.modules)))"
     modules = {name.partition(".")[0] for name in json.loads(run("import json\n" + code))}
     assert modules.isdisjoint({"lxml", "trafilatura", "html_to_markdown", "pypdf"})
     assert "twisted.internet.reactor" not in json.loads(run("import json\n" + code))

@@ -9,11 +9,11 @@ from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
-from resilience.testing.fault_server import serve
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.fetcher import FetchLimits, SafeFetcher
-from tools.web.fetch.url import UrlOrigin, UrlPolicy
-from tools.web.testing.site import FakeSite
+from mud_assistant.resilience.testing.fault_server import serve
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.fetcher import FetchLimits, SafeFetcher
+from mud_assistant.tools.web.fetch.url import UrlOrigin, UrlPolicy
+from mud_assistant.tools.web.testing.site import FakeSite
 
 LOOPBACK = frozenset({ip_network("127.0.0.0/8")})
 QUICK = FetchLimits(connect_seconds=2, whole_seconds=5)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.fetch.addresses import Address, Network, judge, nat64_target, parse_address
+from mud_assistant.tools.web.fetch.addresses import Address, Network, judge, nat64_target, parse_address
 
 #: Written out once more, so that a slip in the table shows: network, whether the one before and the one after pass.
 IPV4 = [

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.fetcher import FetchLimits
+from mud_assistant.tools.web.testing.site import HTML, head
 from tests.tools.web.fetch.fetching import running
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.fetcher import FetchLimits
-from tools.web.testing.site import HTML, head
 
 SMALL = FetchLimits(connect_seconds=2, whole_seconds=5, raw_bytes=10_000, decoded_bytes=20_000)
 SHORT = FetchLimits(connect_seconds=0.3, whole_seconds=0.4)

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mud_assistant.tools.web.fetch.addresses import Address, judge
+from mud_assistant.tools.web.fetch.hosts import is_within
+from mud_assistant.tools.web.fetch.url import UrlPolicy, UrlRefused, parse
 from tests.tools.web.fetch.test_urls import ACCEPTED, PIECES, REFUSED
-from tools.web.fetch.addresses import Address, judge
-from tools.web.fetch.hosts import is_within
-from tools.web.fetch.url import UrlPolicy, UrlRefused, parse
 
 ssrfguard: Any = pytest.importorskip("ssrfguard", reason="pip install ssrfguard (a dev dependency)")
 AntiSSRF: Any = pytest.importorskip("AntiSSRF", reason="pip install microsoft-antissrf (a dev dependency)")

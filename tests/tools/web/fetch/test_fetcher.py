@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from twisted.logger import capturedLogs
 
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
+from mud_assistant.tools.web.fetch.fetcher import SafeFetcher
+from mud_assistant.tools.web.fetch.judge import judge_for_reader
+from mud_assistant.tools.web.fetch.seen import SeenUrls
+from mud_assistant.tools.web.fetch.url import UrlOrigin, UrlPolicy, UrlRefused, parse
 from tests.tools.web.fetch.fetching import LOOPBACK, Names, policy, running
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.connect import ClientTls, PinnedEndpoint, PinnedEndpoints, WrongPeer
-from tools.web.fetch.fetcher import SafeFetcher
-from tools.web.fetch.judge import judge_for_reader
-from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import UrlOrigin, UrlPolicy, UrlRefused, parse
 
 
 async def test_a_page(reactor: Any) -> None:
@@ -294,7 +294,7 @@ async def test_a_remote_reader_gets_the_same_judgement() -> None:
 
 
 def test_a_refusal_logs_host_and_rule_but_neither_password_nor_path() -> None:
-    from tools.web.fetch.judge import UrlJudge  # noqa: PLC0415
+    from mud_assistant.tools.web.fetch.judge import UrlJudge  # noqa: PLC0415
 
     judge = UrlJudge(UrlPolicy(), Names({}))
     with capturedLogs() as logs, pytest.raises(UrlRefused):

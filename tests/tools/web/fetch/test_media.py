@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.fetch.body import BrokenPacking, Gunzip, charset_label, declared_charset, is_readable, media_type
+from mud_assistant.tools.web.fetch.body import (
+    BrokenPacking,
+    Gunzip,
+    charset_label,
+    declared_charset,
+    is_readable,
+    media_type,
+)
 
 
 @pytest.mark.parametrize(

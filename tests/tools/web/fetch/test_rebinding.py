@@ -13,10 +13,10 @@ from twisted.names.client import Resolver as NamesClient
 from twisted.names.error import DomainError, ResolverError
 from twisted.names.server import DNSServerFactory
 
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.fetcher import SafeFetcher
+from mud_assistant.tools.web.fetch.url import UrlRefused
 from tests.tools.web.fetch.fetching import QUICK, policy, running
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.fetcher import SafeFetcher
-from tools.web.fetch.url import UrlRefused
 
 
 class Flipping:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from mud_assistant.tools.web.errors import WebError
+from mud_assistant.tools.web.fetch.fetcher import SafeFetcher
+from mud_assistant.tools.web.fetch.url import UrlPolicy, UrlRefused
 from tests.tools.web.fetch.fetching import QUICK, running
-from tools.web.errors import WebError
-from tools.web.fetch.fetcher import SafeFetcher
-from tools.web.fetch.url import UrlPolicy, UrlRefused
 
 
 @pytest.mark.parametrize(

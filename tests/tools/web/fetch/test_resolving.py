@@ -13,8 +13,8 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.judge import ThreadedResolver
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.judge import ThreadedResolver
 
 Entries = list[tuple[Any, Any, Any, Any, tuple[Any, ...]]]
 
@@ -128,7 +128,7 @@ def test_a_program_ends_though_a_lookup_hangs() -> None:
         from threading import Event
         from twisted.internet import reactor
         from twisted.internet.defer import Deferred
-        from tools.web.fetch.judge import ThreadedResolver
+        from mud_assistant.tools.web.fetch.judge import ThreadedResolver
         started = Event()
         def hang(host, port, *, type):
             started.set()

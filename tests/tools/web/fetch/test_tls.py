@@ -9,11 +9,11 @@ from cryptography import x509
 from OpenSSL import SSL
 from twisted.internet.ssl import Certificate, PrivateCertificate, trustRootFromCertificates
 
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.fetch.connect import ClientTls
+from mud_assistant.tools.web.fetch.url import UrlRefused
 from tests.resilience.http.test_tls import Made, certificate
 from tests.tools.web.fetch.fetching import running
-from tools.web.errors import ErrorKind, WebError
-from tools.web.fetch.connect import ClientTls
-from tools.web.fetch.url import UrlRefused
 
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

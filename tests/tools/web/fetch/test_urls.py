@@ -13,11 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.tools.web.scripted import ScriptedReader
-from tools.web.cite import Citations
-from tools.web.errors import ErrorKind
-from tools.web.fetch.seen import SeenUrls
-from tools.web.fetch.url import (
+from mud_assistant.tools.web.cite import Citations
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.fetch.seen import SeenUrls
+from mud_assistant.tools.web.fetch.url import (
     MAX_URL_CHARS,
     UrlPolicy,
     UrlRefused,
@@ -29,8 +28,9 @@ from tools.web.fetch.url import (
     try_normalise,
     web_url,
 )
-from tools.web.source.answers import PageSource
-from tools.web.tools import open_page_tool
+from mud_assistant.tools.web.source.answers import PageSource
+from mud_assistant.tools.web.tools import open_page_tool
+from tests.tools.web.scripted import ScriptedReader
 
 ANY = UrlPolicy()
 

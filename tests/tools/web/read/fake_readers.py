@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct, field
 
-from resilience.testing.fake import Fake, Response, ServedRequest, json_response, sized_response
+from mud_assistant.resilience.testing.fake import Fake, Response, ServedRequest, json_response, sized_response
 
 
 class FakePage(Struct, frozen=True):

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from resilience import HttpExchange
-from resilience.testing.fault_server import serve
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.resilience.testing.fault_server import serve
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.search.api import Shared
+from mud_assistant.tools.web.source.protocol import ReadProvider
 from tests.tools.web.read.fake_readers import FakePage, FakeReader
-from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import Shared
-from tools.web.source.protocol import ReadProvider
 
 URL = "https://example.org/page?a=b&c=d%2Fe"
 PAGES = {

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 from tests.tools.web.read.fake_readers import Failing, FakeCrawl4AI
 from tests.tools.web.read.services import PAGES, URL, reading, refusal
-from tools.web.errors import ErrorKind
-from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
 
 
 def crawl4ai(token: str = "", **settings: Any) -> Any:

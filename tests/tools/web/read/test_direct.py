@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
-from tools.testing import now
-from tools.web.errors import ErrorKind, WebError
-from tools.web.extracting import Extracted, Extractor, Flag
-from tools.web.read.direct import DirectReadProvider
-from tools.web.source.protocol import ReadProvider, ReadResult
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.extracting import Extracted, Extractor, Flag
+from mud_assistant.tools.web.read.direct import DirectReadProvider
+from mud_assistant.tools.web.source.protocol import ReadProvider, ReadResult
 
 
 @dataclass(frozen=True)

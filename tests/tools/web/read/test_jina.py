@@ -8,10 +8,10 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.read.jina import JinaReadProvider, JinaSettings
 from tests.tools.web.read.fake_readers import Failing, FakeJina
 from tests.tools.web.read.services import PAGES, URL, reading, refusal
-from tools.web.errors import ErrorKind
-from tools.web.read.jina import JinaReadProvider, JinaSettings
 
 KEY = "jina_planted_key_0123456789"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.read.judging import JudgedReader
 from tests.tools.web.scripted import Heard, ScriptedReader, error
-from tools.web.errors import ErrorKind
-from tools.web.read.judging import JudgedReader
 
 
 def test_a_refused_url_never_reaches_the_reader() -> None:

@@ -13,18 +13,18 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from resilience import HttpExchange, Limits, Request, Sink
-from resilience.testing.fault_server import serve
-from tools.testing import now
-from tools.web.errors import WebError
-from tools.web.search.api import Shared
-from tools.web.search.brave import BraveSearchProvider
-from tools.web.search.perplexity import PerplexitySearchProvider
-from tools.web.search.searxng import SearxngSearchProvider
-from tools.web.search.tavily import TavilyProvider
-from tools.web.source.protocol import SearchProvider, SearchQuery
-from tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
-from tools.web.testing.service import FakeService
+from mud_assistant.resilience import HttpExchange, Limits, Request, Sink
+from mud_assistant.resilience.testing.fault_server import serve
+from mud_assistant.tools.testing import now
+from mud_assistant.tools.web.errors import WebError
+from mud_assistant.tools.web.search.api import Shared
+from mud_assistant.tools.web.search.brave import BraveSearchProvider
+from mud_assistant.tools.web.search.perplexity import PerplexitySearchProvider
+from mud_assistant.tools.web.search.searxng import SearxngSearchProvider
+from mud_assistant.tools.web.search.tavily import TavilyProvider
+from mud_assistant.tools.web.source.protocol import SearchProvider, SearchQuery
+from mud_assistant.tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
+from mud_assistant.tools.web.testing.service import FakeService
 
 KEY = "planted-0123456789"
 WELL = SearchQuery("village well")

@@ -8,11 +8,11 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
-from resilience.testing.fake import json_response
+from mud_assistant.resilience.testing.fake import json_response
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult
+from mud_assistant.tools.web.testing.service import HITS
 from tests.tools.web.search.calling import KEY, SERVED, WELL, error_of, served
-from tools.web.errors import ErrorKind
-from tools.web.source.protocol import SearchQuery, SearchResult
-from tools.web.testing.service import HITS
 
 NAMES = sorted(SERVED)
 

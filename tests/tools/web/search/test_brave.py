@@ -9,10 +9,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.brave import BraveSearchProvider, closed_windows
+from mud_assistant.tools.web.testing import FakeBrave
 from tests.tools.web.search.calling import KEY, WELL, Canned, canned, done, error_of, failed, served, shared
-from tools.web.errors import ErrorKind
-from tools.web.search.brave import BraveSearchProvider, closed_windows
-from tools.web.testing import FakeBrave
 
 
 def headers(remaining: str, reset: str) -> Headers:

@@ -17,14 +17,14 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
-from resilience import HttpExchange
-from resilience.background import DaemonThreads
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.resilience.background import DaemonThreads
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.api import Shared
+from mud_assistant.tools.web.search.duckduckgo import Ddgs, DuckDuckGoOptions, DuckDuckGoSearchProvider
+from mud_assistant.tools.web.source.protocol import SearchQuery, TimeRange
+from mud_assistant.tools.web.testing import HITS, FakeProxy, Hit, SearchPages, serving
 from tests.tools.web.search.calling import WELL, error_of
-from tools.web.errors import ErrorKind
-from tools.web.search.api import Shared
-from tools.web.search.duckduckgo import Ddgs, DuckDuckGoOptions, DuckDuckGoSearchProvider
-from tools.web.source.protocol import SearchQuery, TimeRange
-from tools.web.testing import HITS, FakeProxy, Hit, SearchPages, serving
 
 #: Twisted still hands pyOpenSSL its own objects, the older one in more places; the proxy speaks TLS.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -267,10 +267,10 @@ async def test_the_real_library_says_at_once_that_a_port_is_closed(reactor: Any)
 _STOP = """
 import sys, threading, time
 from twisted.internet import reactor
-from resilience import HttpExchange
-from tools.web.source.protocol import SearchQuery
-from tools.web.search.api import Shared
-from tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.tools.web.source.protocol import SearchQuery
+from mud_assistant.tools.web.search.api import Shared
+from mud_assistant.tools.web.search.duckduckgo import DuckDuckGoOptions, DuckDuckGoSearchProvider
 from twisted.internet.defer import Deferred
 
 options = DuckDuckGoOptions(proxy=sys.argv[1])

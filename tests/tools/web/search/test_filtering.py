@@ -6,13 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.fetch.hosts import is_within, normal_domain
+from mud_assistant.tools.web.fetch.url import host_of, normal_url, try_normalise
+from mud_assistant.tools.web.search.filtering import (
+    MAX_SNIPPET_CHARS,
+    MAX_TITLE_CHARS,
+    Domains,
+    FilteredSearch,
+    narrow,
+    sift,
+)
+from mud_assistant.tools.web.source.answers import Hits
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult
 from tests.tools.web.scripted import Heard, Scripted
-from tools.web.errors import ErrorKind
-from tools.web.fetch.hosts import is_within, normal_domain
-from tools.web.fetch.url import host_of, normal_url, try_normalise
-from tools.web.search.filtering import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, Domains, FilteredSearch, narrow, sift
-from tools.web.source.answers import Hits
-from tools.web.source.protocol import SearchQuery, SearchResult
 
 
 def hit(url: str, title: str = "t", snippet: str = "s") -> SearchResult:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.perplexity import PerplexitySearchProvider
+from mud_assistant.tools.web.testing import FakePerplexity
 from tests.tools.web.search.calling import KEY, WELL, error_of, served
-from tools.web.errors import ErrorKind
-from tools.web.search.perplexity import PerplexitySearchProvider
-from tools.web.testing import FakePerplexity
 
 
 @pytest.mark.parametrize(

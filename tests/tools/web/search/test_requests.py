@@ -6,14 +6,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from resilience import ConnectionLost
+from mud_assistant.resilience import ConnectionLost
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.brave import BraveOptions, BraveSearchProvider
+from mud_assistant.tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
+from mud_assistant.tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
+from mud_assistant.tools.web.search.tavily import TavilyOptions, TavilyProvider
+from mud_assistant.tools.web.source.protocol import SearchProvider, SearchQuery, TimeRange
 from tests.tools.web.search.calling import KEY, SERVED, Canned, canned, done, failed, shared
-from tools.web.errors import ErrorKind
-from tools.web.search.brave import BraveOptions, BraveSearchProvider
-from tools.web.search.perplexity import PerplexityOptions, PerplexitySearchProvider
-from tools.web.search.searxng import SearxngOptions, SearxngSearchProvider
-from tools.web.search.tavily import TavilyOptions, TavilyProvider
-from tools.web.source.protocol import SearchProvider, SearchQuery, TimeRange
 
 SITES = ("Example.org", "wells.example.com", "example.org")
 URL = "http://127.0.0.1:8888/base/"

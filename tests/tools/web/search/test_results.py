@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mud_assistant.tools.text.clean import one_line
+from mud_assistant.tools.web.errors import WebError
+from mud_assistant.tools.web.fetch.url import web_url
+from mud_assistant.tools.web.search.translate import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, parse_results, without_markup
+from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult
 from tests.tools.web.search.calling import KEY, SERVED, Canned, done, shared
-from tools.text.clean import one_line
-from tools.web.errors import WebError
-from tools.web.fetch.url import web_url
-from tools.web.search.translate import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, parse_results, without_markup
-from tools.web.source.protocol import SearchQuery, SearchResult
 
 WELL = {"title": "Well", "url": "https://a.example.org/", "content": "deep"}
 JSON_VALUES = st.recursive(

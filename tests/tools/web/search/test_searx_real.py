@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from twisted.internet.task import deferLater
 
-from resilience import HttpExchange
-from resilience.testing.fake import Fake, Response, ServedRequest, json_response
-from resilience.testing.fault_server import serve
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.resilience.testing.fake import Fake, Response, ServedRequest, json_response
+from mud_assistant.resilience.testing.fault_server import serve
+from mud_assistant.tools.web.errors import ErrorKind, WebError
+from mud_assistant.tools.web.search.api import Shared
+from mud_assistant.tools.web.search.searxng import SearxngSearchProvider
+from mud_assistant.tools.web.source.protocol import SearchQuery, TimeRange
 from tests.tools.web.search.calling import error_of
-from tools.web.errors import ErrorKind, WebError
-from tools.web.search.api import Shared
-from tools.web.search.searxng import SearxngSearchProvider
-from tools.web.source.protocol import SearchQuery, TimeRange
 
 PYTHON = "/usr/bin/python3"  # searx is a Debian package, so it runs on Debian's Python
 EXAMPLE = Path("/usr/share/doc/searx/examples/settings.yml")

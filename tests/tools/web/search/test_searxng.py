@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from resilience.testing.fake import json_response
+from mud_assistant.resilience.testing.fake import json_response
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.searxng import SearxngSearchProvider
+from mud_assistant.tools.web.source.protocol import SearchQuery
+from mud_assistant.tools.web.testing import FakeSearxng
+from mud_assistant.tools.web.testing.service import Hit
 from tests.tools.web.search.calling import WELL, canned, done, error_of, failed, served, shared
-from tools.web.errors import ErrorKind
-from tools.web.search.searxng import SearxngSearchProvider
-from tools.web.source.protocol import SearchQuery
-from tools.web.testing import FakeSearxng
-from tools.web.testing.service import Hit
 
 URL = "http://127.0.0.1:8888"
 MANY = tuple(Hit(f"Well {number}", f"https://w.example.org/{number}", "deep") for number in range(25))

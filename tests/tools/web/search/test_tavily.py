@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from resilience.testing.fake import Response
+from mud_assistant.resilience.testing.fake import Response
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.tavily import TavilyOptions, TavilyProvider
+from mud_assistant.tools.web.testing import FakeTavily
 from tests.tools.web.search.calling import KEY, WELL, canned, done, error_of, failed, served, shared
-from tools.web.errors import ErrorKind
-from tools.web.search.tavily import TavilyOptions, TavilyProvider
-from tools.web.testing import FakeTavily
 
 PAGE = "https://wells.example.org/1"
 

@@ -9,10 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
-from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error, read_part
-from tools.web.errors import ErrorKind
-from tools.web.source.answers import PageSource, SearchSource
-from tools.web.source.cached import (
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.source.answers import PageSource, SearchSource
+from mud_assistant.tools.web.source.cached import (
     ERROR_SECONDS,
     PAGE_SECONDS,
     SEARCH_SECONDS,
@@ -21,7 +20,8 @@ from tools.web.source.cached import (
     search_cache,
     search_key,
 )
-from tools.web.source.protocol import WHOLE, SearchQuery, TimeRange
+from mud_assistant.tools.web.source.protocol import WHOLE, SearchQuery, TimeRange
+from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error, read_part
 
 URL = "https://example.org/long"
 

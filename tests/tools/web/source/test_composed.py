@@ -6,14 +6,14 @@ from random import Random
 
 from twisted.internet.task import Clock
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.search.filtering import Domains, FilteredSearch
+from mud_assistant.tools.web.source.answers import ErrorInfo, Hits, SearchSource, WebPage
+from mud_assistant.tools.web.source.cached import Cached, page_cache, search_cache
+from mud_assistant.tools.web.source.first_of import FirstOf
+from mud_assistant.tools.web.source.paced import Allotted, HourlyQuota, Paced
+from mud_assistant.tools.web.source.state import ProviderState, Rate
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error, paced, read_part
-from tools.web.errors import ErrorKind
-from tools.web.search.filtering import Domains, FilteredSearch
-from tools.web.source.answers import ErrorInfo, Hits, SearchSource, WebPage
-from tools.web.source.cached import Cached, page_cache, search_cache
-from tools.web.source.first_of import FirstOf
-from tools.web.source.paced import Allotted, HourlyQuota, Paced
-from tools.web.source.state import ProviderState, Rate
 
 URL = "https://example.org/"
 

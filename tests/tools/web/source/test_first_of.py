@@ -11,12 +11,12 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
+from mud_assistant.tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
+from mud_assistant.tools.web.source.answers import ErrorInfo, Hits
+from mud_assistant.tools.web.source.first_of import FirstOf, join_errors
+from mud_assistant.tools.web.source.protocol import SearchQuery
+from mud_assistant.tools.web.source.state import CoolDown
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error, paced, read_part
-from tools.web.errors import FALLS_THROUGH, ErrorKind, WebError
-from tools.web.source.answers import ErrorInfo, Hits
-from tools.web.source.first_of import FirstOf, join_errors
-from tools.web.source.protocol import SearchQuery
-from tools.web.source.state import CoolDown
 
 
 class Chained:

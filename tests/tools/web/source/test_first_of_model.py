@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from twisted.internet.task import Clock
 
+from mud_assistant.tools.web.errors import FALLS_THROUGH, ErrorKind
+from mud_assistant.tools.web.source.first_of import FirstOf
+from mud_assistant.tools.web.source.state import CoolDown
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, error, paced
-from tools.web.errors import FALLS_THROUGH, ErrorKind
-from tools.web.source.first_of import FirstOf
-from tools.web.source.state import CoolDown
 
 BASE, MOST = 4.0, 16.0
 outcomes = st.sampled_from(["good", *sorted(ErrorKind)])

@@ -13,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.source.answers import ErrorInfo, PageSource
+from mud_assistant.tools.web.source.paced import Paced
+from mud_assistant.tools.web.source.state import Bucket, ProviderState, Rate, kinds_of_reader
 from tests.tools.web.scripted import HIT, QUERY, Asked, Heard, Scripted, ScriptedReader, error, read_part
-from tools.web.errors import ErrorKind
-from tools.web.source.answers import ErrorInfo, PageSource
-from tools.web.source.paced import Paced
-from tools.web.source.state import Bucket, ProviderState, Rate, kinds_of_reader
 
 
 def state_of(clock: Clock, rate: Rate | None = None, **options: Any) -> ProviderState:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.web.source.protocol import KEEP_SHARE, ReadResult, cut_at, part_of
+from mud_assistant.tools.web.source.protocol import KEEP_SHARE, ReadResult, cut_at, part_of
 
 
 def whole(text: str) -> ReadResult:

@@ -9,17 +9,17 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from resilience import HttpExchange
+from mud_assistant.resilience import HttpExchange
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
+from mud_assistant.tools.web.read.jina import JinaReadProvider
+from mud_assistant.tools.web.search.api import Shared
+from mud_assistant.tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
+from mud_assistant.tools.web.source.first_of import FirstOf
+from mud_assistant.tools.web.source.paced import Paced
+from mud_assistant.tools.web.source.protocol import ReadProvider, ReadResult, SearchQuery, seconds_of
+from mud_assistant.tools.web.source.state import OF_A_READER, ProviderState, Rate
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted
-from tools.web.errors import ErrorKind
-from tools.web.read.crawl4ai import Crawl4AIReadProvider, Crawl4AISettings
-from tools.web.read.jina import JinaReadProvider
-from tools.web.search.api import Shared
-from tools.web.source.answers import Hits, PageSource, SearchSource, WebPage
-from tools.web.source.first_of import FirstOf
-from tools.web.source.paced import Paced
-from tools.web.source.protocol import ReadProvider, ReadResult, SearchQuery, seconds_of
-from tools.web.source.state import OF_A_READER, ProviderState, Rate
 
 
 class Slow(Scripted):

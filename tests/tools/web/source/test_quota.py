@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from twisted.internet.task import Clock
 
+from mud_assistant.tools.web.errors import ErrorKind
+from mud_assistant.tools.web.source.answers import PageSource
+from mud_assistant.tools.web.source.paced import Allotted, HourlyQuota
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
-from tools.web.errors import ErrorKind
-from tools.web.source.answers import PageSource
-from tools.web.source.paced import Allotted, HourlyQuota
 
 
 def test_a_used_up_quota_says_until_when_and_asks_nobody() -> None:

@@ -1,4 +1,4 @@
-"""`python -m tools.web.testing` as a person runs it."""
+"""`python -m mud_assistant.tools.web.testing` as a person runs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "tools.web.testing"]
+COMMAND = [sys.executable, "-m", "mud_assistant.tools.web.testing"]
 
 
 @contextmanager
