@@ -35,7 +35,7 @@ _TRIAL_EXAMPLES = """  mud-assistant trial
   mud-assistant trial --journal sage.journal
       a character that remembers: the next trial goes on where this one ended, however it ended
   mud-assistant trial --place docs/places/harbour.toml
-      your own rooms and character, see docs/places.md
+      your own rooms and character, see docs/characters.md
   mud-assistant trial --url http://127.0.0.1:8080/v1
       any OpenAI-compatible server: llama.cpp, LM Studio, vLLM
   mud-assistant trial --page

@@ -1,4 +1,4 @@
-"""What each live event says, as plain JSON values (docs/live-events.md), and what of it a viewer may see."""
+"""What each live event says, as plain JSON values (docs/operator-page.md), and what of it a viewer may see."""
 
 from __future__ import annotations
 

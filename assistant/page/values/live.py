@@ -25,7 +25,7 @@ class LiveKind(StrEnum):
 class LiveEvent(Value, frozen=True, kw_only=True):
     """One event of the stream. `id` is START-NUMBER: a growing number after the start of the process.
 
-    `data` holds plain JSON values, those of each kind as docs/live-events.md lists them. A viewer is sent those that
+    `data` holds plain JSON values, those of each kind as docs/operator-page.md lists them. A viewer is sent those that
     hold no words of players.
     """
 

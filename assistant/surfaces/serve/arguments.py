@@ -32,7 +32,7 @@ def add_serve(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     serve.add_argument("--name", help="what the assistant is called (default: the place's character, or Sage)")
-    serve.add_argument("--place", type=Path, metavar="FILE", help="its rooms and character, see docs/places.md")
+    serve.add_argument("--place", type=Path, metavar="FILE", help="its rooms and character, see docs/characters.md")
     serve.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
     serve.add_argument("--journal", type=Path, metavar="FILE", help="remember everything in this file, or look at it")
     serve.add_argument("--read-only", action="store_true", help="only look at the journal: no assistant runs")

@@ -35,7 +35,7 @@ NOTHING_WRITTEN = 2
 _NEW = "# Settings of mud-assistant. All there are: docs/settings.md\n"
 _NO_JOURNAL = "none"
 _MORE = "more"
-#: What sentence vectors gain, as measured (docs/memory-vectors.md).
+#: What sentence vectors gain, as measured (docs/memory.md).
 _GAIN = """Memories are found by their words. Vectors find some that were told in other words: of 100 that fit,
 in a game world 73 and not 68, in long talks 53 and not 47, in long messages 58 and not 56."""
 

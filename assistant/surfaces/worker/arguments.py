@@ -52,7 +52,7 @@ def add_worker(commands: Any, page_port: Callable[[str], int]) -> argparse.Argum
         help="what the other processes call this one; after a crash the same name takes its assistants back at once "
         "(default: the machine's name and a number that is new at each start)",
     )
-    worker.add_argument("--place", type=Path, metavar="FILE", help="the rooms they live in, see docs/places.md")
+    worker.add_argument("--place", type=Path, metavar="FILE", help="the rooms they live in, see docs/characters.md")
     worker.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
     worker.add_argument(
         "--port",

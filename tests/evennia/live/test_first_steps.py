@@ -1,4 +1,4 @@
-"""docs/evennia-first-steps.md does what it says, with a model that answers at once."""
+"""docs/evennia.md does what it says, with a model that answers at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mud_assistant.llm.testing import FakeOllama, serve
 from tests.evennia.live.game import running
 from tests.evennia.live.living import heard, reactor
 
-PAGE = Path(__file__).parents[3] / "docs" / "evennia-first-steps.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evennia.md"
 
 pytestmark = pytest.mark.slow  # a game is started
 

@@ -229,7 +229,7 @@ def _around_code(root: HtmlElement, markdown: str) -> HtmlElement | None:
     """Return the smallest element that holds all code blocks and enough text, if the main text lost code; else None.
 
     Pages of DocBook, Texinfo and npm have neither main nor article, and trafilatura loses or flattens their code as it
-    does elsewhere (docs/web-reading.md has the figures).
+    does elsewhere (docs/web.md has the figures).
     """
     blocks = root.findall(".//pre")
     if len(blocks) < MIN_CODE_BLOCKS or len(_FENCE.findall(markdown)) // 2 >= len(blocks):
