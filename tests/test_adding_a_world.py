@@ -126,6 +126,18 @@ async def test_what_the_page_prints_starts_an_assistant_that_hears(tmp_path: Pat
     assert acts == [Act("say", "You said hello, You.")]
 
 
+async def test_the_conversation_that_the_page_prints_is_held(tmp_path: Path) -> None:
+    acts: list[Act] = []
+    game = chat_room.ChatRoom()
+    game.add(ANNA, lambda make: acts.append(as_act(make)))
+    names: dict[str, Any] = {}
+    for block in (1, 2):
+        exec(printed(block), names)  # noqa: S102  (the page's own example)
+    path, body = tmp_path / "assistant.toml", game.add(SAGE)
+    await names["talk"](reactor, path, SAGE, body, lambda id_, at: Said(id=id_, at=at, who=ANNA, text="Hi", alone=True))
+    assert [act.verb for act in acts] == ["say"]
+
+
 def test_ruff_and_mypy_have_nothing_against_it(tmp_path: Path) -> None:
     begin = tmp_path / "begin.py"
     begin.write_text(f'"""Begins."""\n\n{printed(1)}')
