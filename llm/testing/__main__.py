@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("protocol", choices=list(PROTOCOLS), help="the API to speak")
     parser.add_argument("--fault", choices=sorted(FAULTS), help="fail like this at every request for an answer")
     parser.add_argument("--brain", choices=sorted(BRAINS), default="sage", help="who answers; `sage` by default")
-    parser.add_argument("--always", action="store_true", help="obedient: obey a goal at every request, not only once")
+    parser.add_argument("--always", action="store_true", help="obedient: obey a goal each time, not once a server")
     parser.add_argument("--oldest", action="store_true", help="obedient: the oldest goal first, not the newest")
     parser.add_argument("--one-by-one", action="store_true", help="obedient: one goal an answer, not all together")
     parser.add_argument(
