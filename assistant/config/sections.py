@@ -159,7 +159,7 @@ class MemoryConfig(Settings):
     #: A reference to the key for it, never the key itself: env:NAME, file:PATH or keyring:NAME.
     vectors_key: KeyReference = ""
     #: How many memories are shown before a line is answered, and given back by a search, at most. Those that are shown
-    #: take at most 400 tokens, and a sixteenth of the window's room for the talk.
+    #: take at most 400 tokens, and a sixteenth of the window's room for the talk; above 5, in proportion more.
     shown: int = Field(default=5, ge=1, le=20)
 
     #: Whether it draws conclusions while nobody is there, with calls of its own model.

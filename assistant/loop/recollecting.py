@@ -28,12 +28,12 @@ from mud_assistant.assistant.memory.remembering import spoken_part
 from mud_assistant.assistant.memory.topics.next_saying import key_of
 from mud_assistant.llm import Role, user
 from mud_assistant.resilience.background import Full
-from mud_assistant.tools.memories import MAX_TEXT, Memory, MemoryKind, Recalled, describe_memory
+from mud_assistant.tools.memories import MAX_TEXT, RECALLED, Memory, MemoryKind, Recalled, describe_memory
 from mud_assistant.tools.text.clean import clean_heard, one_line
 from mud_assistant.tools.trust import TOP, Label, Principal, Source, may_hear
 from mud_assistant.tools.verbs.remembering import withheld_text
 
-#: The most tokens of what is recalled, and its largest share of the stream's budget.
+#: The most tokens of what is recalled, and its largest share of the stream's budget; more where more are to be shown.
 MAX_TOKENS, SHARE = 400, 1 / 16
 #: The importance of what is recalled in the stream: less than spoken words, so it goes first when room is short.
 IMPORTANCE = 5
@@ -250,7 +250,7 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
     if run.lore:  # its scanner keeps to a budget of its own
         _show(context, KNOWN, [_lore_line(memory) for memory in run.lore], run.lore)
     history, now = context.history, context.clock.seconds()
-    room = min(MAX_TOKENS, int(history.budget * SHARE))
+    room = int(min(MAX_TOKENS, history.budget * SHARE) * max(1.0, context.shown_memories / RECALLED))
     shown: list[Memory] = []
     lines: list[str] = []
     for memory in run.recalled:

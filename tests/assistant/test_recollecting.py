@@ -414,6 +414,15 @@ def test_a_gift_that_stands_in_the_stream_is_not_shown_again() -> None:
     assert body.count("gives you the copper lamp") == 1
 
 
+def test_fifteen_long_memories_are_shown_where_the_owner_wants_fifteen() -> None:
+    before = life_with()
+    told = "where the harbour master asked me twice for the tolls of last winter"
+    for number in range(20):
+        said(before, ANN, f"my ship number {number} lies in Dunport, {told}", DAYS_AGO)
+    [remembered] = shown(said(life_with(before.context.memories, shown=15), BEA, "which ships lie in Dunport?"))
+    assert remembered.count("lies in Dunport") == 15
+
+
 def test_the_next_is_shown_where_one_does_not_fit() -> None:
     before = life_with()
     said(before, ANN, f"my ship Heron, the ship Heron! {'She has sailed far and wide with me. ' * 50}", DAYS_AGO)
