@@ -181,11 +181,11 @@ async def test_words_grow_while_the_model_streams_and_the_stop_button_ends_them(
     await other.until(f"({words}).length > {seen + 20}", "more words")
     await shown.visit("/")
     await page.value("document.querySelector('#assistants form[action=\"/a/assistant%3A1\"] button').click()")
-    await page.until(READS + "('Stopped: Sage')", "that it was stopped")
+    await page.until(READS + "('Sage is stopped')", "that it was stopped")
     assert "assistant:1" not in stage.day.service.runners
     assert "Sage was thinking: step 1 of run-" in await shown.text()
     row = "[...document.querySelectorAll('#assistants tr')].find((one) => one.innerText.includes('Sage'))"
-    assert "stopped" in await page.value(f"{row}.innerText")
+    assert "off" in await page.value(f"{row}.innerText")
     heard = await other.value("document.getElementById('live').textContent")
     assert STORY.split()[-1] not in heard
     await page.value(f"{row}.querySelector('form button').focus()")
@@ -291,7 +291,7 @@ async def test_without_script_everything_but_the_live_page_works(shown: Shown) -
         await shown.press("Filter")
         assert await page.value("document.querySelectorAll('#assistants tbody tr').length") == 1
         await shown.press("Stop Oda")
-        assert "Stopped: Oda" in await shown.text()
+        assert "Oda is stopped" in await shown.text()
         await shown.press("Start Oda")
         assert "Oda starts." in await shown.text()
         await shown.visit(f"/settings?assistant={SAGE}&q=pause_seconds")
@@ -300,7 +300,7 @@ async def test_without_script_everything_but_the_live_page_works(shown: Shown) -
         await page.until(READS + "('pause_seconds = 2.5')", "the new setting")
         await until(lambda: stage.day.service.runners["assistant:1"].config.assistant.pause_seconds == 2.5)
         await shown.press("Stop all", within="header")
-        assert "Stopped: all assistants" in await shown.text()
+        assert "are stopped, and stay so" in await shown.text()
         assert stage.day.service.runners == {}
     finally:
         await page.looks(1280, 812)

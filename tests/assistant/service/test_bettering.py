@@ -163,7 +163,7 @@ async def test_what_is_in_the_way_is_told_with_the_command(
     (sentence,) = here.told
     assert re.fullmatch(
         rf"{re.escape(BETTER.name)} is not fetched: {told}\. "
-        r"By hand: python -m llm\.embedded\.fetch --model-name better",
+        r"By hand: python -m mud_assistant\.llm\.embedded\.fetch --model-name better",
         sentence,
     )
     assert here.fetches == []
