@@ -277,6 +277,7 @@ async def run_of(shown: Shown, tool: str) -> object:
 
 async def test_without_script_everything_but_the_live_page_works(shown: Shown) -> None:
     page, stage = shown.page, shown.stage
+    await stage.says("Oda, look at the astrolabe", at=1)
     run = str(await run_of(shown, "inspect"))
     await page.looks(1280, 812, script=False)
     try:
