@@ -20,7 +20,7 @@ async def test_a_sound_game_has_nothing_wrong(tmp_path: Path) -> None:
     async with opened(tmp_path):
         found = {finding.check: finding for finding in await doctor.findings()}
     assert {check: finding.state for check, finding in found.items() if finding.check != doctor.DATABASE} == {
-        "packages": FindingState.OK, "service": FindingState.OK, "reactor": FindingState.OK,
+        "service": FindingState.OK, "reactor": FindingState.OK,
         "page": FindingState.OK,
     }  # fmt: skip
     assert str(tmp_path / "server/assistants.sqlite3") in found["service"].sentence

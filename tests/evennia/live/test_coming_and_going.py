@@ -66,12 +66,8 @@ async def test_the_settings_written_out_by_hand_do_the_same(template: Path, tmp_
         owner = await game.owner()
         assert await game.py(owner, CMDSET) == "commands.default_cmdsets.AccountCmdSet"
         await owner.asks("assistant/create Sage", "Sage is here")
-        assert (
-            await game.py(
-                owner, "__import__('mud_assistant.assistant.worlds.evennia.server').worlds.evennia.server.is_open()"
-            )
-            == "True"
-        )
+        service = "__import__('mud_assistant.assistant.worlds.evennia.server', fromlist=['x'])"
+        assert await game.py(owner, f"{service}.is_open()") == "True"
         told = await owner.asks("assistant/doctor", "the game's database")
         # Evennia 5 still lays its own choice over it.
         level = "normal" if EVENNIA >= 6 else "off"

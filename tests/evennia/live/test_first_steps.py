@@ -22,7 +22,7 @@ def blocks(language: str) -> list[str]:
 
 
 async def test_the_lines_of_the_page_give_the_answers_of_the_page(template: Path, tmp_path: Path) -> None:
-    (settings,) = blocks("python")
+    settings = blocks("python")[0]
     steps = re.findall(r"^> (.+)\n([^>]*)", blocks("text")[0], re.MULTILINE)
     connect, create, status, say = steps
     assert connect[0].startswith("connect ")  # done by `owner`, for the template's account has another name
@@ -42,5 +42,5 @@ async def test_the_lines_of_the_page_give_the_answers_of_the_page(template: Path
 
 
 def test_the_settings_of_the_page_hold_the_line_that_the_doctor_gives() -> None:
-    (settings,) = blocks("python")
+    settings = blocks("python")[0]
     assert "".join(PRAGMAS_CURE.split()) in "".join(settings.split())
