@@ -26,7 +26,7 @@ from mud_assistant.assistant.loop.talk.found import (
     with_source,
 )
 from mud_assistant.assistant.loop.talk.known import agrees
-from mud_assistant.assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied
+from mud_assistant.assistant.loop.talk.question import Question, front, last_turns, must_not_be_copied, without_name
 from mud_assistant.assistant.loop.talk.topics import is_remark, is_told_in_confidence, words_otherwise
 from mud_assistant.assistant.loop.talk.turns import example_deeds, lore_texts, outcomes_of, remembered_facts
 from mud_assistant.llm import LLMResponse, Message, Usage
@@ -112,7 +112,7 @@ def _told_by_rule(context: RunContext, run: Run, asked: Question, line: Line, hi
         return " ".join(place)
     is_left = asked.text and not (facts or line.notes.language or run.known_answer)
     is_spared = is_left and context.client.provider.model == SPARED_REMARKS
-    return _otherwise(context, asked) if is_spared and is_remark(asked.text) else ""
+    return _otherwise(context, asked) if is_spared and is_remark(without_name(asked.text, asked.view.name)) else ""
 
 
 def _otherwise(context: RunContext, asked: Question) -> str:

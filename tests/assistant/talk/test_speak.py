@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.language.attend import ToldNotes, Turn, View
-from mud_assistant.assistant.loop.talk.question import LEAST_TURNS, MAX_TURNS, last_turns
+from mud_assistant.assistant.loop.talk.question import LEAST_TURNS, MAX_TURNS, last_turns, without_name
 from mud_assistant.assistant.loop.talk.speak import SPARED_REMARKS
+from mud_assistant.assistant.loop.talk.topics import is_remark
 from mud_assistant.llm.embedded.fetching.models import DEFAULT_MODEL
 
 MARLO = View("Marlo", "You are the ferryman.")
@@ -37,3 +38,9 @@ def test_the_first_turn_stays_the_first_for_some_turns_so_that_a_server_keeps_th
 
 def test_the_model_that_is_spared_remarks_is_the_smallest_that_comes_along() -> None:
     assert f"{SPARED_REMARKS}.gguf" == DEFAULT_MODEL.file_name
+
+
+def test_a_wish_is_no_remark_whoever_is_called_in_it() -> None:
+    for line in ("Sage, tell me a story", "tell me a story, Sage", "Tell me a story"):
+        assert not is_remark(without_name(line, "Sage"))
+    assert is_remark(without_name("Sage, I have lost my hat.", "Sage"))
