@@ -1,4 +1,4 @@
-"""Reads what the command line and the settings say, and begins the log. Imports the rest of us after a check."""
+"""Reads what the command line and the settings say, and begins the log. Imports the rest of us when called."""
 
 from __future__ import annotations
 

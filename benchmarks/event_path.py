@@ -29,8 +29,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("assistant", "tools", "llm", "resilience")
 #: Folders and files that are no part of what runs in a game.
 TEST_DOUBLES = frozenset({"testing", "testing.py", "fakes"})
-#: Where the server of the model is. What it calls to make an answer is no part either.
-FAKE_SERVER = f"{ROOT / 'mud_assistant/llm/testing'}/"
+#: The fake servers, and what they stand on. What they call to make an answer is no part either.
+FAKES = tuple(f"{ROOT / 'mud_assistant' / package / 'testing'}/" for package in ("llm", "resilience"))
 LINE = "Sage, what is that on the desk?"
 ANSWER = Reply(calls=(Call("say", {"text": "A brass astrolabe."}),))
 
@@ -51,7 +51,7 @@ class EventPath:
         name = self._names.get(code.co_filename)
         if name is None:
             name = self._names[code.co_filename] = _name_of(code.co_filename)
-        if name and not code.co_name.startswith("<") and not _is_for_the_server(frame):
+        if name and not code.co_name.startswith("<") and not is_for_a_fake(frame):
             self.files[name] = None
             self.functions.add((name, code.co_firstlineno, code.co_name))
 
@@ -64,9 +64,10 @@ def _name_of(file: str) -> str:
     return "/".join(parts) if parts[0] in PACKAGES and not TEST_DOUBLES & set(parts) else ""
 
 
-def _is_for_the_server(frame: FrameType) -> bool:
+def is_for_a_fake(frame: FrameType) -> bool:
+    """Tell whether a fake server is at work, or what that calls to make its answer."""
     caller: FrameType | None = frame
-    while caller is not None and not caller.f_code.co_filename.startswith(FAKE_SERVER):
+    while caller is not None and not caller.f_code.co_filename.startswith(FAKES):
         caller = caller.f_back
     return caller is not None
 

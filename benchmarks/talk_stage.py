@@ -107,8 +107,7 @@ class Player:
         if character:  # of the place, in the stead of the one that the settings name
             character["character"] = ""
         settings, known = await self._parts.playing(options.config.assistant.model_copy(update=character))
-        for finder in (known.topics, known.everyday):
-            finder.prepare()
+        known.everyday.prepare()
         while self._parts.embedder.is_on and not (known.topics.is_ready and known.everyday.is_ready):
             await deferLater(self._reactor, 0.1)  # a game's characters wait for nobody
         storage = in_memory(self._reactor.seconds, settings.inbox_limit)

@@ -51,13 +51,8 @@ def _is_ours(module: ModuleType | None) -> bool:
 
 def _is_anothers(name: str) -> bool:
     """Tell whether Python finds a package or module of this name that is not the folder that ours is linked to."""
-    spec = PathFinder.find_spec(name)
-    ours = Path(__file__).with_name(name)
-    return spec is not None and not any(ours.exists() and ours.samefile(place) for place in _places(spec))
-
-
-def _places(spec: ModuleSpec) -> Sequence[str]:
-    return [place for place in spec.submodule_search_locations or () if Path(place).exists()]
+    spec, ours = PathFinder.find_spec(name), Path(__file__).with_name(name).resolve()
+    return spec is not None and ours not in [Path(place).resolve() for place in spec.submodule_search_locations or ()]
 
 
 def understand() -> None:

@@ -64,10 +64,10 @@ def test_what_is_measured_is_counted_right(tmp_path: Path) -> None:
         path.write_text(
             "class RunContext:\n    a: int\n    b: int\n" if "assistant" in name else "class Run:\n    c: int\n"
         )
-    (tmp_path / "tools/one.py").write_text("from llm.run import Other\n\n\nclass Other:\n    pass\n")
+    (tmp_path / "tools/one.py").write_text("from mud_assistant.llm.run import Other\n\n\nclass Other:\n    pass\n")
     found = measured(Source(tmp_path))
     assert found["source_lines"] == 3 + 2 + 5
     assert (found["source_files"], found["file_names_twice"], found["class_names_twice"]) == (3, 1, 0)
     assert (found["fields_of_run_context"], found["fields_of_run"], found["import_circles"]) == (2, 1, 0)
-    (tmp_path / "llm/run.py").write_text("from tools.one import Other\n\n\nclass Run:\n    c: int\n")
+    (tmp_path / "llm/run.py").write_text("from mud_assistant.tools.one import Other\n\n\nclass Run:\n    c: int\n")
     assert measured(Source(tmp_path))["import_circles"] == 1

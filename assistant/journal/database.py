@@ -79,7 +79,7 @@ def is_sqlite(db: Database) -> TypeGuard[sqlite3.Connection]:
 
 
 def insert(db: Database, sql: str, values: Sequence[Any]) -> int:
-    """Insert one row and return its `seq`."""
+    """Insert one row and return its number."""
     if isinstance(db, sqlite3.Connection):
         return db.execute(sql, values).lastrowid or 0
     if isinstance(db, PipelinedDatabase):
@@ -159,7 +159,7 @@ def listed_texts(db: Database, placeholder: str = "?") -> str:
 
 def among(db: Database, column: str) -> str:
     """Return SQL that tells whether `column` is one of a placeholder's values, which `as_list` gives."""
-    return f"{column} IN (SELECT value FROM json_each(?))" if is_sqlite(db) else f"{column} = ANY(?)"
+    return f"{column} IN {listed(db)}" if is_sqlite(db) else f"{column} = ANY(?)"
 
 
 def as_list(db: Database, values: Iterable[str | int]) -> object:

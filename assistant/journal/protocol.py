@@ -222,7 +222,7 @@ class Journal(Protocol):
         ...
 
     def interrupted(self) -> Awaitable[InterruptedRun | None]:
-        """Return the oldest open run, None when there is none. Call it only while no run is in progress."""
+        """Take up the oldest open run and return it, None for none. Call it only while no run is in progress."""
         ...
 
 

@@ -134,8 +134,8 @@ class Billing:
         self._minutes = minutes
         self._per_minute = budget.player_per_minute
         self._total = total_account(budget)
-        self._assistant = _allowance(budget.assistant)
-        self._player = _allowance(budget.player)
+        self._assistant = allowance_of(budget.assistant)
+        self._player = allowance_of(budget.player)
 
     def caller(self, me: Principal, requester: Principal | None) -> Caller:
         """Return the caller on whose behalf the assistant asks its model. A person who waits comes first."""
@@ -177,8 +177,9 @@ class MinuteCounts:
 
 def total_account(budget: BudgetConfig) -> Account:
     """Return the account of everything that this process asks models for."""
-    return Account(TOTAL, _allowance(budget.total))
+    return Account(TOTAL, allowance_of(budget.total))
 
 
-def _allowance(config: AllowanceConfig) -> Allowance:
+def allowance_of(config: AllowanceConfig) -> Allowance:
+    """Return the limits of an account as the settings have them."""
     return Allowance(config.calls, config.tokens, config.money)

@@ -90,7 +90,7 @@ class IndexWorker(ABC):
 
 
 class RecallThread(IndexWorker):
-    """An index on a thread of its own. `recover` is called there when it failed, and makes it usable again."""
+    """An index on a thread of its own. `_recover` is called there when it failed, and makes it usable again."""
 
     def __init__(self, index: RecallIndex, reactor: FromThread) -> None:
         super().__init__(index)

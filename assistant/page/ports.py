@@ -61,7 +61,7 @@ class Door(Protocol):
     """Who may come in. The one of a game asks its accounts; the standalone one checks its token."""
 
     def is_own_host(self, host: str) -> bool:
-        """Tell whether the Host header (or what the game's proxy forwards for it) is one that this page answers to."""
+        """Tell whether the Host header is one that this page answers to."""
         ...
 
     def is_own_origin(self, origin: str, host: str) -> bool:

@@ -30,7 +30,6 @@ from mud_assistant.assistant.runtime import inbox
 from mud_assistant.assistant.runtime.company import Company
 from mud_assistant.assistant.runtime.sleeping import Sleep, forgetting
 from mud_assistant.tools import Declined, Denied, Given, Kind, Pending, Principal
-from mud_assistant.tools.policy.approvals import ENDS
 
 _log = Logger()
 
@@ -198,11 +197,10 @@ class Assistant:
         the players who asked and approved are told.
         """
         approvals = self.context.approvals
-        known = approvals.waits(number)
         answer = approvals.approve(number, who)
         given = approvals.take(number) if isinstance(answer, Given) else None
         if given is None:
-            return answer if known or isinstance(answer, Given) else Denied(f"{answer.reason} {ENDS}")
+            return answer
         if why := why_void(self.context, given):
             tell_void(self.context, given, why, but=who)
             return Denied(f"Request {number} is void: {why}. Nothing was done.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -26,15 +27,16 @@ def in_memory(
     now: Callable[[], float],
     inbox_limit: int,
     remember: Remember | None = None,
-    kept: RowsInMemory | None = None,
     index: IndexWorker | None = None,
+    *,
+    assistant: str = "assistant",
+    tables: sqlite3.Connection | None = None,
 ) -> Storage:
     """Return storage that is lost when the process ends. `now` gives clock seconds.
 
-    `kept` are the assistant's memories, with their `index`; None makes new ones, and `remember` then says what of an
-    event is remembered.
+    `remember` says what of an event is remembered. Those who share `tables` share the `index`; None makes new ones.
     """
-    kept = kept or RowsInMemory("assistant", rule=remember)
+    kept = RowsInMemory(assistant, tables, remember)
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
     mutes, sleep, people = StoredMutes(kept, now), StoredSleep(kept), KnownPeople(kept)
     return Storage(MemoryJournal(inbox_limit, kept.note), memories, mutes, sleep, people)
@@ -88,8 +90,7 @@ class MemoryFile:
         self, assistant: str, inbox_limit: int, name: str = "", remember: Remember | None = None
     ) -> Storage:
         """Return new storage for this assistant."""
-        kept = RowsInMemory(assistant, self._tables, remember)
-        storage = in_memory(self._now, inbox_limit, kept=kept, index=self.recall)
+        storage = in_memory(self._now, inbox_limit, remember, self.recall, assistant=assistant, tables=self._tables)
         self._journals[assistant] = storage.journal
         return storage
 

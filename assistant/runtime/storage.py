@@ -142,11 +142,9 @@ class KeptJournal:
         self._journals[assistant] = journal
         if self._next is None:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
-        memories, mutes = (
-            IndexedMemories(journal.lease, self.recall, self._wall),
-            StoredMutes(journal.lease, self._wall),
-        )
-        sleep, people = StoredSleep(journal.lease), KnownPeople(journal.lease)
+        lease = journal.lease
+        memories, mutes = IndexedMemories(lease, self.recall, self._wall), StoredMutes(lease, self._wall)
+        sleep, people = StoredSleep(lease), KnownPeople(lease)
         return Storage(journal, memories, mutes, sleep, people, loaded.entries, life)
 
     def begins_to_hear(self, assistant: str) -> None:

@@ -40,7 +40,8 @@ class Warmer:
     async def warm(self, context: RunContext, chosen: ChosenModel) -> None:
         """Have the model read the front of this assistant's prompts, unless it did or a first real call does it.
 
-        Nothing is recorded, and no account pays for it. Cancelling closes the connection.
+        Where it is asked plainly, the vectors of everyday topics are begun as well. Nothing is recorded, and no account
+        pays for it. Cancelling closes the connection.
         """
         if context.is_asked_plainly:
             context.known.everyday.prepare()

@@ -1,4 +1,4 @@
-"""Shows results as they come, and slow checks on standard error. Imports nothing of ours but two small modules."""
+"""Shows results as they come, and slow checks on standard error. Imports nothing of ours but one small module."""
 
 from __future__ import annotations
 

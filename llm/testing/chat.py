@@ -1,4 +1,4 @@
-"""A Chat Completions server that answers from a script, and the records it renders replies as."""
+"""A Chat Completions server that answers from a script."""
 
 from __future__ import annotations
 

@@ -26,16 +26,13 @@ class ResponsesReply(Reply, frozen=True):
 
     `commentary` is said on the way to the text, which is then marked as the final answer. Each of `searches` is a web
     search that the server makes before the text, and each of `sources` (title and address) is cited for the text.
-    Without `is_sealed`, reasoning comes without what it could be sent back by. `refusal` comes in place of the text.
-    `raw` are items that come first, as they stand.
+    `refusal` comes in place of the text.
     """
 
     commentary: str = ""
     searches: tuple[str, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
-    is_sealed: bool = True
     refusal: str = ""
-    raw: tuple[JSONObject, ...] = ()
 
 
 class FakeResponses(FakeChat):
@@ -216,10 +213,10 @@ def _usage(reply: Reply, prompt_tokens: int) -> JSONObject:
 def output_items(reply: Reply, number: int, seal: str) -> list[JSONObject]:
     """Return the items of a reply, the `number`th of its server."""
     extra = reply if isinstance(reply, ResponsesReply) else ResponsesReply()
-    items: list[JSONObject] = [*extra.raw]
+    items: list[JSONObject] = []
     if reply.reasoning:
         summary: JSON = [{"type": "summary_text", "text": reply.reasoning}]
-        sealed = f"{seal}:{number}" if extra.is_sealed else None
+        sealed = f"{seal}:{number}"
         items.append({"id": f"rs_{number}", "type": "reasoning", "summary": summary, "encrypted_content": sealed})
     if extra.commentary:
         items.append(_message(f"msg_{number}_c", _text(extra.commentary), "commentary"))

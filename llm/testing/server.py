@@ -1,4 +1,4 @@
-"""What the fake servers share: recording, credentials, the script, and faults applied to good answers."""
+"""What the fake model servers share: the script, and faults applied to good answers."""
 
 from __future__ import annotations
 

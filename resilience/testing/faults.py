@@ -6,7 +6,7 @@ cut an answer count its bytes, including the head; an answer of fewer bytes is n
 work is lost. Faults that are whole answers are in `answers.py`.
 
 A plan is a function from a request's index and head to its fault. The index counts the requests from 0, and starts
-again when a running proxy is given another plan. The head is everything before the request's body.
+again when a running server is given another plan. The head is everything before the request's body.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def at_random(share: float, faults: Sequence[Fault], random: Random) -> Plan:
 class Record:
     """One request.
 
-    `index` counts all requests of the proxy from 0, `at` is when it began in clock seconds, `fault` is its fault.
+    `index` counts all requests of the server from 0, `at` is when it began in clock seconds, `fault` is its fault.
     `sent_bytes` of the answer have gone to the client so far, including the head. `error` is empty, or says why the
     proxy failed: the real server cannot be reached, or the request could not be followed.
     """

@@ -154,7 +154,7 @@ async def test_the_whole_line_is_shown_with_all_that_it_acts_on() -> None:
     async with living(typing, registry=ALL_TOOLS) as life:
         line = f"destroy {'the ' * 115}old map"
         pending = await asked(life, line)
-        shown = approvals_text([pending])
+        shown = approvals_text([pending])[1]
         assert line in shown
         assert "in The Old Library (library), on old map (#1)" in shown
         assert len(line) > 400

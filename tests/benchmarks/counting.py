@@ -17,6 +17,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.interfaces import IDelayedCall
 from zope.interface import alsoProvides, providedBy
 
+from benchmarks.event_path import is_for_a_fake
 from benchmarks.village import ENDLESS, House, Tenant, Village, past
 from mud_assistant.llm.messages import JSONObject, Message
 from mud_assistant.llm.providers import LocalProvider
@@ -24,8 +25,6 @@ from mud_assistant.llm.testing import FakeChat, Reply, serve
 
 real: Any = _reactor
 _ROOT = Path(__file__).parents[2] / "mud_assistant"
-#: The fake server that answers in the same process, and what it stands on.
-_FAKES = tuple(f"{_ROOT / package / 'testing'}/" for package in ("llm", "resilience"))
 
 
 class CountingReactor:
@@ -164,12 +163,7 @@ class OwnCalls:
 
     def _is_own(self, frame: FrameType) -> bool:
         """Tell whether the product itself is at work, and not a fake, or what that calls to make its answer."""
-        if not frame.f_code.co_filename.startswith(self.folders):
-            return False
-        caller: FrameType | None = frame
-        while caller is not None and not caller.f_code.co_filename.startswith(_FAKES):
-            caller = caller.f_back
-        return caller is None
+        return frame.f_code.co_filename.startswith(self.folders) and not is_for_a_fake(frame)
 
 
 @contextmanager

@@ -78,7 +78,11 @@ class CandidateLists(ABC):
     """The lines of one assistant, as lists of rows, best first. Blocking; raises the errors of the database."""
 
     tables: LineTables
-    language: str = ENGLISH
+
+    @property
+    def language(self) -> str:
+        """Return the language of the owner."""
+        return self.tables.language
 
     @property
     def can_follow(self) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from mud_assistant.assistant.journal.database import Database, is_sqlite
+from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.memory.recall.candidates import CandidateLists, list_ids, list_without_vector
 from mud_assistant.assistant.memory.recall.search import RecallHits, RecallQuery, search_lines
 from mud_assistant.assistant.memory.recall.tables import LineTables
@@ -35,8 +35,10 @@ class RecallIndex(ABC):
     memories are indexed.
     """
 
-    #: The table of the assistants.
+    #: The table of the assistants, what begins a transaction, and what keeps a row until its end.
     _ASSISTANTS: ClassVar[str]
+    _BEGIN: ClassVar[str]
+    _LOCKING: ClassVar[str]
 
     def __init__(self, language: str, hold: Hold) -> None:
         self._language = language.casefold()
@@ -57,10 +59,7 @@ class RecallIndex(ABC):
     def state(self, assistant: str) -> tuple[int, int]:
         """Return the number of the last record that was indexed, and the count of deletions it has seen."""
         with self._reading() as db:
-            row = db.execute(
-                f"SELECT seq, deletions FROM {self._ASSISTANTS} WHERE name = ? AND language = ?",
-                (assistant, self._language),
-            ).fetchone()
+            row = self._find(db, "seq, deletions", assistant)
         return (row[0], row[1]) if row else (0, 0)
 
     def add(self, assistant: str, rows: Iterable[tuple[int, Memory]]) -> None:
@@ -95,10 +94,6 @@ class RecallIndex(ABC):
         with self._reading() as db:
             number = self._number_of(db, assistant)
             return RecallHits() if number is None else search_lines(self._lists(db, number), query)
-
-    def count(self, assistant: str) -> int:
-        """Return how many memories of an assistant are indexed."""
-        return len(self.ids(assistant))
 
     def ids(self, assistant: str) -> frozenset[str]:
         """Return the ids of all memories of an assistant that are indexed."""
@@ -137,19 +132,21 @@ class RecallIndex(ABC):
         """End a transaction without what it wrote, and forget what was known of that."""
 
     def _number_of(self, db: Database, assistant: str) -> int | None:
-        row = db.execute(
-            f"SELECT number FROM {self._ASSISTANTS} WHERE name = ? AND language = ?", (assistant, self._language)
-        ).fetchone()
+        row = self._find(db, "number", assistant)
         return None if row is None else int(row[0])
+
+    # Any: the values of a row are of the types of its columns.
+    def _find(self, db: Database, columns: str, assistant: str) -> Any:
+        """Return these columns of an assistant whose memories are in the owner's language, None where it has none."""
+        query = f"SELECT {columns} FROM {self._ASSISTANTS} WHERE name = ? AND language = ?"
+        return db.execute(query, (assistant, self._language)).fetchone()
 
     def _lock(self, db: Database, assistant: str) -> LineTables:
         """Return the tables of an assistant, new ones where it has none; nobody else writes to them meanwhile.
 
         What is in another language than the owner's is removed.
         """
-        query = (
-            f"SELECT number, language FROM {self._ASSISTANTS} WHERE name = ?{'' if is_sqlite(db) else ' FOR UPDATE'}"
-        )
+        query = f"SELECT number, language FROM {self._ASSISTANTS} WHERE name = ?{self._LOCKING}"
         found = db.execute(query, (assistant,)).fetchone()
         if found is None:
             db.execute(
@@ -173,7 +170,7 @@ class RecallIndex(ABC):
     def _writing(self) -> Iterator[Database]:
         """Write in one transaction."""
         with self._reading() as db:
-            db.execute("BEGIN IMMEDIATE" if is_sqlite(db) else "BEGIN")
+            db.execute(self._BEGIN)
             try:
                 yield db
                 db.execute("COMMIT")

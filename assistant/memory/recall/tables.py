@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mud_assistant.assistant.journal.database import Database, among, as_list, is_sqlite
 from mud_assistant.assistant.memory.recall.vectors import Vector
-from mud_assistant.assistant.memory.recall.words import ENGLISH, split_words
+from mud_assistant.assistant.memory.recall.words import split_words
 from mud_assistant.tools.memories import Memory, MemoryKind
 from mud_assistant.tools.trust import Audience
 
@@ -72,7 +72,7 @@ class LineTables(ABC):
 
     db: Database
     number: int
-    language: str = ENGLISH
+    language: str
 
     @property
     def lines(self) -> str:
@@ -152,7 +152,7 @@ class LineTables(ABC):
                 )
                 continue
             if stored:
-                self._take_out([row])
+                LineTables.remove(self, [row])  # audiences and counts are the caller's
             talk = Talk(audience, new.place, new.at, new.talk)
             near = self._before(talk)
             row = self._insert(new, people_of(memory), talk, _rows_of(near))
@@ -161,21 +161,6 @@ class LineTables(ABC):
 
     def remove(self, rows: Sequence[int]) -> None:
         """Remove lines, and write anew what held them as neighbours."""
-        self._take_out(rows)
-
-    def _table(self, name: str) -> str:
-        return f"{name}_{self.number}" if is_sqlite(self.db) else f"(SELECT * FROM recall_{name} WHERE {self._mine})"
-
-    @property
-    def _mine(self) -> str:
-        """Return the condition for this assistant's rows in a table that is written to. In SQLite it has its own."""
-        return "true" if is_sqlite(self.db) else f"assistant = {self.number}"
-
-    @property
-    def _written(self) -> str:
-        return self.lines if is_sqlite(self.db) else "recall_lines"
-
-    def _take_out(self, rows: Sequence[int]) -> None:
         if not rows:
             return
         gone = as_list(self.db, rows)
@@ -194,6 +179,18 @@ class LineTables(ABC):
                 (*_rows_of(near), row),
             )
             self._write_passages(row, _passages_of(line, near))
+
+    def _table(self, name: str) -> str:
+        return f"{name}_{self.number}" if is_sqlite(self.db) else f"(SELECT * FROM recall_{name} WHERE {self._mine})"
+
+    @property
+    def _mine(self) -> str:
+        """Return the condition for this assistant's rows in a table that is written to. In SQLite it has its own."""
+        return "true" if is_sqlite(self.db) else f"assistant = {self.number}"
+
+    @property
+    def _written(self) -> str:
+        return self.lines if is_sqlite(self.db) else "recall_lines"
 
     def _before(self, talk: Talk, row: int = _NO_ROW) -> list[tuple[int, str]]:
         """Return the rows and words of the two lines of the same talk before a line, the nearer first.

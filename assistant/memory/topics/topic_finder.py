@@ -51,8 +51,8 @@ class TopicFinder:
     @property
     def is_ready(self) -> bool:
         """Tell whether the vectors of all samples are there."""
-        meaning = self._meaning
-        return meaning is not None and self._model == meaning.model and len(self._vectors) == len(self.index.samples)
+        meaning, count = self._meaning, len(self.index.samples)
+        return meaning is not None and len(self._vectors) == count and (self._model == meaning.model or not count)
 
     def prepare(self) -> None:
         """Begin to make the vectors of the samples, unless they are there. Returns at once."""

@@ -41,14 +41,12 @@ class StandaloneDoor:
         *,
         port: int = 0,
         names: Iterable[str] = (),
-        principal: Principal = _OPERATOR,
     ) -> None:
         self._clock = clock
         self._random_bytes = random_bytes
         #: The port that is listened on; the caller sets it when the system chose one.
         self.port = port
         self._names = frozenset(split_host(name)[0] for name in names)
-        self._principal = principal
         self._tries = TokenBuckets(clock.seconds, TRIES_A_MINUTE / 60, TRIES_A_MINUTE)
         #: The hash of the token that waits for its log-in; empty for none.
         self._waiting = ""
@@ -95,7 +93,7 @@ class StandaloneDoor:
             del self._sessions[session]
             return None
         self._use(session)
-        return Visitor(self._principal, VisitorRole.OWNER, session)
+        return Visitor(_OPERATOR, VisitorRole.OWNER, session)
 
     def log_in(self, token: str, address: str, *, is_https: bool = False) -> str:
         """Swap the token for a cookie; return the Set-Cookie header. Raises Unauthenticated; HttpRefusal after 5 tries.

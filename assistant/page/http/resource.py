@@ -235,9 +235,7 @@ class PageResource:
         else:
             form = parse_form(incoming, exchange.body)
             self._csrf.check(session, form.pop(CSRF_FIELD, ""))
-        return PageCall(
-            call.method, call.path, call.visitor, call.prefix, call.csrf, call.parts, call.query, form=form, json=data
-        )
+        return replace(call, form=form, json=data)
 
     async def _answer_public(self, exchange: _Exchange, methods: dict[str, PublicRoute]) -> Reply:
         incoming = exchange.incoming

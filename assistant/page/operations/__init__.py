@@ -1,1 +1,1 @@
-"""Everything that the page and its API read and do: the one deciding place."""
+"""What the page and its API read and do, by the verbs of `assistant.service.operations`."""

@@ -67,7 +67,7 @@ def decide(sources: Sources, who: Visitor, assistant: str, number: int, decision
 
 
 def standing(sources: Sources, *, is_hidden: bool) -> list[ApprovalView]:
-    """Return what was allowed for an hour, as approvals whose `lasts` is hour."""
+    """Return what was allowed for an hour, as approvals with `approved_by`."""
     now = sources.service.clock.seconds()
     return [
         ApprovalView(

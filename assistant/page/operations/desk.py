@@ -1,7 +1,7 @@
 """The desk of the page: everything that is read and done there, with the role checked and the words of players guarded.
 
-This is the one place where a role is checked. Whoever may not read the words of players gets values without them;
-whoever may is logged when they read them. No text leaves with a key in it.
+Each method checks the role; the verbs of `assistant.service.operations` check it for all surfaces. Whoever may not read
+the words of players gets values without them; whoever may is logged when they read them. No text leaves with a key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from mud_assistant.assistant.checks.finding import Finding
 from mud_assistant.assistant.page.operations import acting, gateway_keys, making, runs, settings, status
 from mud_assistant.assistant.page.operations.sources import Sources, as_page_errors, log_reading, off_reactor
-from mud_assistant.assistant.page.ports import NotAllowed, Visitor
+from mud_assistant.assistant.page.ports import InvalidInput, NotAllowed, Visitor
 from mud_assistant.assistant.page.values.actions import (
     ActionDone,
     ApprovalDecision,
@@ -138,7 +138,10 @@ class Desk:
     async def start(self, who: Visitor, assistant: str) -> ActionDone:
         """Let an assistant live again."""
         with self._for(who, _OPERATOR):
-            return self._scrub(ActionDone(sentence=await life.start(self._sources.there, who, assistant)))
+            if not assistant:
+                raise InvalidInput("say which assistant is to start")
+            there = self._sources.there
+            return self._scrub(ActionDone(sentence=await life.start(there, who, there.find(assistant))))
 
     async def reset(self, who: Visitor, assistant: str) -> ActionDone:
         """Lift the emergency stop that crashed runs set."""

@@ -44,13 +44,12 @@ async def read_card(sources: Sources, who: Visitor, wanted: NewCard) -> CardRead
     if bool(wanted.file.strip()) == bool(wanted.text.strip()):
         raise InvalidInput("Choose a file, or paste a card: one of the two.")
     there, name = sources.there, file_name(wanted.name)
-    read = partial(_preview, there.folder, wanted)
-    preview = await there.in_thread(partial(read, name))
+    preview = await there.in_thread(partial(_preview, there.folder, wanted, name))
     brings = preview_text(preview)
     if not wanted.keep:
         name = name or file_name(preview.character.name)
         return CardRead(kept=False, name=name, sentence="Nothing is imported yet.", brings=brings)
-    name, told = await personas.import_character(there, who, read, wanted.name)
+    name, told = await personas.import_character(there, who, preview, wanted.name)
     return CardRead(kept=True, name=name, sentence=told, brings=brings)
 
 

@@ -1,4 +1,4 @@
-"""Shows and changes settings, who an assistant is, and what it knows. The world does it, as its commands do."""
+"""Shows and changes settings, who an assistant is, and what it knows. Worlds keep the settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mud_assistant.assistant.page.values.actions import (
 )
 from mud_assistant.assistant.page.values.assistants import SettingLine
 from mud_assistant.assistant.service.operations import lore_pieces, personas
-from mud_assistant.assistant.service.operations.personas import found_of
+from mud_assistant.assistant.service.operations.personas import found_named, found_of
 from mud_assistant.assistant.service.operations.typed_keys import refuse_keys
 from mud_assistant.assistant.service.service import AssistantService
 from mud_assistant.llm.embedded.fetching.models import default_data_dir
@@ -88,7 +88,8 @@ async def character(sources: Sources, assistant: str) -> CharacterView:
     there, name = sources.there, sources.there.find(assistant).name
     if sources.host.store is None:
         return CharacterView(assistant=assistant, name=name, persona="")
-    settings, found = (await there.store.config(assistant)).assistant, await found_of(there, assistant)
+    settings = (await there.store.config(assistant)).assistant
+    found = await found_named(there, settings.character)
     if found is not None:
         settings = with_character(settings, found.character)
     return CharacterView(

@@ -1,4 +1,4 @@
-"""What the operations work with, and what all need: finding an assistant, checking a role, logging a reading."""
+"""What the operations work with, and what all need: texts without keys, threads, logging a reading."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.config.schema import AllowanceConfig
 from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.journal import Muted, Parked, UnknownEffect
-from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.loop.spending import TOTAL, allowance_of
 from mud_assistant.assistant.page.operations import settings as settings_of
 from mud_assistant.assistant.page.operations.servers import servers_of
 from mud_assistant.assistant.page.operations.sources import RecentActivity, Sources
@@ -133,7 +133,7 @@ def ceiling_of(account: AccountState | None, config: AllowanceConfig) -> Allowan
     """Return the limits of an account: those last used, else those of the settings."""
     if account is not None and account.allowance is not None:
         return account.allowance
-    return Allowance(config.calls, config.tokens, config.money)
+    return allowance_of(config)
 
 
 def _status(

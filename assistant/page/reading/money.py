@@ -19,6 +19,7 @@ from mud_assistant.assistant.page.values.money import Pace, UsageRowView
 from mud_assistant.assistant.service.usage_store import UsageRow
 from mud_assistant.llm.sending import MODEL_ACCOUNT
 from mud_assistant.resilience import Allowance, Amount
+from mud_assistant.resilience.amounts import Sum
 from mud_assistant.resilience.budget.ledger import AccountState
 
 _EPOCH = date(1970, 1, 1)
@@ -76,7 +77,7 @@ def usage_rows(rows: Iterable[UsageRow], by: str, names: Mapping[str, str] | Non
         shown += [
             _view(day, by, key_of(row.account), names.get(row.account, key_of(row.account)), _used(row)) for row in own
         ]
-        rest = _difference(total_of(days[day]), add_up(map(_used, own)))
+        rest = total_of(days[day]) - add_up(map(_used, own))
         if rest != Amount():
             shown.append(_view(day, by, REST, REST_NAMES[by], rest))
     return tuple(shown)
@@ -89,10 +90,10 @@ def total_of(rows: Iterable[UsageRow]) -> Amount:
 
 def add_up(amounts: Iterable[Amount]) -> Amount:
     """Return the sum of the amounts, its money rounded as the ledger does."""
-    calls, tokens, money = 0, 0, 0.0
+    total = Sum()
     for one in amounts:
-        calls, tokens, money = calls + one.calls, tokens + one.tokens, round(money + one.money, _MONEY_DIGITS)
-    return Amount(calls, tokens, min(float_info.max, money))
+        total.add(one)
+    return total.amount()
 
 
 def pace(rows: Iterable[UsageRow], today: date, part: float, ceiling: Allowance) -> Pace:
@@ -154,11 +155,6 @@ def ids_in(rows: Iterable[UsageRow]) -> frozenset[str]:
 
 def _used(row: UsageRow) -> Amount:
     return Amount(calls=row.calls, tokens=row.tokens, money=row.money)
-
-
-def _difference(total: Amount, part: Amount) -> Amount:
-    money = max(0.0, round(total.money - part.money, _MONEY_DIGITS))
-    return Amount(calls=max(0, total.calls - part.calls), tokens=max(0, total.tokens - part.tokens), money=money)
 
 
 def _view(day: date, by: str, key: str, name: str, used: Amount) -> UsageRowView:

@@ -1,4 +1,4 @@
-"""Values that several views share: amounts, limits, servers, troubles, problems."""
+"""Values that several views share: servers, circuits, timings, troubles, problems."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class ShownRequests:
     def show(self, there: Assistant, number: int | None = None) -> str:
         """Return what an assistant asks permission for as text, or only the request of this number."""
         pending = [one for one in there.context.approvals.pending() if number in {None, one.number}]
-        count, text = _approvals_text(pending)
+        count, text = approvals_text(pending)
         for one in pending[:count]:
             self._digests[there.context.me.id, one.number] = digest_of(one)
         return text
@@ -109,11 +109,6 @@ class ShownRequests:
         return decide(there, who, number, Decision(allow, digest or "", for_an_hour))
 
 
-def approvals_text(pending: Sequence[Pending]) -> str:
-    """Show what the assistant asks permission for: each call whole, what it acts on, and why it needs permission."""
-    return _approvals_text(pending)[1]
-
-
 def covered_text(pending: Pending) -> str:
     """Show the whole call with the place and everything it acts on, by name and identity."""
     covers = _covers_text(pending)
@@ -124,8 +119,8 @@ def _find(approvals: Approvals, number: int) -> Pending | None:
     return next((one for one in approvals.pending() if one.number == number), None)
 
 
-def _approvals_text(pending: Sequence[Pending]) -> tuple[int, str]:
-    """Return the text, and how many requests it shows."""
+def approvals_text(pending: Sequence[Pending]) -> tuple[int, str]:
+    """Return how many requests are shown, and the text: each call whole, what it acts on, why it needs permission."""
     shown: list[str] = []
     for asked in pending:
         text = _request_text(asked)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from mud_assistant.assistant.journal import Cleared
-from mud_assistant.assistant.service.operations.operated import Operated
-from mud_assistant.assistant.service.operations.operators import InvalidInput, NotFound, Operator, VisitorRole
+from mud_assistant.assistant.service.operations.operated import KnownAssistant, Operated
+from mud_assistant.assistant.service.operations.operators import NotFound, Operator, VisitorRole
 from mud_assistant.assistant.service.wording.status import parked_text
 
 
@@ -28,7 +28,7 @@ def halt(there: Operated, who: Operator, assistants: Sequence[str]) -> Halted:
     was = [one for id_ in assistants for one in there.service.halt(id_)]
     if not assistants:
         return Halted("Nobody runs, so there was nothing to stop.")
-    names = ", ".join(there.find(id_).name for id_ in assistants)
+    names = ", ".join(one.name for one in there.find_all(assistants))
     who.log(f"stops {names}")
     is_one = len(assistants) == 1
     how = f"{'does' if is_one else 'do'} not run" if not was else f"{'is' if is_one else 'are'} stopped"
@@ -41,17 +41,14 @@ async def keep_off(there: Operated, assistant: str) -> None:
         await there.host.store.stay_off(assistant)
 
 
-async def start(there: Operated, who: Operator, assistant: str) -> str:
-    """Let an assistant live again, and say so. Raises InvalidInput, NotFound and what the store raises."""
+async def start(there: Operated, who: Operator, assistant: KnownAssistant) -> str:
+    """Let an assistant live again, and say so. Raises what the store raises."""
     who.check(VisitorRole.OPERATOR)
-    if not assistant:
-        raise InvalidInput("say which assistant is to start")
-    name = there.find(assistant).name
-    if assistant in there.service.runners:
-        return f"{name} runs already."
-    who.log(f"starts {name}")
-    await there.store.start(assistant)
-    return f"{name} starts."
+    if assistant.id in there.service.runners:
+        return f"{assistant.name} runs already."
+    who.log(f"starts {assistant.name}")
+    await there.store.start(assistant.id)
+    return f"{assistant.name} starts."
 
 
 def reset(there: Operated, who: Operator, assistant: str) -> str:

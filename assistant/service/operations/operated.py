@@ -109,10 +109,14 @@ class Operated(Struct, frozen=True):
 
     def find(self, assistant: str) -> KnownAssistant:
         """Return the assistant with this id. Raises NotFound."""
-        for one in self.known():
-            if one.id == assistant:
-                return one
-        raise NotFound("there is no assistant of this id")
+        return self.find_all([assistant])[0]
+
+    def find_all(self, assistants: Sequence[str]) -> list[KnownAssistant]:
+        """Return the assistants with these ids, which are looked up once. Raises NotFound."""
+        known = {one.id: one for one in self.known()}
+        if any(one not in known for one in assistants):
+            raise NotFound("there is no assistant of this id")
+        return [known[one] for one in assistants]
 
     def runner(self, assistant: str) -> AssistantRunner:
         """Return the assistant with this id, which runs. Raises NotFound, and Unavailable when it does not run."""

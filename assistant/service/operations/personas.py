@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct
@@ -37,7 +36,11 @@ class PersonaSet(Struct, frozen=True):
 
 async def found_of(there: Operated, assistant: str) -> FoundCharacter | None:
     """Return whom an assistant plays, None for no character. Raises NotFound, CharacterError and SettingsError."""
-    name = (await there.store.config(assistant)).assistant.character
+    return await found_named(there, (await there.store.config(assistant)).assistant.character)
+
+
+async def found_named(there: Operated, name: str) -> FoundCharacter | None:
+    """Return the character of this name, None for no name. Raises CharacterError."""
     return await there.in_thread(partial(read_with_sources, there.folder, name)) if name else None
 
 
@@ -84,16 +87,12 @@ async def set_persona(there: Operated, who: Operator, assistant: str, text: str)
     return PersonaSet(f"{known.name}: {said}{over}", before=before if is_over else "")
 
 
-async def import_character(
-    there: Operated, who: Operator, read: Callable[[str], CardPreview], called: str
-) -> tuple[str, str]:
+async def import_character(there: Operated, who: Operator, preview: CardPreview, called: str) -> tuple[str, str]:
     """Import a card as a character, or a lorebook for one; return the character's name and a sentence.
 
-    `read` gives the preview of the file for a name, and blocks; `called` is the name, empty for the card's own. Raises
-    InvalidInput, CharacterError and what the store raises.
+    `called` is its name, empty for the card's own. Raises InvalidInput, CharacterError and what the store raises.
     """
     who.check(VisitorRole.OWNER)
-    preview = await there.in_thread(partial(read, file_name(called)))
     is_lorebook = preview.kind == "lorebook"
     if is_lorebook:
         known = await there.in_thread(partial(known_characters, there.folder))

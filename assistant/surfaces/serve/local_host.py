@@ -47,23 +47,31 @@ _NO_RENAME = (
 class LocalAssistant(Struct, frozen=True):
     """One assistant of a program. `begin` starts it, or restarts it, with these settings and a key given now.
 
-    `where` names the room it is in. Who it plays is fixed by a list of the settings that holds `is_listed`.
+    `where` names the room it is in.
     """
 
     me: Principal
     file: SettingsFile
     begin: Callable[[Config, str], object]
     where: Callable[[], str] = str
-    is_listed: bool = False
 
 
 class LocalHost:
-    """The world of these assistants, the first of whom stands for what is set for all. `names` are those of others."""
+    """The world of these assistants, the first of whom stands for what is set for all. `names` are those of others.
+
+    `is_listed` says that a list in the settings fixes who plays whom.
+    """
 
     def __init__(
-        self, service: AssistantService, assistants: Sequence[LocalAssistant], names: Mapping[str, str] | None = None
+        self,
+        service: AssistantService,
+        assistants: Sequence[LocalAssistant],
+        names: Mapping[str, str] | None = None,
+        *,
+        is_listed: bool = False,
     ) -> None:
         self._service = service
+        self._is_listed = is_listed
         self._assistants = {one.me.id: one for one in assistants}
         self._first = assistants[0]
         self._names = {**{one.me.id: one.me.name for one in assistants}, **(names or {})}
@@ -101,7 +109,7 @@ class LocalHost:
 
     def check_playing(self) -> None:
         """Raise InvalidInput where the list of a worker says who is who."""
-        if self._first.is_listed:
+        if self._is_listed:
             raise InvalidInput(_NO_PERSONA.format(file=self._first.file.path))
 
     async def play(self, assistant: str, name: str) -> Sequence[str]:

@@ -108,8 +108,8 @@ class Trial:
     async def converse(self) -> int:
         """Read and obey lines until the visitor leaves; return the exit status."""
         screen, lines, terminal = self._front()
-        self._lines, self._is_at_terminal = lines, terminal is not None
-        session = self._session = self._new_session(DiscreetScreen(screen, self._options.secrets))
+        self._is_at_terminal = terminal is not None
+        session = self._new_session(DiscreetScreen(screen, self._options.secrets))
         if terminal is not None:
             terminal.complete_from(session.in_sight)
         try:

@@ -186,12 +186,11 @@ class RunningWorker:
                 member.file,
                 partial(colony.begin, member.me.id),
                 where=partial(colony.where, member.me.id),
-                is_listed=True,
             )
             for member in self._members
         ]
         try:
-            open_page(self._program, LocalHost(service, assistants))
+            open_page(self._program, LocalHost(service, assistants, is_listed=True))
         except PageNotOpened as error:
             if self._options.must_have_page:
                 raise

@@ -50,7 +50,7 @@ async def all_told(life: Life, line: str = "Sage, good morning") -> tuple[str, s
     ((who, sentence),) = life.told
     assert who == ANN.id
     assert life.home.room.key == "library"
-    return life.witness.heard[-1], sentence, approvals_text([pending])
+    return life.witness.heard[-1], sentence, approvals_text([pending])[1]
 
 
 async def test_whose_words_lower_it_is_told_to_who_decides() -> None:

@@ -129,7 +129,6 @@ class Process:
 
     def __init__(self, at: int, folder: Path, time: VirtualReactor, notes: Notes, settings: dict[str, Any]) -> None:
         self.at, self.time, self.notes = at, time, notes
-        self.timers = len(time.getDelayedCalls())
         wall: Callable[[], float] = time.clock.seconds
         made = ServiceConfig(merged(settings), folder, {}, wall, Secrets(), folder / "journal", process=f"process {at}")
         self.service = AssistantService(time, made, Random(at))  # noqa: S311  (jitter)
@@ -137,7 +136,6 @@ class Process:
         self.world, self.ears = EmbeddedWorld(), Ears(notes, at)
         self.home = self.world.add(SAGE)
         self.bodies = {who.id: self.world.add(who, listener=ears) for who, ears in ((ANN, self.ears), (BEA, None))}
-        self.told: list[tuple[str, str]] = []
         #: Every runner there ever was here.
         self.runners: list[AssistantRunner] = []
         self._disk = ThreadEvent()
@@ -161,12 +159,7 @@ class Process:
 
     def start(self, settings: dict[str, Any]) -> None:
         """Start Sage here, or start her again with these settings."""
-
-        def notify(who: Principal, sentence: str) -> None:
-            self.told.append((who.id, sentence))
-
-        tools = (bell(self.notes.rang),)
-        self.service.start(Embodiment(SAGE, self.home, tools=tools, notify=notify), merged(settings))
+        self.service.start(Embodiment(SAGE, self.home, tools=(bell(self.notes.rang),)), merged(settings))
 
     def _begins(self, runner: AssistantRunner) -> None:
         self.runners.append(runner)
@@ -186,10 +179,10 @@ class Process:
 
 
 class Town:
-    """The processes, the server, and the time of all of them."""
+    """The processes, and the time of all of them."""
 
-    def __init__(self, folder: Path, notes: Notes, server: Server, url: str, budget: dict[str, Any]) -> None:
-        self.folder, self.notes, self.server, self.url = folder, notes, server, url
+    def __init__(self, folder: Path, notes: Notes, url: str, budget: dict[str, Any]) -> None:
+        self.folder, self.notes, self.url = folder, notes, url
         self.time = VirtualReactor()
         self.budget = budget
         self.processes: list[Process] = []

@@ -16,11 +16,10 @@ TOKEN = re.compile(r"plum(\d+)x")
 
 @dataclass
 class Line:
-    """A line that somebody said. `at` is the number of the process in whose game that was."""
+    """A line that somebody said."""
 
     number: int
     who: Principal
-    at: int
     #: Whether it must be dealt with: an assistant that was to run here heard it.
     is_sure: bool
     #: Whether the journal was not open when it was said, so that who stops the assistant then may lose it.

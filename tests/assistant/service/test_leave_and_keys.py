@@ -19,7 +19,6 @@ from tests.assistant.service.lived_service import bell, decides
 from tests.assistant.service.village import Village, village
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
-OWNER = Principal("player:owner", "Owner", permission=5)
 MIRA = Principal("assistant:2", "Mira", Kind.ASSISTANT)
 BELL = ToolCall("1", "ring", {"number": "1"})
 HERE = Requirement(3, covers=(Target("library", "The Old Library"),))

@@ -18,7 +18,6 @@ from twisted.internet.defer import Deferred
 
 from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
 from mud_assistant.llm.testing import serve
-from mud_assistant.tools import Principal
 from tests.assistant.living import ANN, SAGE, reactor
 from tests.assistant.refusing import BEA
 from tests.assistant.service.lived_service import Process, Server, Town, decides
@@ -27,7 +26,6 @@ from tests.assistant.service.planned_service import Line, PlannedService
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 SEEDS, STEPS_EACH = range(10), 26
 SOON = (0, 0, 0, 1, 2, 3, 5, 8, 13, None)
-OWNER = Principal("player:owner", "Owner", permission=5)
 #: How many turns pass after a step; None for as many as it takes until all is dealt with.
 AFTER = (0, 0, 1, 2, 3, 5, 8, 13, 21, None, None, None)
 #: What happens, and how often as compared with the rest.
@@ -60,7 +58,7 @@ class ServiceOfAnOwner:
         self.chance = Random(seed)  # noqa: S311
         self.plan, self.server, self.folder = plan, server, folder
         budget = {} if plan.most is None else {"player": {"calls": plan.most}}
-        self.town = Town(folder, plan, server, url, budget)
+        self.town = Town(folder, plan, url, budget)
         plan.now = self.town.time.seconds
         #: What is being stopped.
         self.stops: list[Deferred[Any]] = []
@@ -134,7 +132,7 @@ class ServiceOfAnOwner:
     async def says(self, *, is_bell: bool = False) -> None:
         runner, number = self.runner, len(self.plan.lines) + 1
         who = self.chance.choice((ANN, BEA))
-        line = self.plan.lines[number] = Line(number, who, self.process.at, is_sure=runner is not None)
+        line = self.plan.lines[number] = Line(number, who, is_sure=runner is not None)
         line.is_early = runner is not None and runner.state is RunnerState.OPENING
         line.is_settled = runner is None
         self.plan.seen["begun early"] += line.is_early

@@ -77,8 +77,8 @@ async def test_the_options_of_readers_reach_their_servers(reactor: Any) -> None:
         async with made(settings, reactor) as providers:
             await providers.read("jina").read_url(URL)
             await providers.read("crawl4ai").read_url(URL)
-    assert (jina.heard[0].headers["x-engine"], jina.heard[0].headers["x-timeout"]) == ("browser", "7")
-    assert [heard.record["f"] for heard in crawl4ai.heard] == ["raw"]
+    assert (jina.requests[0].headers["x-engine"], jina.requests[0].headers["x-timeout"]) == ("browser", "7")
+    assert [one.body["f"] for one in crawl4ai.requests] == ["raw"]
 
 
 async def test_the_tools_wait_for_as_long_as_their_providers_may_need(reactor: Any) -> None:

@@ -12,7 +12,7 @@ from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's comp
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from twisted.internet.error import ConnectionDone
 from twisted.internet.error import ConnectionLost as WasReset
-from twisted.internet.task import Clock
+from twisted.internet.task import Clock, deferLater
 
 from mud_assistant.resilience.testing import (
     Fake,
@@ -99,8 +99,11 @@ async def test_a_client_that_leaves_an_answer_without_end_is_noted(given: Answer
     fake.given = given
     async with asking(fake) as bare:
         bare.send(ASKS + b'{"ask": 1}' + ASKS + b'{"ask": 2}')
+        while not fake.requests:
+            await deferLater(reactor, 0)
         if given is not SILENCE:
             await bare.saw(b"200")
+    assert len(fake.requests) == 1
     assert fake.abandoned == fake.requests[:1]
 
 

@@ -1,4 +1,4 @@
-"""The base of the fake services: recording, hits, and the ways to fail."""
+"""The base of the fake services: hits, and the ways to fail."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class PostgresIndex(RecallIndex):
     to that. What failed may be called again, after `open`.
     """
 
-    _ASSISTANTS = "recall_assistants"
+    _ASSISTANTS, _BEGIN, _LOCKING = "recall_assistants", "BEGIN", " FOR UPDATE"
 
     def __init__(self, connect: Callable[[], PostgresDatabase], language: str, hold: Hold = hold_all) -> None:
         super().__init__(language, hold)
@@ -77,7 +77,7 @@ class PostgresIndex(RecallIndex):
         return PostgresTables(db, number, self._language)
 
     def _lists(self, db: Database, number: int) -> PostgresLists:
-        return PostgresLists(self._tables(db, number), self._language, self._ones)
+        return PostgresLists(self._tables(db, number), self._ones)
 
     @contextmanager
     def _reading(self) -> Iterator[PostgresDatabase]:

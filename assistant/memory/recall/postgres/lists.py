@@ -35,7 +35,7 @@ class PostgresLists(CandidateLists):
 
     tables: PostgresTables
     #: SQL that counts the ones of a string of bits.
-    ones: str = BIT_COUNT
+    ones: str
 
     def literal(self, text: str) -> str:
         """Return a text as SQL that holds digits only."""

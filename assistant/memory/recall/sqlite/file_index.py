@@ -26,7 +26,7 @@ class SqliteIndex(RecallIndex):
     Who meets a RecallIndexError closes it, deletes the file and fills it anew.
     """
 
-    _ASSISTANTS = "assistants"
+    _ASSISTANTS, _BEGIN, _LOCKING = "assistants", "BEGIN IMMEDIATE", ""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class SqliteIndex(RecallIndex):
         return FileTables(db, number, self._language, self._full_text, self._known)
 
     def _lists(self, db: Database, number: int) -> FullTextLists:
-        return FullTextLists(self._tables(db, number), self._language)
+        return FullTextLists(self._tables(db, number))
 
     @contextmanager
     def _reading(self) -> Iterator[Database]:

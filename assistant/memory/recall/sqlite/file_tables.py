@@ -38,8 +38,8 @@ class FileKnowledge:
 class FileTables(LineTables):
     """The tables of the assistant with this number. `full_text` is False without FTS5: then only lines are kept."""
 
-    full_text: bool = True
-    known: FileKnowledge = field(default_factory=FileKnowledge)
+    full_text: bool
+    known: FileKnowledge
 
     @property
     def alone(self) -> str:

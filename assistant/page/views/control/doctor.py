@@ -145,8 +145,8 @@ def _findings(name: str, last: tuple[float, Sequence[Finding]] | None) -> list[E
 def finding_table(found: Sequence[Finding]) -> Element:
     """Return what was found as a table, the worst first."""
     order = list(_STATES)
-    ranked = sorted(found, key=lambda each: order.index(each.state) if each.state in _STATES else len(order))
-    rows = [(each.check, pill(*_STATES.get(each.state, (each.state, "warn"))), each.sentence) for each in ranked]
+    ranked = sorted(found, key=lambda each: order.index(each.state))
+    rows = [(each.check, pill(*_STATES[each.state]), each.sentence) for each in ranked]
     return table(
         "Checks, the worst first",
         ("Check", "State", "What was found, and what to do"),

@@ -63,8 +63,9 @@ async def _preview(file: str) -> str:
 
 async def _import(who: Operator, file: str, typed_name: str) -> str:
     there = operated()
-    name, told = await import_character(there, who, partial(_read, there.folder, file), typed_name)
-    how = f" To play it: assistant/persona NAME = {name}" if "Nobody plays it" in told else ""
+    preview = await there.in_thread(partial(_read, there.folder, file, file_name(typed_name)))
+    name, told = await import_character(there, who, preview, typed_name)
+    how = f" To play it: assistant/persona NAME = {name}" if preview.kind != "lorebook" else ""
     return f"{told}{how}"
 
 

@@ -65,8 +65,8 @@ def create(typed: TypedCommand) -> Answer:
 async def make(name: str, text: str, where: Any = None) -> str:
     """Make an assistant that plays the character of this name, or is who the words say, and say so.
 
-    It stands in the start room unless a place is given. Raises CommandRefused for a name that is taken, and when there
-    is no such character, and SettingsError.
+    It stands in the start room unless a place is given. Raises CommandRefused for a name that is taken,
+    InvalidInput when there is no such character, and SettingsError.
     """
     if not (text and may_be_a_name(text)):
         return _make(name, text, where)
@@ -152,22 +152,24 @@ def start(typed: TypedCommand) -> Answer:
 
 
 async def _start(who: Operator, character: Any) -> str:
-    return f"{await life.start(operated(), who, server.id_of(character))} See: assistant/status {character.key}"
+    there = operated()
+    told = await life.start(there, who, there.find(server.id_of(character)))
+    return f"{told} See: assistant/status {character.key}"
 
 
 async def _start_all(who: Operator) -> str:
     """Start each assistant that does not run; one that cannot live does not stop the others."""
     there = operated()
     started, failed = [], []
-    for character in creation.assistants():
-        if server.runner_of(character) is not None:
+    for one in there.known():
+        if one.id in there.service.runners:
             continue
         try:
-            await life.start(there, who, server.id_of(character))
+            await life.start(there, who, one)
         except SettingsError as error:
-            failed.append(f"{character.key} cannot live: {error}")
+            failed.append(f"{one.name} cannot live: {error}")
         else:
-            started.append(character.key)
+            started.append(one.name)
     if not started and not failed:
         return "Every assistant runs already. See: assistant/list"
     return "\n".join([f"Started: {join_names(started)}. See: assistant/list", *failed])

@@ -49,8 +49,8 @@ def played_hints(found: FoundCharacter, name: str) -> str:
 
 async def _show(character: Any) -> str:
     there = operated()
-    found = await personas.found_of(there, server.id_of(character))
     settings = creation.config_of(character).assistant
+    found = await personas.found_named(there, settings.character)
     if found is not None:
         return playing_text(with_character(settings, found.character), found)
     known = await there.in_thread(partial(known_characters, there.folder))

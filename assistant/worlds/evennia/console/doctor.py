@@ -41,7 +41,7 @@ PRAGMAS_CURE = (
 
 
 async def findings() -> list[Finding]:
-    """Check packages, the service, settings, own tools, the reactor, the game's database, ports, the page."""
+    """Check the service, settings, own tools, the reactor, the game's database, ports, the page."""
     own = judge_own_tools(server.service().config.own_tools) if server.is_open() else ()
     page = web_address.page_findings()
     return [service_in_use(), *own, reactor_in_use(), pragmas_in_force(), *ports(), *page]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from evennia.objects.models import ObjectDB
 
@@ -18,7 +18,7 @@ class GameSettings:
     """The store of a game. Its changes are made on the reactor's thread, as those of the game's own commands are."""
 
     @property
-    def store(self) -> GameSettings:
+    def store(self) -> Self:
         """The settings, which are kept here."""
         return self
 

@@ -25,7 +25,6 @@ from mud_assistant.resilience import Launcher
 FAULT = "That failed through a fault of the program; the log of the server says more."
 _log = Logger()
 _YES, _FORGET = "yes", "forget"
-#: The most names that an error lists.
 
 
 class CommandRefused(InvalidInput):
@@ -141,7 +140,7 @@ def _sentence(error: Exception, what: str) -> str:
 def find_assistant(text: str, usage: str) -> Any:
     """Return the assistant that `text` names: by its name, the beginning of it, or #NUMBER.
 
-    Without a text it is the only assistant of the game. Raises CommandRefused; `usage` is what to type.
+    Without a text it is the only assistant of the game. Raises InvalidInput; `usage` is what to type.
     """
     there = creation.assistants()
     if not there:
@@ -150,7 +149,7 @@ def find_assistant(text: str, usage: str) -> Any:
 
 
 def find_among(there: Sequence[Any], text: str, usage: str) -> Any:
-    """Return the one of these assistants that `text` names. Raises CommandRefused."""
+    """Return the one of these assistants that `text` names. Raises InvalidInput."""
     if not text:
         if len(there) == 1:
             return there[0]
@@ -168,7 +167,7 @@ def find_among(there: Sequence[Any], text: str, usage: str) -> Any:
 
 
 def find_exactly(text: str, usage: str) -> Any:
-    """Return the assistant of just this name or #NUMBER: for what cannot be undone. Raises CommandRefused."""
+    """Return the assistant of just this name or #NUMBER: for what cannot be undone. Raises InvalidInput."""
     one = find_assistant(text, usage)
     if text.casefold() not in {one.key.casefold(), f"#{one.pk}"}:
         raise CommandRefused(f"This cannot be undone, so type the whole name: {one.key}.")
@@ -176,7 +175,7 @@ def find_exactly(text: str, usage: str) -> Any:
 
 
 def split_assistant(text: str, usage: str) -> tuple[Any, str]:
-    """Return the assistant that the first words name, and the words after them. Raises CommandRefused.
+    """Return the assistant that the first words name, and the words after them. Raises InvalidInput.
 
     When there is only one assistant, its name may be left out before a number.
     """

@@ -1,4 +1,4 @@
-"""Runs the page's work with the game's database in threads, and turns errors of the commands into those of the page."""
+"""Runs the page's work with the game's database in threads."""
 
 from __future__ import annotations
 

@@ -43,11 +43,6 @@ class GameHost(GameSettings):
         self._in_thread = in_thread
         self._listed: tuple[float, tuple[KnownAssistant, ...]] = (float("-inf"), ())
 
-    @property
-    def store(self) -> GameHost:
-        """The settings, which are kept here."""
-        return self
-
     def assistants(self) -> Sequence[KnownAssistant]:
         """Return every assistant of the game, as a second ago at most; as before while the database does not answer."""
         now = self._clock.seconds()

@@ -243,13 +243,13 @@ async def test_a_broken_connection_is_made_anew(
     postgres_url: str, postgres_server: PostgresServer, reactor: Any
 ) -> None:
     recall = RecallPostgres(partial(connect, postgres_url), reactor, "english")
-    assert await recall.run(lambda index: index.count(WHO)) == 0
+    assert await recall.run(lambda index: len(index.ids(WHO))) == 0
     postgres_server.stop_immediate()
     postgres_server.start()
-    assert await recall.run(lambda index: index.count(WHO)) == 0
+    assert await recall.run(lambda index: len(index.ids(WHO))) == 0
     postgres_server.stop()
     with pytest.raises(RecallIndexError):
-        await recall.run(lambda index: index.count(WHO))
+        await recall.run(lambda index: len(index.ids(WHO)))
     await recall.close()
 
 
@@ -264,7 +264,7 @@ async def test_an_assistant_that_moved_finds_its_memories_at_once(postgres_url: 
         memories = IndexedMemories(journal.lease, index, noon)
         for text in said:
             await memories.keep(fact(text, ANNA))
-        indexed = await index.run(lambda opened: opened.count(WHO))
+        indexed = await index.run(lambda opened: len(opened.ids(WHO)))
         found = await memories.recall("Where is the lantern?", hearers=frozenset({ANNA.id}))
         await index.close()
         await store.write(lambda db: store.leases.release(db, WHO))
@@ -280,7 +280,7 @@ async def test_what_the_journal_has_no_more_is_not_indexed(postgres_url: str, re
     await store.open()
     index = RecallPostgres(store.connect, reactor, "english")
     await index.run(lambda opened: opened.add(WHO, [(1, heard("m1", "ann", "It was forgotten since."))]))
-    assert await index.run(lambda opened: opened.count(WHO)) == 0
+    assert await index.run(lambda opened: len(opened.ids(WHO))) == 0
     await index.close()
     await store.close()
 

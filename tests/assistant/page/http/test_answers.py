@@ -17,6 +17,7 @@ from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, Strea
 from mud_assistant.assistant.page.http.errors import HttpRefusal, parse_body
 from mud_assistant.assistant.page.ports import Conflict, NotFound, PageError, Unavailable
 from mud_assistant.assistant.page.values.actions import SettingChange
+from tests.assistant.gateway.http.reached import until
 from tests.assistant.page.http.visiting import VIEWER_TOKEN, Visiting, visiting
 from tests.guards import FlushFailures
 
@@ -149,14 +150,6 @@ async def test_client_that_reads_nothing_is_let_go(reactor: Any) -> None:
 
 async def turn(reactor: Any) -> None:
     await deferLater(reactor, 0, lambda: None)
-
-
-async def until(reactor: Any, what: Any) -> None:
-    for _ in range(2_000):
-        if what():
-            return
-        await turn(reactor)
-    raise AssertionError("it did not happen")
 
 
 class Slow:

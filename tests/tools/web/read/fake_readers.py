@@ -35,15 +35,6 @@ class Failing(Struct, frozen=True):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class ReadRequest(Struct, frozen=True):
-    """One request: the page it is for, and what came with it."""
-
-    url: str
-    method: str
-    headers: Mapping[str, str]
-    record: Mapping[str, Any]
-
-
 class FakeReader(Fake[ServedRequest]):
     """Serves `pages` by URL. Each of `failures` is given first, to one request. `now` gives clock seconds."""
 
@@ -55,7 +46,6 @@ class FakeReader(Fake[ServedRequest]):
         self.pages = dict(pages)
         self.key = key
         self.failures: deque[Failing] = deque()
-        self.heard: list[ReadRequest] = []
         self._times: deque[float] = deque()
 
     def seconds_over(self, most_per_minute: int) -> float:
@@ -78,19 +68,16 @@ class FakeReader(Fake[ServedRequest]):
         """Return the first of the failures that are left."""
         if not self.failures:
             return None
-        self.hear(request)
         failing = self.failures.popleft()
         return self.say(failing.status, failing.body, failing.headers)
 
-    def hear(self, request: ServedRequest, url: str = "") -> ReadRequest:
-        """Record and return the request. A `url` in its body overrides the argument."""
-        heard = ReadRequest(request.body.get("url", url), request.method, request.headers, request.body)
-        self.heard.append(heard)
-        return heard
+    def url_of(self, request: ServedRequest) -> str:
+        """Return the page that a request is for: the `url` in its body, else its target."""
+        return str(request.body.get("url", unquote(request.target.removeprefix("/"))))
 
-    def is_locked(self, heard: ReadRequest) -> bool:
+    def is_locked(self, request: ServedRequest) -> bool:
         """Tell whether a key is required and the request lacks it."""
-        return bool(self.key) and heard.headers.get("authorization") != f"Bearer {self.key}"
+        return bool(self.key) and request.headers.get("authorization") != f"Bearer {self.key}"
 
 
 class FakeJina(FakeReader):
@@ -101,9 +88,8 @@ class FakeJina(FakeReader):
 
     def answer(self, request: ServedRequest) -> Response:
         """Answer one request."""
-        heard = self.hear(request, unquote(request.target.removeprefix("/")))
-        has_key = "authorization" in heard.headers
-        if has_key and self.is_locked(heard):
+        url, has_key = self.url_of(request), "authorization" in request.headers
+        if has_key and self.is_locked(request):
             return self._refuse((401, "AuthenticationFailedError", 40103), "Invalid API key")
         most = self.keyed_per_minute if has_key else self.keyless_per_minute
         wait = self.seconds_over(most)
@@ -111,16 +97,16 @@ class FakeJina(FakeReader):
             said = f"Per IP rate limit exceeded ({most} RPM)"
             retry_after = {"Retry-After": str(math.ceil(wait))}
             return self._refuse((429, "RateLimitTriggeredError", 42903), said, retry_after)
-        if not heard.url.startswith(("http://", "https://")):
-            return self._refuse((422, "ParamValidationError", 40001), f"Invalid URL: {heard.url}")
-        page = self.pages.get(heard.url)
+        if not url.startswith(("http://", "https://")):
+            return self._refuse((422, "ParamValidationError", 40001), f"Invalid URL: {url}")
+        page = self.pages.get(url)
         if page is None:
-            said = f"Failed to goto {heard.url}: Error: net::ERR_NAME_NOT_RESOLVED at {heard.url}"
+            said = f"Failed to goto {url}: Error: net::ERR_NAME_NOT_RESOLVED at {url}"
             return self._refuse((422, "AssertionFailureError", 42206), said)
         data: dict[str, Any] = {
             "title": page.title,
             "description": "",
-            "url": heard.url,
+            "url": url,
             "content": page.content,
             "usage": {"tokens": len(page.content) // 4},
         }
@@ -152,27 +138,27 @@ class FakeCrawl4AI(FakeReader):
 
     def answer(self, request: ServedRequest) -> Response:
         """Answer one request."""
-        heard = self.hear(request)
         if request.path != "/md" or request.method != "POST":
             return self.say(404, {"detail": "Not Found"})
-        if self.is_locked(heard):
+        if self.is_locked(request):
             return self.say(401, {"detail": "Invalid or expired token"})
         if self.seconds_over(self.per_minute):
             return self.say(429, {"error": f"Rate limit exceeded: {self.per_minute} per 1 minute"})
-        if "url" not in heard.record:
+        if "url" not in request.body:
             missing = {"type": "missing", "loc": ["body", "url"], "msg": "Field required", "input": {}}
             return self.say(422, {"detail": [missing]})
-        page = self.pages.get(heard.url)
+        url = self.url_of(request)
+        page = self.pages.get(url)
         if page is None:
-            said = f"Failed on navigating ACS-GOTO: Page.goto: net::ERR_NAME_NOT_RESOLVED at {heard.url}"
+            said = f"Failed on navigating ACS-GOTO: Page.goto: net::ERR_NAME_NOT_RESOLVED at {url}"
             return self.say(500, {"detail": said})
-        how = heard.record.get("f", "fit")
-        markdown = "" if how == "fit" and heard.url in self.bare else page.content
+        how = request.body.get("f", "fit")
+        markdown = "" if how == "fit" and url in self.bare else page.content
         body = {
-            "url": heard.url,
+            "url": url,
             "filter": how,
-            "query": heard.record.get("q"),
-            "cache": heard.record.get("c", "0"),
+            "query": request.body.get("q"),
+            "cache": request.body.get("c", "0"),
             "markdown": markdown,
             "success": True,
         }

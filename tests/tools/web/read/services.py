@@ -31,7 +31,7 @@ class Judge:
         self.judged: list[tuple[str, int]] = []
 
     async def __call__(self, url: str) -> None:
-        self.judged.append((url, len(self._fake.heard)))
+        self.judged.append((url, len(self._fake.requests)))
         if "10.0.0.1" in url:
             raise WebError(ErrorKind.POLICY, "a private address")
 

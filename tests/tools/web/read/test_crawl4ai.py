@@ -25,7 +25,7 @@ async def test_a_page_is_read_whole_and_cut(reactor: Any) -> None:
         page = await reader.read_url(URL, offset=10, max_length=4)
     assert (page.title, page.url, page.content, page.truncated) == ("A page", URL, "Some", True)
     assert judge.judged == [(URL, 0)]
-    assert fake.heard[0].record == {"url": URL, "f": "fit", "q": None, "c": "0"}
+    assert fake.requests[0].body == {"url": URL, "f": "fit", "q": None, "c": "0"}
 
 
 async def test_a_page_without_main_content_is_asked_for_whole(reactor: Any) -> None:
@@ -33,18 +33,18 @@ async def test_a_page_without_main_content_is_asked_for_whole(reactor: Any) -> N
     fake.bare = frozenset({URL})
     async with reading(fake, reactor, crawl4ai()) as (reader, _):
         assert (await reader.read_url(URL)).content == PAGES[URL].content
-    assert [heard.record["f"] for heard in fake.heard] == ["fit", "raw"]
+    assert [one.body["f"] for one in fake.requests] == ["fit", "raw"]
     async with reading(fake, reactor, crawl4ai(main_content=False)) as (reader, _):
         await reader.read_url(URL)
-    assert fake.heard[-1].record["f"] == "raw"
-    assert len(fake.heard) == 3
+    assert fake.requests[-1].body["f"] == "raw"
+    assert len(fake.requests) == 3
 
 
 async def test_a_private_address_never_leaves(reactor: Any) -> None:
     fake = FakeCrawl4AI(Clock().seconds, PAGES)
     async with reading(fake, reactor, crawl4ai()) as (reader, _):
         assert (await refusal(reader, "http://10.0.0.1/")).kind is ErrorKind.POLICY
-    assert not fake.heard
+    assert not fake.requests
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_what_the_server_says_instead(reactor: Any, failing: Failing, kind
         error = await refusal(reader)
     assert (error.kind, error.provider) == (kind, "crawl4ai")
     assert words in error.message
-    assert len(fake.heard) == 1
+    assert len(fake.requests) == 1
 
 
 async def test_the_token_and_a_wrong_one(reactor: Any) -> None:

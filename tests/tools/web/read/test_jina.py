@@ -31,9 +31,9 @@ async def test_a_page_is_read_whole_and_cut(reactor: Any) -> None:
         await reader.read_url("https://example.org/app#/route")
     assert (page.title, page.url, page.content) == ("A page", URL, "A page")
     assert (page.content_length, page.original_length, page.truncated) == (6, len(PAGES[URL].content), True)
-    assert [heard.url for heard in fake.heard] == [URL, "https://example.org/app#/route"]
+    assert [fake.url_of(one) for one in fake.requests] == [URL, "https://example.org/app#/route"]
     assert judge.judged == [(URL, 0), ("https://example.org/app#/route", 1)]
-    sent = fake.heard[0].headers
+    sent = fake.requests[0].headers
     assert "authorization" not in sent
     assert (sent["x-return-format"], sent["x-retain-images"], sent["x-timeout"]) == ("markdown", "none", "20")
     assert sent["accept"] == "application/json"
@@ -43,7 +43,7 @@ async def test_a_private_address_never_leaves(reactor: Any) -> None:
     fake = FakeJina(Clock().seconds, PAGES)
     async with reading(fake, reactor, jina()) as (reader, _):
         assert (await refusal(reader, "http://10.0.0.1/")).kind is ErrorKind.POLICY
-    assert not fake.heard
+    assert not fake.requests
 
 
 @pytest.mark.parametrize(
