@@ -41,7 +41,7 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    def __init__(self, context: RunContext, manners: Manners) -> None:
+    def __init__(self, context: RunContext, manners: Manners, launcher: Launcher) -> None:
         self._context = context
         self._manners = manners
         #: The ids of the players who know how to talk with it.
@@ -52,11 +52,8 @@ class Company:
         self._greeting: set[str] = set()
         #: How many players it knows were greeted: several greetings take turns.
         self._greetings = 0
-        self._launcher = Launcher()
-
-    async def stop(self) -> None:
-        """Stop all greetings and hints; returns when none waits any more."""
-        await self._launcher.stop()
+        #: Runs the greetings and hints; they end when it is stopped.
+        self._launcher = launcher
 
     def is_for_one_of_many(self, event: Event, attention: Attention) -> bool:
         """Tell whether the event is a line to everybody that another assistant of the process may answer."""
