@@ -8,6 +8,7 @@ awake    what it hears is written into the journal and wakes it
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -19,9 +20,11 @@ from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import Fenced, InboxFullError, Journal, JournalUnwritable
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
 from mud_assistant.assistant.runtime.attending import Attending
-from mud_assistant.assistant.runtime.listener import MakeEvent
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.resilience import Launcher
+
+if TYPE_CHECKING:
+    from mud_assistant.assistant.runtime.listener import MakeEvent
 
 #: The most events that are kept while the storage is closed.
 MAX_UNHEARD = 500
@@ -59,7 +62,7 @@ class Inbox:
         self._waking = waking
         self._fallback_line = fallback_line
         #: What waits for the storage: makers of events, each with the time when it was perceived, in clock seconds.
-        self._unheard = previous.clear_unheard() if previous is not None else []
+        self._unheard = previous.clear_unheard() if previous is not None else ()
         #: None until the storage is open.
         self._journal: Journal | None = None
         self._muted: Container[str] = _NOBODY
@@ -70,7 +73,7 @@ class Inbox:
         #: How many events are being written, and how many lines to everybody may still wake it.
         self._writing = self._undecided = 0
         #: Those who wait until these are fewer.
-        self._waiting: list[Deferred[None]] = []
+        self._waiting: tuple[Deferred[None], ...] = ()
         self._launcher = Launcher()
 
     @property
@@ -101,7 +104,7 @@ class Inbox:
         if self._journal is not None:
             self._begin(make, self._clock.seconds())
         elif len(self._unheard) < MAX_UNHEARD:
-            self._unheard.append((make, self._clock.seconds()))
+            self._unheard += ((make, self._clock.seconds()),)
         else:
             _log.warn("{name} cannot take in more before its journal is open", name=self._manners.name)
 
@@ -125,26 +128,38 @@ class Inbox:
         no more triggers, and JournalUnwritable when the disk does not; overheard events are then ignored instead.
         Raises Fenced when another process lives as this character by now.
         """
-        is_left_open = False
-        if (attending := self._attending) is not None:
+        is_held, attending = False, self._attending
+        if attending is not None:
             event, attention = attending.judge(event)
-            is_left_open = attending.is_for_one_of_many(event, attention)
+            is_held = attending.company.holds(event, attention)
         else:
             attention = classify(event, self._manners, is_rested=False)  # a mere pose wakes nobody yet
             if event.who.id in self._muted:
                 attention = Attention(Classification.IGNORE, attention.importance)
         if attention.verdict is Classification.IGNORE:
             return attention
+        assert self._journal is not None
         self._writing += 1
         try:
-            attention = await self._write(event, attention)
+            try:
+                await self._journal.accept(event, attention)
+            except (Fenced, InboxFullError, JournalUnwritable) as error:
+                attention = await self._refused(event, attention, error)
             if self._watchers.is_watched and attention.verdict is not Classification.IGNORE:
                 self._watchers.heard(self._manners.id, event, attention)
             if attention.verdict is Classification.TRIGGER:
-                await self._wake_for(event, is_left_open=is_left_open)
+                if self._attending is None:
+                    await self._tell_asker(event)
+                elif is_held:
+                    self._undecided += 1
+                    attending = self._attending
+                    attending.launcher.launch(self._decide(event, attending), "seeing who answers a line to everybody")
+                else:
+                    self._attending.wake(event)
         finally:
             self._writing -= 1
-            self._tell_waiting()
+            if self._waiting:
+                self._tell_waiting()
         return attention
 
     async def add(self, event: Event, attention: Attention) -> None:
@@ -180,9 +195,9 @@ class Inbox:
             text = "{name} was stopped before its journal was open, and {lost} events it heard are lost: {why}"
             _log.warn(text, name=self._manners.name, lost=lost, why=why)
 
-    def clear_unheard(self) -> list[tuple[MakeEvent, float]]:
+    def clear_unheard(self) -> tuple[tuple[MakeEvent, float], ...]:
         """Hand over what waits for the storage: makers of events, each with its time in clock seconds."""
-        unheard, self._unheard = self._unheard, []
+        unheard, self._unheard = self._unheard, ()
         return unheard
 
     def _begin(self, make: MakeEvent, at: float) -> None:
@@ -191,39 +206,31 @@ class Inbox:
         event = make(f"{self._manners.id}.{self._life}.{self._heard}", at)
         self._launcher.launch(self.accepts(event), "hearing")
 
-    async def _write(self, event: Event, attention: Attention) -> Attention:
-        """Write the event into the journal, and return the attention it got in the end; raises as `take` does."""
-        assert self._journal is not None
-        try:
-            await self._journal.accept(event, attention)
-        except Fenced:
-            if self._attending is not None:
-                self._attending.tick.halt()
-            raise
-        except (InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(refused))
-            if attention.verdict is not Classification.TRIGGER or event.by_rule is not None:
-                return Attention(Classification.IGNORE, attention.importance)
-            if self._attending is not None:
-                self._attending.begin_fallback_line()
-            else:
-                await self._fallback_line.make()
-            raise
-        return attention
-
-    async def _wake_for(self, event: Event, *, is_left_open: bool) -> None:
-        """Wake the assistant for an event that is in the journal, or tell who asks why no answer comes yet."""
-        if (attending := self._attending) is None:
-            self._somebody_waits = True
-            if self._is_unavailable:
-                await self._fallback_line.make()
-            else:
-                self._waking.asked(event)
-        elif is_left_open:
-            self._undecided += 1
-            attending.launcher.launch(self._decide(event, attending), "seeing who answers a line to everybody")
+    async def _refused(
+        self, event: Event, attention: Attention, error: Fenced | InboxFullError | JournalUnwritable
+    ) -> Attention:
+        """Return the attention of an event that the journal did not take: none. Raises the `error` of a trigger."""
+        attending = self._attending
+        if isinstance(error, Fenced):
+            if attending is not None:
+                attending.tick.halt()
+            raise error
+        _log.warn("{name} cannot take in more: {why}", name=self._manners.name, why=str(error))
+        if attention.verdict is not Classification.TRIGGER or event.by_rule is not None:
+            return Attention(Classification.IGNORE, attention.importance)
+        if attending is not None:
+            attending.begin_fallback_line()
         else:
-            attending.wake(event)
+            await self._fallback_line.make()
+        raise error
+
+    async def _tell_asker(self, event: Event) -> None:
+        """Tell the player that no answer comes yet, and why."""
+        self._somebody_waits = True
+        if self._is_unavailable:
+            await self._fallback_line.make()
+        else:
+            self._waking.asked(event)
 
     async def _decide(self, event: Event, attending: Attending) -> None:
         """Wake for a line to everybody, a little later and only when no other assistant answers it."""
@@ -237,10 +244,10 @@ class Inbox:
     async def _change(self) -> None:
         """Wait until an event is written, or it is decided who answers one."""
         change: Deferred[None] = Deferred()
-        self._waiting.append(change)
+        self._waiting += (change,)
         await change
 
     def _tell_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, ()
         for change in waiting:
             change.callback(None)

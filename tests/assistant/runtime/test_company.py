@@ -26,7 +26,7 @@ from mud_assistant.assistant.events.classify import (
 from mud_assistant.assistant.events.conversation import Conversations, is_farewell
 from mud_assistant.assistant.events.events import ChannelSaid, Left, Said
 from mud_assistant.assistant.memory.remembering import remembering
-from mud_assistant.assistant.runtime import company
+from mud_assistant.assistant.runtime import attending
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile
@@ -239,7 +239,7 @@ async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
 
 
 async def test_a_line_to_everybody_is_answered_by_one_of_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(company, "LONGEST_DELAY", 0.05)
+    monkeypatch.setattr(attending, "LONGEST_DELAY", 0.05)
     async with three(tmp_path, room_pause_seconds=0) as room:
         first = await room.say("Hello everyone")
         assert len(first) == 1
@@ -253,7 +253,7 @@ async def test_a_line_to_everybody_is_answered_by_one_of_three(tmp_path: Path, m
 async def test_a_player_who_is_not_answered_is_told_once_how_to_talk_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company, "HINT_AFTER", 0.02)
+    monkeypatch.setattr(attending, "HINT_AFTER", 0.02)
     async with three(tmp_path) as room:
         for _ in range(3):
             await room.say("what a fine day")
@@ -267,7 +267,7 @@ async def test_a_player_who_is_not_answered_is_told_once_how_to_talk_with_it(
 async def test_who_is_answered_or_speaks_to_somebody_is_told_nothing(
     monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
-    monkeypatch.setattr(company, "HINT_AFTER", 0.02)
+    monkeypatch.setattr(attending, "HINT_AFTER", 0.02)
     async with living(hello) as life:
         people = await together(life)
         for line in lines:
@@ -278,7 +278,7 @@ async def test_who_is_answered_or_speaks_to_somebody_is_told_nothing(
 
 
 async def test_an_owner_can_have_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(company, "HINT_AFTER", 0.02)
+    monkeypatch.setattr(attending, "HINT_AFTER", 0.02)
     async with living(hello, {"hint": False}) as life:
         await together(life)
         await life.say("what a day")
