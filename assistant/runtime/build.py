@@ -25,13 +25,13 @@ from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
 from mud_assistant.assistant.loop.spending import Billing, MinuteCounts
-from mud_assistant.assistant.memory.compaction import Compactor, summary_tokens
-from mud_assistant.assistant.memory.history import History
 from mud_assistant.assistant.memory.questions import Questions
 from mud_assistant.assistant.memory.remembered import IndexedMemories
 from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.memory.stream.compaction import Compactor, summary_tokens
+from mud_assistant.assistant.memory.stream.history import History
+from mud_assistant.assistant.memory.stream.window import MIN_STREAM_TOKENS, Front, Window
 from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex, Knowledge, index_character
-from mud_assistant.assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from mud_assistant.assistant.models.chosen import ChosenModel, call_options
 from mud_assistant.assistant.models.clients import ClientParts, client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure

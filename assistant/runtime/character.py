@@ -23,8 +23,8 @@ from mud_assistant.assistant.loop.granted import tell_void, why_void
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import Homing
-from mud_assistant.assistant.memory.compaction import Compactor
 from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.memory.stream.compaction import Compactor
 from mud_assistant.assistant.runtime.attending import Attending
 from mud_assistant.assistant.runtime.inbox import Inbox
 from mud_assistant.assistant.runtime.sleeping import Sleep, forgetting
