@@ -162,7 +162,7 @@ class Company:
 
 
 class Attending:
-    """The attention of one assistant. It knows what is judged only while somebody thinks: talks, company, mutes."""
+    """Judges what an assistant hears that can think, by its talks, its company and whom it mutes, and wakes it."""
 
     __slots__ = ("_bot_exchanges", "_context", "_cooldown", "_manners", "_rights", "_sleep", "company", "tick")
 
