@@ -13,7 +13,7 @@ from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import Place
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
@@ -79,9 +79,7 @@ class Staging:
             character=character,
         )
         assistant = build_assistant(settings, models, around, on_failure)
-        home.listener = AssistantListener(
-            assistant, me, self.clock, home.alone_with, self.launcher, life=storage.life, others=home.others_than
-        )
+        home.listener = BodyListener(me, assistant.inbox.hear, home.alone_with, home.others_than)
         await assistant.rights.load()
         assistant.start()
         return Stage(world, home, assistant)

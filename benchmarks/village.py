@@ -22,13 +22,13 @@ from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import MemoryFile
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile, KeptJournal, Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import CallReports, Capabilities, LLMProvider, get_provider
 from mud_assistant.llm.messages import Message, Role, Text
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry, Status
 from mud_assistant.tools.game import Thing
 from mud_assistant.tools.verbs import WORLD_TOOLS
@@ -141,7 +141,6 @@ class Village:
         self._memory = MemoryFile(reactor.seconds)
         self.houses: list[House] = []
         self.scheduler = Scheduler(reactor)
-        self._launcher = Launcher()
         self._capabilities = Capabilities()
         self._watchers, self._reports = Watchers(), CallReports()
         self._registry = Registry(GAME_TOOLS)
@@ -163,9 +162,7 @@ class Village:
         player = self.world.add(
             Principal(f"player:{number}", "Anna"), f"room{number}", PlayerEars(hears or heard.append)
         )
-        home.listener = AssistantListener(
-            assistant, me, self.reactor, home.alone_with, self._launcher, life=storage.life
-        )
+        home.listener = BodyListener(me, assistant.inbox.hear, home.alone_with)
         assistant.start()
         server = House(number, assistant, home, player, heard)
         self.houses.append(server)
@@ -177,7 +174,6 @@ class Village:
             if self.file is not None:
                 stack.push_async_callback(self.file.close)
             stack.push_async_callback(self._exchange_closed)
-            stack.push_async_callback(self._launcher.stop)
             for server in self.houses:
                 stack.push_async_callback(server.assistant.stop)
 

@@ -19,10 +19,10 @@ from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.loop.prompt import scene_labels, scene_line, visit_line
 from mud_assistant.assistant.loop.recollecting import recollect
 from mud_assistant.assistant.loop.run import Run, RunContext
-from mud_assistant.assistant.memory.entries import Entry
-from mud_assistant.assistant.memory.origins import sources_of
 from mud_assistant.assistant.memory.outgoing import View, find_withheld
-from mud_assistant.assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
+from mud_assistant.assistant.memory.stream.entries import Entry
+from mud_assistant.assistant.memory.stream.origins import sources_of
+from mud_assistant.assistant.memory.stream.trimming import PERCEIVED_SHARE, fit_lines
 from mud_assistant.llm import user
 from mud_assistant.tools import Category, Kind, Label, ToolFailed, label_of
 from mud_assistant.tools.trust import Audience, Source, Withheld, clamp_level, may_hear

@@ -27,11 +27,11 @@ from mud_assistant.assistant.loop.spending import Billing, Meter
 from mud_assistant.assistant.loop.writing import Writes
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
-from mud_assistant.assistant.memory.history import History
-from mud_assistant.assistant.memory.origins import Voices
 from mud_assistant.assistant.memory.questions import Questions
+from mud_assistant.assistant.memory.stream.history import History
+from mud_assistant.assistant.memory.stream.origins import Voices
+from mud_assistant.assistant.memory.stream.window import Window
 from mud_assistant.assistant.memory.topics.knowledge import Knowledge
-from mud_assistant.assistant.memory.window import Window
 from mud_assistant.llm import LLMResponse, Message, ModelChain
 from mud_assistant.llm.modes.capabilities import is_hopeless
 from mud_assistant.tools import (

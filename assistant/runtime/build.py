@@ -25,17 +25,18 @@ from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
 from mud_assistant.assistant.loop.spending import Billing, MinuteCounts
-from mud_assistant.assistant.memory.compaction import Compactor, summary_tokens
-from mud_assistant.assistant.memory.history import History
 from mud_assistant.assistant.memory.questions import Questions
 from mud_assistant.assistant.memory.remembered import IndexedMemories
 from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.memory.stream.compaction import Compactor, summary_tokens
+from mud_assistant.assistant.memory.stream.history import History
+from mud_assistant.assistant.memory.stream.window import MIN_STREAM_TOKENS, Front, Window
 from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex, Knowledge, index_character
-from mud_assistant.assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from mud_assistant.assistant.models.chosen import ChosenModel, call_options
 from mud_assistant.assistant.models.clients import ClientParts, client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
 from mud_assistant.assistant.runtime.fronts import fronts_of
+from mud_assistant.assistant.runtime.inbox import Inbox
 from mud_assistant.assistant.runtime.sleeping import Sleep
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.runtime.warming import Warmer
@@ -94,6 +95,8 @@ class Dependencies(Struct, frozen=True):
     warmer: Warmer = field(default_factory=Warmer)
     #: Tells those who wait that an answer takes long; None to make a new one.
     waking: Waking | None = None
+    #: What it hears already goes in here; None to open a new one.
+    inbox: Inbox | None = None
     #: Decides which assistant of the process speaks when, None for one that is alone.
     floor: Floor | None = None
     #: Returns the identity of the room its body is in, empty when that is not known.
@@ -125,9 +128,11 @@ def build_assistant(
     if isinstance(context.memories, IndexedMemories):
         context.memories.utc_offset = utc_offset
     sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
-    return Assistant(
-        context, manners_of(settings, around.me), rights, _compactor(context), sleep, on_failure=on_failure
-    )
+    manners = manners_of(settings, around.me)
+    if (inbox := around.inbox) is None:
+        inbox = Inbox(manners, context.clock, context.watchers, context.waking, context.fallback_line)
+        inbox.open(around.storage)
+    return Assistant(context, manners, rights, _compactor(context), sleep, inbox=inbox, on_failure=on_failure)
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:

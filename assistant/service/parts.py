@@ -21,7 +21,7 @@ from mud_assistant.assistant.journal import JournalError, JournalRefused, Opened
 from mud_assistant.assistant.keys.reference import anchor, key_sources
 from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.meaning import Meaning
-from mud_assistant.assistant.memory.remembering import Remember
+from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex, everyday_finder, index_character
 from mud_assistant.assistant.models.bound_keys import BoundKeys, bindings_of
 from mud_assistant.assistant.models.choose import Chooser
@@ -41,7 +41,7 @@ from mud_assistant.assistant.web.shared import SharedWeb
 from mud_assistant.llm import CallReports, Capabilities, UnifiedLLMClient
 from mud_assistant.resilience import DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
 from mud_assistant.resilience.background import in_daemon_thread
-from mud_assistant.tools import Approvals, Registry
+from mud_assistant.tools import Approvals, Principal, Registry
 from mud_assistant.tools.verbs import ALL_WORLD_TOOLS
 
 T = TypeVar("T")
@@ -129,12 +129,14 @@ class SharedParts:
             raise self._unread
         return self._opened
 
-    async def storage_of(self, assistant: str, inbox_limit: int, name: str, remember: Remember) -> Storage:
-        """Return the storage of this assistant, which remembers by this rule. Raises JournalError."""
+    async def storage_of(self, me: Principal, config: Config) -> Storage:
+        """Return the storage of this assistant, which remembers as its settings say. Raises JournalError."""
         await self.ready()
         if self.trouble:
             raise JournalRefused(self.trouble)
-        return await self.journal.storage_of(assistant, inbox_limit, name, remember)
+        settings, offset = config.assistant, config.budget.utc_offset
+        remember = remembering((settings.name, *settings.aliases), settings.world_text_permission, offset)
+        return await self.journal.storage_of(me.id, settings.inbox_limit, me.name, remember)
 
     async def admit(self, config: Config, entered: str) -> None:
         """Allow new keys to go where the settings say, and remember it. Raises JournalError.

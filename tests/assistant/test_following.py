@@ -248,7 +248,7 @@ async def test_who_is_not_heeded_is_not_followed() -> None:
         attention = Attention(Classification.IGNORE, 3)
         life.assistant.rights.muted |= {ANN.id}  # as `mute` does
         left = Left(id="x", at=0.0, who=ANN, direction="north")
-        assert await life.assistant.hear(left) == attention
+        assert await life.assistant.inbox.take(left) == attention
 
 
 @pytest.mark.parametrize("listed", [None, ["say", "look", "take", "follow"]])

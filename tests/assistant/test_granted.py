@@ -232,7 +232,7 @@ async def granted(place: Lives) -> None:
     """Gus asks, Ann allows, and the process ends before it is done."""
     place.world.add(GUS, listener=place.witness)
     async with place.one() as (assistant, journal):
-        await assistant.hear(Said(id="e1", at=0.0, who=GUS, text="Sage, go south", to_me=True))
+        await assistant.inbox.take(Said(id="e1", at=0.0, who=GUS, text="Sage, go south", to_me=True))
         await react(assistant.context)
         (pending,) = assistant.context.approvals.pending()
         assert isinstance(assistant.approve(pending.number, ANN), Given)

@@ -19,7 +19,7 @@ from mud_assistant.assistant.events.outcome import Answered
 from mud_assistant.assistant.journal import StreamEntry
 from mud_assistant.assistant.journal.tables.stream import with_audiences
 from mud_assistant.assistant.loop.react import react
-from mud_assistant.assistant.memory.compaction import compact
+from mud_assistant.assistant.memory.stream.compaction import compact
 from mud_assistant.assistant.runtime.build import manners_of
 from mud_assistant.assistant.runtime.storage import JournalFile
 from mud_assistant.llm import ToolCall, tool_results, user

@@ -16,10 +16,10 @@ from mud_assistant.assistant.config.sections import MemoryConfig
 from mud_assistant.assistant.events.events import Event, Gave, Said, Whispered
 from mud_assistant.assistant.events.outcome import Answered
 from mud_assistant.assistant.journal import Accepted, MemoryJournal
-from mud_assistant.assistant.memory.entries import to_store
 from mud_assistant.assistant.memory.recall.words import ENGLISH
 from mud_assistant.assistant.memory.recall_file import RecallInMemory
 from mud_assistant.assistant.memory.remembering import profile_id, remembering
+from mud_assistant.assistant.memory.stream.entries import to_store
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.llm.testing import Reply
 from mud_assistant.tools import Category, Kind, Memories, Principal, Registry, Source, Tool, ToolContext

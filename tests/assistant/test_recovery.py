@@ -135,7 +135,7 @@ async def asked(life: Life, requests: int) -> None:
 async def test_stopping_on_purpose_is_nobodys_fault_and_dying_three_times_parks_the_event(tmp_path: Any) -> None:
     async with lives(tmp_path / "journal.sqlite", [LOOK, HELLO]) as place:
         async with place.one() as (assistant, journal):
-            await assistant.hear(Said(id="e1", at=reactor.seconds(), who=ANN, text="Sage, hello", to_me=True))
+            await assistant.inbox.take(Said(id="e1", at=reactor.seconds(), who=ANN, text="Sage, hello", to_me=True))
             run = await journal.open_run(await journal.pending())
         for _ in range(5):  # stopped on purpose, as at a reload
             async with place.one() as (assistant, journal):
@@ -149,7 +149,7 @@ async def test_stopping_on_purpose_is_nobodys_fault_and_dying_three_times_parks_
                 assert left is not None
                 assert left.poisoned is poisoned
         async with place.one() as (assistant, journal):
-            await assistant.hear(Said(id="e2", at=1.0, who=ANN, text="Sage, and now?", to_me=True))
+            await assistant.inbox.take(Said(id="e2", at=1.0, who=ANN, text="Sage, and now?", to_me=True))
             assert await react(assistant.context) == Answered(("say",))
             assert [parked.event_id for parked in await journal.parked()] == ["e1"]
             assert "killed" in (await journal.parked())[0].reason

@@ -249,7 +249,7 @@ class Game(LineOnlyReceiver):
             else Said(id=event_id, at=at, who=ANN, text=text, to_me=True)
         )
         try:
-            await self._assistants[asked["name"]].hear(event)
+            await self._assistants[asked["name"]].inbox.take(event)
         except JournalError as refused:
             self.tell("refused", asked["name"], str(refused))
             return

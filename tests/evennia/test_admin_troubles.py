@@ -198,7 +198,7 @@ async def put_aside(here: Office, runner: AssistantRunner, *texts: str) -> None:
     runner.assistant.tick.halt()
     for number, text in enumerate(texts):
         event = Said(id=f"x.{number}", at=0.0, who=who, text=text, to_me=True)
-        await runner.assistant.hear(event)
+        await runner.assistant.inbox.take(event)
     ids = [(f"x.{number}", "3 runs over it crashed") for number in range(len(texts))]
     from mud_assistant.assistant.journal.tables import inbox  # noqa: PLC0415
 

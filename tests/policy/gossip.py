@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
@@ -25,12 +26,12 @@ from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile, Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import Capabilities, get_provider
 from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Arguments, Category, Principal, Registry, Source, Tool, ToolContext, World
 from mud_assistant.tools.trust import Audience, channel_id
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
@@ -161,25 +162,15 @@ class Town:
             storage = await file.storage_of(SAGE.id, 500, SAGE.name)
         else:
             kept = self.kept = self.kept or in_memory(self.clock.seconds, 500, remembering((SAGE.name,)))
-            storage = kept
-        launcher = Launcher()
+            storage = replace(kept, life=1000 * self.life)
         assistant = self._assistant(storage)
-        self.home.listener = AssistantListener(
-            assistant,
-            SAGE,
-            cast(Any, self.clock),
-            self.home.alone_with,
-            launcher,
-            life=1000 * self.life,
-            others=self.home.others_than,
-        )
+        self.home.listener = BodyListener(SAGE, assistant.inbox.hear, self.home.alone_with, self.home.others_than)
         assistant.start()
         try:
             yield assistant, storage
         finally:
             self.home.listener = None
             await assistant.stop()
-            await launcher.stop()
             if file is not None:
                 await file.close()
 

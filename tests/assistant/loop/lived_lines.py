@@ -170,7 +170,7 @@ class Lived(BodyListener):
         self.events += 1
         event = make(f"{self.life}.{self.events}", self.clock.seconds())
         self.event_id, self.attention = event.id, None
-        heard = Deferred.fromCoroutine(self.assistant.hear(event))
+        heard = Deferred.fromCoroutine(self.assistant.inbox.take(event))
         heard.addCallbacks(self._attend, lambda failure: failure.trap(Death) and None)
         return event
 

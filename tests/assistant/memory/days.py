@@ -17,12 +17,12 @@ from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import Capabilities, FinishReason, LLMResponse, Message, ModelChain, Usage, get_provider
 from mud_assistant.llm.messages import Role, Text
-from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Principal, Registry
 from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import SAGE, Witness
@@ -109,8 +109,7 @@ def days(storage: Storage | None = None, *, asking: Literal["plain", "tools"] = 
     )
     model = Scribe(assistant.context.client, clock)
     assistant.context = replace(assistant.context, client=model)
-    assistant._company._context = assistant.context
-    home.listener = AssistantListener(assistant, SAGE, clock, home.alone_with, Launcher(), others=home.others_than)
+    home.listener = BodyListener(SAGE, assistant.inbox.hear, home.alone_with, home.others_than)
     world.add(Principal("player:99", "Fly", permission=0), listener=witness)
     assistant.start()
     made = Days(assistant, clock, model, world, witness)

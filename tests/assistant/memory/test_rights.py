@@ -126,7 +126,7 @@ async def test_a_player_is_forgotten_on_disk_too(tmp_path: Any) -> None:
     path = tmp_path / "journal.sqlite"
     async with lives(path, [noting("Ann keeps bees.")]) as place:
         async with place.one() as (assistant, _):
-            await assistant.hear(Said(id="e1", at=0.0, who=ANN, text="Sage, I keep bees", to_me=True))
+            await assistant.inbox.take(Said(id="e1", at=0.0, who=ANN, text="Sage, I keep bees", to_me=True))
             await react(assistant.context)
         assert b"bees" in path.read_bytes()
         async with place.one() as (assistant, _):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.logger import capturedLogs, formatEvent
 
 from mud_assistant.assistant.runtime.storage import JournalFile
 from mud_assistant.assistant.service.halting import HaltableWorld
@@ -148,6 +149,35 @@ async def test_all_stop_at_once_and_may_start_again(tmp_path: Path) -> None:
         here.says(again, "Sage, are you there?")
         await again.settled()
         assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
+@pytest.mark.parametrize("is_at_once", [True, False])
+async def test_what_is_heard_before_the_journal_is_open_is_answered_after_the_next_start(
+    tmp_path: Path, is_at_once: bool
+) -> None:
+    async with village(tmp_path) as here, serve(FakeOllama(reactor, [HELLO]), reactor) as url:
+        sage = here.start(asks(url))
+        here.says(sage, "Sage, are you there?")
+        assert sage.inbox.unheard == 1
+        if is_at_once:
+            here.service.halt(SAGE.id)
+        await here.service.stop(SAGE.id)
+        assert await here.service.parts.journal.count_pending() == {SAGE.id: 1}
+        assert here.witness.heard == []
+        await here.start(asks(url)).settled()
+        assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
+async def test_what_no_journal_takes_is_counted_in_the_log(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()  # no file can be opened there
+    async with village(tmp_path) as here:
+        sage = here.start(asks("http://127.0.0.1:9"))
+        for text in ("Sage, hello?", "Sage?"):
+            here.says(sage, text)
+        with capturedLogs() as logs:
+            await here.service.stop(SAGE.id)
+        assert sage.inbox.unheard == 0
+        assert any("2 events it heard are lost" in str(formatEvent(event)) for event in logs)
 
 
 def test_the_door_passes_on_everything_a_world_has() -> None:

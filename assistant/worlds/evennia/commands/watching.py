@@ -12,7 +12,7 @@ from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.loop.spending import TOTAL
-from mud_assistant.assistant.memory.entries import Entry
+from mud_assistant.assistant.memory.stream.entries import Entry
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.wording.showing import outcome_text, trace_text
 from mud_assistant.assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text

@@ -1,4 +1,4 @@
-"""Handles an assistant's company: which assistant answers a line to everybody, and who is told how to talk with it."""
+"""What an assistant that can think makes of what it hears: whom it answers, and whom it greets or tells how to talk."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters.macros import address
-from mud_assistant.assistant.events.classify import Attention, Classification, Manners, is_for_everybody
+from mud_assistant.assistant.events.classify import Attention, Classification, Manners, classify, is_for_everybody
+from mud_assistant.assistant.events.conversation import Cooldown
 from mud_assistant.assistant.events.events import Arrived, Event, Said
+from mud_assistant.assistant.events.tick import Tick
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.journal.tables.acquaintances import KnownFact
 from mud_assistant.assistant.language.languages import is_foreign
 from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.unasked import walking_after
 from mud_assistant.assistant.memory.acquaintance.visitor_words import matter_due, question_of_matter
 from mud_assistant.assistant.memory.questions import room
+from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.runtime.sleeping import Sleep
 from mud_assistant.resilience import Launcher
 from mud_assistant.tools import Kind, Principal, ToolFailed
 from mud_assistant.tools.text.clean import one_line
@@ -41,7 +46,9 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    def __init__(self, context: RunContext, manners: Manners) -> None:
+    __slots__ = ("_context", "_greeting", "_greetings", "_know", "_last", "_launcher", "_manners")
+
+    def __init__(self, context: RunContext, manners: Manners, launcher: Launcher) -> None:
         self._context = context
         self._manners = manners
         #: The ids of the players who know how to talk with it.
@@ -49,19 +56,19 @@ class Company:
         #: The id of the last speaker in the room, and the number of the line.
         self._last = ("", 0)
         #: The ids of the players who are being greeted.
-        self._greeting: set[str] = set()
+        self._greeting: dict[str, None] = {}
         #: How many players it knows were greeted: several greetings take turns.
         self._greetings = 0
-        self._launcher = Launcher()
+        #: Runs the greetings and hints; they end when it is stopped.
+        self._launcher = launcher
 
-    async def stop(self) -> None:
-        """Stop all greetings and hints; returns when none waits any more."""
-        await self._launcher.stop()
-
-    def is_for_one_of_many(self, event: Event, attention: Attention) -> bool:
-        """Tell whether the event is a line to everybody that another assistant of the process may answer."""
+    def holds(self, event: Event, attention: Attention) -> bool:
+        """Hold a line to everybody that another assistant of the process may answer; return whether it is one."""
         others = self._context.floor is not None and self._context.scheduler.living > 1
-        return others and attention.verdict is Classification.TRIGGER and is_for_everybody(event, self._manners)
+        is_held = others and attention.verdict is Classification.TRIGGER and is_for_everybody(event, self._manners)
+        if is_held:
+            self._context.talk.held[event.id] = None
+        return is_held
 
     async def answers(self, event: Event) -> bool:
         """Tell whether this assistant answers the line. Decides a little later, by chance."""
@@ -100,7 +107,7 @@ class Company:
         context, who = self._context, event.who
         if who.id in self._greeting:
             return
-        self._greeting.add(who.id)
+        self._greeting[who.id] = None
         try:
             now, last = context.clock.seconds(), await context.people.last_greeted(who.id)
             if last and now < last + context.settings.greet_hours * _HOUR:
@@ -118,7 +125,7 @@ class Company:
         except (ToolFailed, JournalError) as failed:
             _log.info("{name} could not greet: {why}", name=context.me.name, why=str(failed))
         finally:
-            self._greeting.discard(who.id)
+            self._greeting.pop(who.id, None)
 
     def _greeting_for(self, who: Principal, matter: KnownFact | None, *, is_known: bool) -> str:
         """Return the greeting for a player: the first for one it has never met, the others in turn for any other.
@@ -152,3 +159,65 @@ class Company:
         self._know[who] = None
         while len(self._know) > MAX_KEPT:
             del self._know[next(iter(self._know))]
+
+
+class Attending:
+    """Judges what an assistant hears that can think, by its talks, its company and whom it mutes, and wakes it."""
+
+    __slots__ = ("_bot_exchanges", "_context", "_cooldown", "_manners", "_rights", "_sleep", "company", "tick")
+
+    def __init__(self, context: RunContext, manners: Manners, rights: Rights, sleep: Sleep, tick: Tick) -> None:
+        self._context = context
+        self._manners = manners
+        self._rights = rights
+        self._sleep = sleep
+        self.tick = tick
+        self.company = Company(context, manners, sleep.launcher)
+        self._cooldown = Cooldown(context.clock, context.settings.wake_seconds)
+        self._bot_exchanges = 0
+
+    @property
+    def launcher(self) -> Launcher:
+        """Runs what follows from an event; it ends when the assistant is stopped or halted."""
+        return self._sleep.launcher
+
+    def judge(self, event: Event) -> tuple[Event, Attention]:
+        """Return the event as it is to be written, and the attention it gets: IGNORE when its cause is muted.
+
+        One that is not ignored is taken note of.
+        """
+        context, talk = self._context, self._context.talk
+        attention = classify(
+            event,
+            self._manners,
+            self._bot_exchanges,
+            goes_on=talk.goes_on(event),
+            is_rested=self._cooldown.is_over(event),
+        )
+        if attention.verdict is Classification.IGNORE or event.who.id in self._rights.muted:
+            return event, Attention(Classification.IGNORE, attention.importance)
+        event, attention = walking_after(context, event, attention)
+        if event.who.kind is Kind.ASSISTANT:  # how often others woke this one since a human spoke
+            self._bot_exchanges += attention.verdict is Classification.TRIGGER
+        elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
+            self._bot_exchanges = 0
+        talk.heard(event, attention)
+        attention = context.questions.heard(event, attention)
+        self._cooldown.heard(event, attention)
+        self.company.heard(event, attention)
+        self._sleep.heard(event)
+        return event, attention
+
+    def wake(self, event: Event) -> None:
+        """Wake the assistant for an event, and let its player know that an answer comes, or that none does now."""
+        if event.by_rule is not None:
+            pass  # no player waits for an answer
+        elif self.tick.paused:
+            self.begin_fallback_line()
+        else:
+            self._context.waking.asked(event)
+        self.tick.wake()
+
+    def begin_fallback_line(self) -> None:
+        """Begin to show the fallback line."""
+        self._sleep.launcher.launch(self._context.fallback_line.make(), "the fallback line")
