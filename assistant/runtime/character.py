@@ -53,7 +53,7 @@ class Assistant:
         *,
         on_failure: OnFailure | None = None,
     ) -> None:
-        settings = context.settings
+        settings, process = context.settings, context.process
         self.context = context
         self.rights = rights
         self._compactor = compactor
@@ -63,7 +63,7 @@ class Assistant:
         self._on_failure = on_failure
         self._bot_exchanges = 0
         self._company = Company(context, manners)
-        self._cooldown = Cooldown(context.clock, settings.wake_seconds)
+        self._cooldown = Cooldown(process.clock, settings.wake_seconds)
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
         self._waiting: list[Deferred[None]] = []
@@ -71,7 +71,8 @@ class Assistant:
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
         pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
-        self.tick = Tick(self._one_run, context.clock, pace, settings.name, context.random, scheduler=context.scheduler)
+        random, scheduler = process.pipeline.random, process.scheduler
+        self.tick = Tick(self._one_run, process.clock, pace, settings.name, random, scheduler=scheduler)
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending."""
@@ -80,13 +81,13 @@ class Assistant:
     async def stop(self) -> None:
         """Cancel all work, and return when nothing runs any more. Pending events stay in the journal."""
         await self.tick.stop()
-        await self.context.waking.stop()
+        await self.context.speech.waking.stop()
         await self._company.stop()
         await self._launcher.stop()
 
     def halt(self) -> list[Deferred[None]]:
         """Begin to cancel all work, without waiting for any of it. Return what fires as each part of it ends."""
-        ends = map(Deferred.fromCoroutine, (self.context.waking.stop(), self._company.stop()))
+        ends = map(Deferred.fromCoroutine, (self.context.speech.waking.stop(), self._company.stop()))
         return [self.tick.stop(), *ends, self._launcher.stop()]
 
     async def hear(self, event: Event) -> Attention:
@@ -96,16 +97,16 @@ class Assistant:
         no more triggers, and JournalUnwritable when the disk does not; overheard events are then ignored instead.
         Raises Fenced when another process lives as this character by now.
         """
-        goes_on, is_rested = self.context.talk.goes_on(event), self._cooldown.is_over(event)
+        goes_on, is_rested = self.context.speech.talk.goes_on(event), self._cooldown.is_over(event)
         attention = inbox.judge(
             event, self._manners, self.rights.muted, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested
         )
         if attention.verdict is Classification.IGNORE:
             return attention
-        event, attention = walking_after(self.context, event, attention)
+        event, attention = walking_after(self.context.tools, event, attention)
         self._count_bots(event, attention)
-        self.context.talk.heard(event, attention)
-        attention = self.context.questions.heard(event, attention)
+        self.context.speech.talk.heard(event, attention)
+        attention = self.context.speech.questions.heard(event, attention)
         self._cooldown.heard(event, attention)
         self._company.heard(event, attention)
         self._sleep.heard(event)
@@ -119,9 +120,9 @@ class Assistant:
         """Record the event, and wake the assistant when it is a trigger."""
         try:
             if is_left_open := self._company.is_for_one_of_many(event, attention):
-                self.context.talk.held[event.id] = None
+                self.context.speech.talk.held[event.id] = None
             attention = await inbox.take(
-                event, attention, self.context.journal, self._manners.name, self._begin_fallback_line
+                event, attention, self.context.memory.journal, self._manners.name, self._begin_fallback_line
             )
         except Fenced:
             self.tick.halt()
@@ -139,7 +140,7 @@ class Assistant:
         if self.tick.paused:
             self._launcher.launch(self._say_fallback_line(), "the fallback line")
         else:
-            self.context.waking.asked(event)
+            self.context.speech.waking.asked(event)
         self.tick.wake()
 
     async def _perhaps(self, event: Event) -> None:
@@ -178,7 +179,7 @@ class Assistant:
             try:
                 return await self.rights.forget(who)
             finally:
-                self.context.approvals.forget(who)
+                self.context.tools.approvals.forget(who)
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""
@@ -196,20 +197,20 @@ class Assistant:
         What the call would act on is looked up again. If it has changed, the request is void, and
         the players who asked and approved are told.
         """
-        approvals = self.context.approvals
+        approvals = self.context.tools.approvals
         answer = approvals.approve(number, who)
         given = approvals.take(number) if isinstance(answer, Given) else None
         if given is None:
             return answer
         if why := why_void(self.context, given):
-            tell_void(self.context, given, why, but=who)
+            tell_void(self.context.body, given, why, but=who)
             return Denied(f"Request {number} is void: {why}. Nothing was done.")
         self._launcher.launch(self._allowed(given, who), "telling of an approval")
         return Given(given)
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
         """Refuse the request of this number."""
-        return self.context.approvals.decline(number, who)
+        return self.context.tools.approvals.decline(number, who)
 
     async def _allowed(self, given: Pending, who: Principal) -> None:
         """Wake the assistant with the news. A run then makes the call by itself, for the player who asked for it.
@@ -218,19 +219,19 @@ class Assistant:
         """
         context = self.context
         event = Noticed(
-            id=f"{context.me.id}.allowed.{context.random.getrandbits(64):x}",
-            at=context.clock.seconds(),
+            id=f"{context.body.me.id}.allowed.{context.process.pipeline.random.getrandbits(64):x}",
+            at=context.process.clock.seconds(),
             who=given.requester or who,
             text=ALLOWED.format(who=who.name, number=given.number),
             granted=given,
         )
         self._on_the_way_in += 1
         try:
-            await context.journal.accept(event, Attention(Classification.TRIGGER, 10))
+            await context.memory.journal.accept(event, Attention(Classification.TRIGGER, 10))
             self.tick.wake()
         except (Fenced, InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot do what was allowed: {why}", name=context.me.name, why=str(refused))
-            tell_void(context, given, "it could not be written down")
+            _log.warn("{name} cannot do what was allowed: {why}", name=context.body.me.name, why=str(refused))
+            tell_void(context.body, given, "it could not be written down")
         finally:
             self._taken_in()
 
@@ -267,20 +268,20 @@ class Assistant:
     async def _after(self, outcome: Outcome) -> Outcome:
         """Report the outcome to the owner and the players, where it must be, and return it."""
         if isinstance(outcome, Failed):
-            self.context.waking.forget()  # nobody is answered now, and what is said below says so
+            self.context.speech.waking.forget()  # nobody is answered now, and what is said below says so
         if isinstance(outcome, Failed):
             self._told(outcome)
         if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.budget_line.make()
+            await self.context.speech.budget_line.make()
         elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.rate_line.make()
+            await self.context.speech.rate_line.make()
         elif isinstance(outcome, Failed | LimitReached):
-            await self.context.fallback_line.make()
+            await self.context.speech.fallback_line.make()
         return outcome
 
     def _told(self, failed: Failed) -> Failed:
@@ -291,7 +292,7 @@ class Assistant:
         return failed
 
     async def _say_fallback_line(self) -> None:
-        await self.context.fallback_line.make()
+        await self.context.speech.fallback_line.make()
 
     async def _begin_fallback_line(self) -> None:
         self._launcher.launch(self._say_fallback_line(), "the fallback line")
