@@ -21,6 +21,7 @@ from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcom
 from mud_assistant.assistant.journal import InboxFullError
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.run_parts import Toolbox
 from mud_assistant.assistant.loop.talk.found import SEARCH
 from mud_assistant.llm import ToolCall
 from mud_assistant.tools import Kind, Principal, Scene, Status
@@ -37,28 +38,29 @@ MAX_QUERY_CHARS = 200
 _log = Logger()
 
 
-def walking_after(context: RunContext, event: Event, attention: Attention) -> tuple[Event, Attention]:
+def walking_after(tools: Toolbox, event: Event, attention: Attention) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
     Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
     also ends when they are an assistant, because assistants do not follow each other.
     """
-    if not isinstance(event, Left) or not context.following.leads(event.who.id):
+    if not isinstance(event, Left) or not tools.following.leads(event.who.id):
         return event, attention
     if not event.direction or event.who.kind is Kind.ASSISTANT:
-        context.following.end()
+        tools.following.end()
         return event, attention
-    by_rule = ByRule(MOVE, {"direction": event.direction}, context.following.asker)
+    by_rule = ByRule(MOVE, {"direction": event.direction}, tools.following.asker)
     return replace(event, by_rule=by_rule), Attention(Classification.TRIGGER, _IMPORTANCE)
 
 
 async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome:
     """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
-    if run.written:
+    if run.progress.written:
         return Answered((by_rule.tool,))
     event = run.trigger.event
-    if not (context.following.leads(event.who.id) if by_rule.tool == MOVE else context.world.is_left_alone()):
+    following, world = context.tools.following, context.body.world
+    if not (following.leads(event.who.id) if by_rule.tool == MOVE else world.is_left_alone()):
         return NothingToDo()
     call = ToolCall(event.id, by_rule.tool, by_rule.arguments)
     world_text = context.rules.world_text  # the rule goes by who left, and by the name of the exit
@@ -66,8 +68,8 @@ async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome
     [done] = await act(context, run, answer, 0)
     if done.status is Status.DONE:
         return Answered((by_rule.tool,))
-    context.following.end()
-    _log.info("{name} did not {tool}: {why}", name=context.me.name, tool=by_rule.tool, why=done.result.text)
+    context.tools.following.end()
+    _log.info("{name} did not {tool}: {why}", name=context.body.me.name, tool=by_rule.tool, why=done.result.text)
     return NothingToDo()
 
 
@@ -87,8 +89,8 @@ class Homing:
         Raises JournalError.
         """
         context = self._context
-        now, seconds = context.clock.seconds(), context.settings.go_home_minutes * A_MINUTE
-        if not seconds or HOME not in context.rules.grant or not context.world.is_left_alone():
+        now, seconds = context.process.clock.seconds(), context.settings.go_home_minutes * A_MINUTE
+        if not seconds or HOME not in context.rules.grant or not context.body.world.is_left_alone():
             self._since = None
             return
         if self._since is None:
@@ -96,12 +98,12 @@ class Homing:
         if now - self._since < seconds:
             return
         self._since = now  # if it does not go, it tries again after the same time
-        id_ = f"{context.me.id}.home.{context.random.getrandbits(64):x}"
+        id_ = f"{context.body.me.id}.home.{context.process.pipeline.random.getrandbits(64):x}"
         event = Noticed(id=id_, at=now, who=_THE_WORLD, text=LEFT_ALONE, by_rule=ByRule(HOME, {}))
         try:
-            await context.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
+            await context.memory.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
         except InboxFullError as full:
-            _log.warn("{name} does not go home yet: {why}", name=context.me.name, why=str(full))
+            _log.warn("{name} does not go home yet: {why}", name=context.body.me.name, why=str(full))
 
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
@@ -144,13 +146,13 @@ _MIN_WORD_CHARS = 3
 
 async def look_up_first(context: RunContext, run: Run) -> None:
     """Search for what woke the run, as a step of its own, when the settings and the question ask for it."""
-    trigger = run.trigger
-    if not context.model.search_first or trigger is None or run.written or SEARCH not in context.rules.grant:
+    trigger, is_wanted = run.trigger, context.model.config.search_first and SEARCH in context.rules.grant
+    if not is_wanted or trigger is None or run.progress.written:
         return
     event = trigger.event
-    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or context.registry.get(SEARCH) is None:
+    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or context.tools.registry.get(SEARCH) is None:
         return
-    query = query_of(spoken_text(event), (context.me.name, *context.settings.aliases), run.scene)
+    query = query_of(spoken_text(event), (context.body.me.name, *context.settings.aliases), run.scene)
     if query is None:
         return
     call = ToolCall(f"{run.id}.search", SEARCH, {"query": query})

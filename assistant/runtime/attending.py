@@ -64,23 +64,23 @@ class Company:
 
     def holds(self, event: Event, attention: Attention) -> bool:
         """Hold a line to everybody that another assistant of the process may answer; return whether it is one."""
-        others = self._context.floor is not None and self._context.scheduler.living > 1
+        others = self._context.process.floor is not None and self._context.process.scheduler.living > 1
         is_held = others and attention.verdict is Classification.TRIGGER and is_for_everybody(event, self._manners)
         if is_held:
-            self._context.talk.held[event.id] = None
+            self._context.speech.talk.held[event.id] = None
         return is_held
 
     async def answers(self, event: Event) -> bool:
         """Tell whether this assistant answers the line. Decides a little later, by chance."""
         context = self._context
-        await deferLater(context.clock, context.random.uniform(0, LONGEST_DELAY))
+        await deferLater(context.process.clock, context.process.pipeline.random.uniform(0, LONGEST_DELAY))
         words = event.text if isinstance(event, Said) else ""
-        floor = context.floor
-        is_free = event.id in context.talk.held
-        if is_free and (floor is None or floor.claim(("all", event.who.id, words), context.me.id, CLAIM_SECONDS)):
-            context.talk.held.pop(event.id, None)
+        floor = context.process.floor
+        is_free = event.id in context.speech.talk.held
+        if is_free and (floor is None or floor.claim(("all", event.who.id, words), context.body.me.id, CLAIM_SECONDS)):
+            context.speech.talk.held.pop(event.id, None)
             return True
-        context.talk.leave(event.id)
+        context.speech.talk.leave(event.id)
         return False
 
     def heard(self, event: Event, attention: Attention) -> None:
@@ -91,7 +91,7 @@ class Company:
         if attention.addressed:
             self._knows(event.who.id)
         if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting:
-            self._context.talk.welcomed(event.who)
+            self._context.speech.talk.welcomed(event.who)
             self._launcher.launch(self._greet(event), "greeting a player")
         if not isinstance(event, Said):
             return
@@ -109,21 +109,21 @@ class Company:
             return
         self._greeting[who.id] = None
         try:
-            now, last = context.clock.seconds(), await context.people.last_greeted(who.id)
+            now, last = context.process.clock.seconds(), await context.memory.people.last_greeted(who.id)
             if last and now < last + context.settings.greet_hours * _HOUR:
                 return
-            known = (await context.people.find(who.id)).asker
+            known = (await context.memory.people.find(who.id)).asker
             is_known = known is not None and bool(last or known.left_before(now) or known.facts)
             matter = matter_due(known, None, now) if known is not None and is_known else None
             greeting = self._greeting_for(who, matter, is_known=is_known)
             if (turn := context.room_turn()) is not None:
                 await turn
-            if context.world.hears(who):
-                await context.people.greeted(who, context.clock.seconds(), matter)
-                context.questions.ask(room(), greeting, context.me.id, of=frozenset({who.id}))
-                await context.world.say(greeting)
+            if context.body.world.hears(who):
+                await context.memory.people.greeted(who, context.process.clock.seconds(), matter)
+                context.speech.questions.ask(room(), greeting, context.body.me.id, of=frozenset({who.id}))
+                await context.body.world.say(greeting)
         except (ToolFailed, JournalError) as failed:
-            _log.info("{name} could not greet: {why}", name=context.me.name, why=str(failed))
+            _log.info("{name} could not greet: {why}", name=context.body.me.name, why=str(failed))
         finally:
             self._greeting.pop(who.id, None)
 
@@ -144,12 +144,13 @@ class Company:
     async def _hint(self, event: Said, line: int) -> None:
         """Tell the speaker how to talk with the assistant, unless somebody has answered them."""
         context = self._context
-        await deferLater(context.clock, HINT_AFTER)
-        is_first = context.floor is None or context.floor.claim(("hint", event.who.id), context.me.id, HINT_SECONDS)
+        await deferLater(context.process.clock, HINT_AFTER)
+        floor, me = context.process.floor, context.body.me
+        is_first = floor is None or floor.claim(("hint", event.who.id), me.id, HINT_SECONDS)
         if line != self._last[1] or not is_first:
             return
         try:
-            context.notify(event.who, HINT.format(name=context.me.name))
+            context.body.notify(event.who, HINT.format(name=me.name))
         except CancelledError:
             raise
         except Exception:  # noqa: BLE001  (the border to any game: nothing hangs on the sentence)
@@ -173,7 +174,7 @@ class Attending:
         self._sleep = sleep
         self.tick = tick
         self.company = Company(context, manners, sleep.launcher)
-        self._cooldown = Cooldown(context.clock, context.settings.wake_seconds)
+        self._cooldown = Cooldown(context.process.clock, context.settings.wake_seconds)
         self._bot_exchanges = 0
 
     @property
@@ -186,7 +187,7 @@ class Attending:
 
         One that is not ignored is taken note of.
         """
-        context, talk = self._context, self._context.talk
+        context, talk = self._context, self._context.speech.talk
         attention = classify(
             event,
             self._manners,
@@ -196,13 +197,13 @@ class Attending:
         )
         if attention.verdict is Classification.IGNORE or event.who.id in self._rights.muted:
             return event, Attention(Classification.IGNORE, attention.importance)
-        event, attention = walking_after(context, event, attention)
+        event, attention = walking_after(context.tools, event, attention)
         if event.who.kind is Kind.ASSISTANT:  # how often others woke this one since a human spoke
             self._bot_exchanges += attention.verdict is Classification.TRIGGER
         elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
             self._bot_exchanges = 0
         talk.heard(event, attention)
-        attention = context.questions.heard(event, attention)
+        attention = context.speech.questions.heard(event, attention)
         self._cooldown.heard(event, attention)
         self.company.heard(event, attention)
         self._sleep.heard(event)
@@ -215,9 +216,9 @@ class Attending:
         elif self.tick.paused:
             self.begin_fallback_line()
         else:
-            self._context.waking.asked(event)
+            self._context.speech.waking.asked(event)
         self.tick.wake()
 
     def begin_fallback_line(self) -> None:
         """Begin to show the fallback line."""
-        self._sleep.launcher.launch(self._context.fallback_line.make(), "the fallback line")
+        self._sleep.launcher.launch(self._context.speech.fallback_line.make(), "the fallback line")

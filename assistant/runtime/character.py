@@ -53,7 +53,7 @@ class Assistant:
         inbox: Inbox,
         on_failure: OnFailure | None = None,
     ) -> None:
-        settings = context.settings
+        settings, process = context.settings, context.process
         self.context = context
         self.rights = rights
         self.inbox = inbox
@@ -66,7 +66,8 @@ class Assistant:
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
         pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
-        self.tick = Tick(self._one_run, context.clock, pace, settings.name, context.random, scheduler=context.scheduler)
+        random, scheduler = process.pipeline.random, process.scheduler
+        self.tick = Tick(self._one_run, process.clock, pace, settings.name, random, scheduler=scheduler)
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending. Its inbox must be open."""
@@ -76,13 +77,13 @@ class Assistant:
     async def stop(self) -> None:
         """Cancel all work, and return when nothing runs any more. Pending events stay in the journal."""
         await self.tick.stop()
-        await self.context.waking.stop()
+        await self.context.speech.waking.stop()
         await self._launcher.stop()
         await self.inbox.stop()
 
     def halt(self) -> list[Deferred[None]]:
         """Begin to cancel all work, without waiting for any of it. Return what fires as each part of it ends."""
-        return [self.tick.stop(), Deferred.fromCoroutine(self.context.waking.stop()), self._launcher.stop()]
+        return [self.tick.stop(), Deferred.fromCoroutine(self.context.speech.waking.stop()), self._launcher.stop()]
 
     async def settled(self) -> None:
         """Wait until everything heard so far is dealt with, or waits for a model that cannot be reached."""
@@ -95,7 +96,7 @@ class Assistant:
             try:
                 return await self.rights.forget(who)
             finally:
-                self.context.approvals.forget(who)
+                self.context.tools.approvals.forget(who)
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""
@@ -113,20 +114,20 @@ class Assistant:
         What the call would act on is looked up again. If it has changed, the request is void, and
         the players who asked and approved are told.
         """
-        approvals = self.context.approvals
+        approvals = self.context.tools.approvals
         answer = approvals.approve(number, who)
         given = approvals.take(number) if isinstance(answer, Given) else None
         if given is None:
             return answer
         if why := why_void(self.context, given):
-            tell_void(self.context, given, why, but=who)
+            tell_void(self.context.body, given, why, but=who)
             return Denied(f"Request {number} is void: {why}. Nothing was done.")
         self._launcher.launch(self._allowed(given, who), "telling of an approval")
         return Given(given)
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
         """Refuse the request of this number."""
-        return self.context.approvals.decline(number, who)
+        return self.context.tools.approvals.decline(number, who)
 
     async def _allowed(self, given: Pending, who: Principal) -> None:
         """Wake the assistant with the news. A run then makes the call by itself, for the player who asked for it.
@@ -135,8 +136,8 @@ class Assistant:
         """
         context = self.context
         event = Noticed(
-            id=f"{context.me.id}.allowed.{context.random.getrandbits(64):x}",
-            at=context.clock.seconds(),
+            id=f"{context.body.me.id}.allowed.{context.process.pipeline.random.getrandbits(64):x}",
+            at=context.process.clock.seconds(),
             who=given.requester or who,
             text=ALLOWED.format(who=who.name, number=given.number),
             granted=given,
@@ -144,8 +145,8 @@ class Assistant:
         try:
             await self.inbox.add(event, Attention(Classification.TRIGGER, 10))
         except (Fenced, InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot do what was allowed: {why}", name=context.me.name, why=str(refused))
-            tell_void(context, given, "it could not be written down")
+            _log.warn("{name} cannot do what was allowed: {why}", name=context.body.me.name, why=str(refused))
+            tell_void(context.body, given, "it could not be written down")
 
     async def _one_run(self) -> Outcome:
         """Run once, with the lock held, and return the outcome after it was reported."""
@@ -180,20 +181,20 @@ class Assistant:
     async def _after(self, outcome: Outcome) -> Outcome:
         """Report the outcome to the owner and the players, where it must be, and return it."""
         if isinstance(outcome, Failed):
-            self.context.waking.forget()  # nobody is answered now, and what is said below says so
+            self.context.speech.waking.forget()  # nobody is answered now, and what is said below says so
         if isinstance(outcome, Failed):
             self._told(outcome)
         if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.budget_line.make()
+            await self.context.speech.budget_line.make()
         elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.rate_line.make()
+            await self.context.speech.rate_line.make()
         elif isinstance(outcome, Failed | LimitReached):
-            await self.context.fallback_line.make()
+            await self.context.speech.fallback_line.make()
         return outcome
 
     def _told(self, failed: Failed) -> Failed:

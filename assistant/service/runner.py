@@ -71,7 +71,7 @@ class AssistantRunner:
         self.models: tuple[ChosenModel, ...] = ()
         #: None until there is a model.
         self.assistant: Assistant | None = None
-        self.observers = Observers(parts.watchers, embodiment.me.id)
+        self.observers = Observers(parts.process.watchers, embodiment.me.id)
         self._parts = parts
         self._entered = entered
         self._previous = previous
@@ -87,7 +87,9 @@ class AssistantRunner:
         self._state = RunnerState.OPENING
         #: What it perceives goes through here.
         manners, before = manners_of(settings, embodiment.me), previous.inbox if previous else None
-        self.inbox: Inbox = Inbox(manners, parts.clock, parts.watchers, self._waking, fallback_line, previous=before)
+        self.inbox: Inbox = Inbox(
+            manners, parts.clock, parts.process.watchers, self._waking, fallback_line, previous=before
+        )
         #: Why the last attempt to wake up failed, and those who wait for the first.
         self._cause: AssistantError | None = None
         self._attempts: list[Deferred[None]] = []
@@ -236,7 +238,7 @@ class AssistantRunner:
         await parts.give_meaning()
         body = replace(self.embodiment, world=self._world)
         around = await parts.dependencies(body, self.config, self._storage, self.observers)
-        granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
+        granted_tools(settings, around.tools.registry)  # a wrong name is told before a model is fetched
         settings, character = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))
         await self._turn()  # many may have waited for one model
@@ -254,7 +256,7 @@ class AssistantRunner:
         self.alarms.awake(assistant)
         _log.info("{name} thinks with {why}", name=self.embodiment.me.name, why=parts.scrub(self.models[0].why))
         self._tell_waiting()
-        self._living.launch(around.warmer.warm(assistant.context, self.models[0]), "warming the model")
+        self._living.launch(parts.warmer.warm(assistant.context, self.models[0]), "warming the model")
         self.on_awake(self)
 
     async def _open(self) -> Storage:
@@ -279,7 +281,7 @@ class AssistantRunner:
                 self.inbox.lose(str(error))
 
     async def _turn(self) -> None:
-        if (turn := self._parts.scheduler.turn()) is not None:
+        if (turn := self._parts.process.scheduler.turn()) is not None:
             await turn
 
     def _failed(self, failure: Failed | LimitReached) -> None:

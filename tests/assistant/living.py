@@ -20,6 +20,8 @@ from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import Journal
 from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
+from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.recall_file import IndexWorker
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
@@ -31,7 +33,7 @@ from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Place
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
 from mud_assistant.llm.testing.ollama import OllamaModel
 from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
@@ -171,21 +173,25 @@ async def living(
         if journal is not None:
             storage = replace(storage, journal=journal)
         around = Dependencies(
-            me=SAGE,
-            world=home,
-            storage=storage,
-            registry=registry or Registry(WORLD_TOOLS),
-            exchange=exchange,
-            capabilities=Capabilities(),
-            pipeline=pipeline,
-            clock=reactor,
-            observer=witness,
+            CharacterBody(
+                SAGE,
+                home,
+                witness,
+                notify=lambda who, sentence: told.append((who.id, sentence)),
+                scrub=scrub if secrets is None else secrets.scrub,
+                pieces=(secrets or Secrets()).pieces(),
+            ),
+            ProcessParts(
+                exchange,
+                reactor,
+                pipeline,
+                scheduler=scheduler or Scheduler(reactor),
+                minutes=MinuteCounts(reactor.seconds),
+            ),
+            storage,
+            new_toolbox(registry or Registry(WORLD_TOOLS), reactor.seconds),
             budget=BudgetConfig(**(budget or {})),
-            scrub=scrub if secrets is None else secrets.scrub,
-            pieces=(secrets or Secrets()).pieces(),
-            scheduler=scheduler,
             character=index_character(Character("", lore=lore or Lorebook(), topics=tuple(topics)), worker),
-            notify=lambda who, sentence: told.append((who.id, sentence)),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)

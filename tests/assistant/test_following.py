@@ -106,7 +106,7 @@ async def test_who_walked_on_before_it_came_is_lost() -> None:
         await life.assistant.settled()
         there = life.home.room
         assert there is not start
-        assert life.assistant.context.following.leader is None
+        assert life.assistant.context.tools.following.leader is None
 
 
 async def test_after_the_minutes_it_follows_no_more() -> None:
@@ -116,7 +116,7 @@ async def test_after_the_minutes_it_follows_no_more() -> None:
         [ann] = (await life.home.look()).people
         following.begin(ann, ANN)
         clock.advance(1799.0)
-        force_setattr(life.assistant.context, "following", following)
+        force_setattr(life.assistant.context.tools, "following", following)
         await walk(life, ways_out(life)[0])
         assert life.home.room is (there := life.ann.room)
         clock.advance(1.0)
@@ -145,10 +145,10 @@ async def test_an_assistant_is_not_followed() -> None:
 
 async def test_each_walk_is_judged_as_the_wish_of_who_asked() -> None:
     async with followed() as life:
-        life.assistant.context.following.asker = GUS
+        life.assistant.context.tools.following.asker = GUS
         await walk(life, ways_out(life)[0])
         assert rooms(life)[0] != rooms(life)[1]
-        assert life.assistant.context.following.leader is None
+        assert life.assistant.context.tools.following.leader is None
         assert life.fake.requests == []
 
 
@@ -186,8 +186,8 @@ async def left_alone(life: Life, seconds: float) -> None:
     context = life.assistant.context
     homing = Homing(context)
     await homing.look()
-    later = Later(context.clock)
-    force_setattr(context, "clock", later)
+    later = Later(context.process.clock)
+    force_setattr(context.process, "clock", later)
     later.ahead = seconds
     await homing.look()
 

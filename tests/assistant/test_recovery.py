@@ -60,7 +60,7 @@ async def heard(life: Life, text: str = "Sage, hello") -> None:
     """The assistant has heard something, and leaves it to the test when to think."""
     life.assistant.tick.halt()
     event = Said(id="e1", at=reactor.seconds(), who=ANN, text=text, to_me=True)
-    await life.assistant.context.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
+    await life.assistant.context.memory.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
 
 
 @pytest.mark.parametrize("fills", ["result", "close"])
@@ -76,7 +76,7 @@ async def test_a_disk_that_is_full_in_the_middle_of_a_run_repeats_nothing(fills:
         assert await journal.pending() == ()
         assert life.witness.heard == ["Sage: Hello, Ann."]
         assert len(life.fake.chats) == 2
-        stream = [message.text for message in life.assistant.context.history.messages()]
+        stream = [message.text for message in life.assistant.context.memory.history.messages()]
         assert sum("Sage, hello" in text for text in stream) == 1
 
 

@@ -204,7 +204,7 @@ async def put_aside(here: Office, runner: AssistantRunner, *texts: str) -> None:
 
     assert isinstance(here.service.parts.journal, JournalFile)
     await here.service.parts.journal.store.write(lambda db: inbox.park(db, runner.embodiment.me.id, ids))
-    journal = runner.assistant.context.journal
+    journal = runner.assistant.context.memory.journal
     assert isinstance(journal, StoredJournal)
     journal.waiting.drop()  # the file was written past it
     await runner.alarms.look()

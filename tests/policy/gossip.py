@@ -21,6 +21,7 @@ from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig
 from mud_assistant.assistant.events.classify import Classification
 from mud_assistant.assistant.events.events import ChannelSaid, Paged, Whispered, spoken_text
 from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
@@ -29,7 +30,7 @@ from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile, Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
 from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Arguments, Category, Principal, Registry, Source, Tool, ToolContext, World
@@ -181,9 +182,13 @@ class Town:
         )  # fmt: skip
         members = {who: witness for who, witness in self.witness.items() if who in self.staff}
         around = Dependencies(
-            me=SAGE,
-            world=cast(World, Body(self.home, members)),
-            storage=Storage(
+            CharacterBody(SAGE, cast(World, Body(self.home, members)), Witness()),
+            new_process(
+                self.exchange,
+                cast(Any, self.clock),
+                Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
+            ),
+            Storage(
                 cast(Any, Overseen(storage.journal, self)),
                 storage.memories,
                 storage.mutes,
@@ -192,12 +197,10 @@ class Town:
                 storage.stream,
                 storage.life,
             ),
-            registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, self._search())),
-            exchange=self.exchange,
-            capabilities=Capabilities(),
-            pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
-            clock=cast(Any, self.clock),
-            observer=Witness(),
+            new_toolbox(
+                Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, self._search())),
+                cast(Any, self.clock).seconds,
+            ),
         )
         settings = AssistantConfig(
             join_seconds=0, awake_seconds=3600, asleep_seconds=3600, fallback_every_seconds=3600, may_repeat=True,

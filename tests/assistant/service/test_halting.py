@@ -96,21 +96,21 @@ async def test_whoever_goes_on_nevertheless_finds_the_door_of_the_world_closed(t
         context = sage.assistant.context
         here.service.halt(SAGE.id)
         acts = (
-            lambda: context.world.say("Too late."),
-            lambda: context.world.emote("waves"),
-            lambda: context.world.page("Ann", "Too late."),
-            lambda: context.world.whisper("Ann", "Too late."),
-            lambda: context.world.speak_on("public", "Too late."),
-            lambda: context.world.move("north"),
-            context.world.go_home,
+            lambda: context.body.world.say("Too late."),
+            lambda: context.body.world.emote("waves"),
+            lambda: context.body.world.page("Ann", "Too late."),
+            lambda: context.body.world.whisper("Ann", "Too late."),
+            lambda: context.body.world.speak_on("public", "Too late."),
+            lambda: context.body.world.move("north"),
+            context.body.world.go_home,
         )
         for act in acts:
             with pytest.raises(ToolFailed, match="You were stopped"):
                 act()
-        assert not await context.fallback_line.make()
+        assert not await context.speech.fallback_line.make()
         assert here.witness.heard == []
-        assert await context.world.look()
-        assert context.world.hears(ANN)
+        assert await context.body.world.look()
+        assert context.body.world.hears(ANN)
 
 
 async def test_who_is_restarted_and_stopped_in_the_same_moment_does_nothing_more_either(tmp_path: Path) -> None:

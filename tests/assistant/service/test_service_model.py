@@ -173,7 +173,7 @@ class ServiceOfAnOwner:
         runner = self.process.runner
         if runner is None or runner.assistant is None or not self.waiting():
             return
-        pending = runner.assistant.context.approvals.pending()[0]
+        pending = runner.assistant.context.tools.approvals.pending()[0]
         is_allowed = self.chance.random() < 0.7
         decides(runner.assistant, pending.number, allow=is_allowed)
         if is_allowed:
