@@ -60,6 +60,13 @@ async def test_nobody_watching_adds_no_watcher_and_a_stream_does_until_it_was_go
         assert (len(watchers), watchers.is_watched, clock.getDelayedCalls()) == (0, False, [])
         browser = await page.browser()
         assert (len(watchers), watchers.is_watched) == (1, True)
+        for _ in range(3):  # it is not watched for a moment, and comes back
+            await page.leave(browser)
+            clock.advance(60)
+            assert watchers.is_watched
+            browser = await page.browser()
+            clock.advance(15)
+            assert (len(watchers), watchers.is_watched) == (1, True)
         await page.leave(browser)
         assert watchers.is_watched
         clock.advance(70)
