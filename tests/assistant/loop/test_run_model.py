@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 from mud_assistant.assistant.events.outcome import Failed
+from mud_assistant.llm import Role
 from mud_assistant.tools import Given, Kind, Pending, Principal, Thing
 from tests.assistant.loop.obedient_run import KNOWN, LATE, MOST_STEPS, NEW, Stage
 from tests.guards import FlushFailures
@@ -199,6 +200,7 @@ class House(RuleBasedStateMachine):
             assert (len(stage.deeds), self.heard) == (deeds, heard), "another process is the character"
         assert len(stage.prompts) - asked <= MOST_STEPS + 1, "what is trusted too little is left out once a run"
         self.check_heard(asked)
+        self.check_sources()
         for deed in stage.deeds[deeds:]:
             self.judge(deed.line, deed.prompt, deed.requester)
         stage.world.things["library"][:] = self.things
@@ -214,6 +216,15 @@ class House(RuleBasedStateMachine):
             heard_by = {who for who, ears in self.stage.ears.items() if any(words in line for line in ears.heard)}
             assert heard_by <= shown.hearers, f"{words} was for {shown.hearers}"
             self.count("said in private" if heard_by else "not said in private")
+
+    def check_sources(self) -> None:
+        """Tell whether what it did goes with each of those whose words it saw, should they be forgotten."""
+        seen: set[str] = set()
+        for entry in self.stage.context.history.entries():
+            if entry.messages[0].role is Role.ASSISTANT:
+                assert seen <= {*entry.sources}, f"it saw words of {seen - {*entry.sources}}"
+            elif entry.audience is None:
+                seen |= {*entry.sources}
 
     def judge(self, line: str, prompt: str | None, requester: Principal | None) -> None:
         """Tell whether the deed was anybody's right."""

@@ -59,6 +59,7 @@ def test_a_key_is_not_told_in_pieces(kind: str, length: int) -> None:
         message = Message(Role.ASSISTANT, (part_of(kind, LONG_KEY[at : at + length]),))
         response = LLMResponse(message, FinishReason.STOP, Usage(), "local", "small")
         [block] = make_discreet(response, lambda text: text, 2000, pieces).message.blocks
+        assert isinstance(block, Text | Reasoning | ToolCall)
         told += "".join(map(str, block.arguments.values())) if isinstance(block, ToolCall) else block.text
     assert "[key]" in told
     assert LONG_KEY[-length:] not in told
