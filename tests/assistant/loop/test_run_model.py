@@ -190,8 +190,11 @@ class House(RuleBasedStateMachine):
         stage = self.stage
         deeds, taken = len(stage.deeds), len(stage.minutes.taken)
         heard, asked = self.heard, len(stage.prompts)
-        was_character = stage.is_character
+        was_character, answered = stage.is_character, stage.context.talk.answered_last
+        outcomes = len(stage.outcomes)
         lived = stage.run()
+        if any(isinstance(outcome, Failed) for _, outcome in stage.outcomes[outcomes:]):
+            assert stage.context.talk.answered_last == answered, "it is tried again: nobody was answered"
         self.count("runs" if lived else "deaths")
         if not (lived and was_character):  # another process knows what became of it
             self.unknown |= {one.number for one in self.approved}

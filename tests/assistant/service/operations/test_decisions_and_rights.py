@@ -49,6 +49,7 @@ def life(needs: int = 3) -> Still:
 def asked(there: Still, requester: Principal | None = ANN, number: str = "1") -> Any:
     tool = there.context.registry.get("ring")
     assert tool is not None
+    assert tool.required_permission is not None
     call = ToolCall("1", "ring", {"number": number})
     return there.context.approvals.request(call, Requirement(tool.required_permission, covers=HERE), requester)
 
@@ -59,7 +60,7 @@ def operator(permission: int, role: VisitorRole = VisitorRole.OPERATOR) -> Opera
 
 @pytest.mark.parametrize("role", VisitorRole)
 def test_a_request_is_allowed_by_who_could_do_it_and_as_it_was_shown(role: VisitorRole) -> None:
-    for needs, (has, allow, is_shown, for_an_hour) in product(NEEDS, product(RIGHTS, *[(True, False)] * 3)):
+    for needs, has, (allow, is_shown, for_an_hour) in product(NEEDS, RIGHTS, product((True, False), repeat=3)):
         there = life(needs)
         approvals, who = there.context.approvals, operator(has, role)
         request = asked(there)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -58,7 +58,7 @@ async def test_a_deed_takes_its_role_and_no_higher_one(tmp_path: Path, deed: str
         try:
             done = do(there, who)
             if isinstance(done, Coroutine):
-                await town.over(cast("Coroutine[Any, Any, Any]", done), deed)
+                await town.over(done, deed)
         except NotAllowed as error:
             refused = str(error)
         except (OperationRefused, AssistantError):
