@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from twisted.internet.task import Clock, deferLater
 
+from mud_assistant.assistant.page.live.hub import MAX_A_SESSION, TooManyStreams
 from mud_assistant.assistant.service.runner import RunnerState
 from mud_assistant.llm import ToolCall
 from mud_assistant.llm.testing import Call, EndEarly, FakeOllama, Reply, Step
@@ -246,6 +248,20 @@ async def test_a_viewer_gets_no_words(tmp_path: Path) -> None:
         assert [heard["who"] for heard in viewer.of("heard")] == ["Ann"]
         assert [call["name"] for call in viewer.of("step")[0]["calls"]] == ["say"]
         assert viewer.of("delta") == []
+
+
+async def test_a_session_has_so_many_streams_and_another_still_has_its_own(tmp_path: Path) -> None:
+    async with watched(tmp_path, answering()) as page:
+        await page.here.start(page.settings()).settled()
+        for _ in range(MAX_A_SESSION):
+            browser = await page.browser()
+        visitor = page.hub._streams[0].visitor
+        with pytest.raises(TooManyStreams) as refused:
+            page.hub.check(visitor)
+        assert refused.value.is_own
+        page.hub.check(structs.replace(visitor, session="another"))
+        await page.leave(browser)
+        page.hub.check(visitor)
 
 
 async def test_only_the_streams_of_a_session_that_is_over_end(tmp_path: Path) -> None:
