@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.journal import StreamEntry
-from mud_assistant.assistant.memory.stream.entries import from_store
 from mud_assistant.assistant.memory.outgoing import View, find_withheld
+from mud_assistant.assistant.memory.stream.entries import from_store
 from mud_assistant.llm import user
 from mud_assistant.tools.memories import Memory, MemoryKind
 
