@@ -14,6 +14,10 @@ from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.trust import Audience, Principal
 
 
+#: Seconds of an hour and of a day.
+_HOUR, _DAY = 3600.0, 86_400.0
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """An object of the game that a call acts on, or the place where it happens.
@@ -122,6 +126,24 @@ class Route:
     room: str
     steps: tuple[str, ...]
     authority: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GameTime:
+    """The clock of a game: its seconds since its beginning, and how many of them pass in a second of ours."""
+
+    seconds: float
+    pace: float = 1.0
+
+    @property
+    def hour(self) -> float:
+        """The hour of the game's day, from 0 to 24."""
+        return self.seconds % _DAY / _HOUR
+
+    @property
+    def day(self) -> int:
+        """The number of the game's day, from 0."""
+        return int(self.seconds // _DAY)
 
 
 @dataclass(frozen=True, slots=True)

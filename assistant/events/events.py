@@ -22,12 +22,15 @@ _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]*[^{_MARKS}\W][^{_MARKS}]*)[{_MARK
 class ByRule(Struct, frozen=True):
     """A call that follows from an event without asking a model.
 
-    `requester` is the person on whose behalf it is judged.
+    `requester` is the person on whose behalf it is judged. `goal` is the id of the goal that it is made for, empty for
+    none, and `why` says in a few words which rule or which line of the owner's file it follows from.
     """
 
     tool: str
     arguments: Mapping[str, str] = field(default_factory=dict)
     requester: Principal | None = None
+    goal: str = ""
+    why: str = ""
 
 
 class Perceived(Struct, frozen=True, kw_only=True):
