@@ -14,6 +14,8 @@ from mud_assistant.tools.trust import Audience, Principal, channel_id
 
 #: How many characters of one person's words, and of a name, reach a prompt.
 MAX_HEARD, MAX_NAME = 2000, 120
+#: Stands for what a character noticed that others may not be told.
+MASKED = "You remembered something."
 #: Quotation marks that make words in a pose speech.
 _MARKS = '"\u201c\u201d\u201e\u00ab\u00bb'
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]*[^{_MARKS}\W][^{_MARKS}]*)[{_MARKS}]")
@@ -23,7 +25,8 @@ class ByRule(Struct, frozen=True):
     """A call that follows from an event without asking a model.
 
     `requester` is the person on whose behalf it is judged. `goal` is the id of the goal that it is made for, empty for
-    none, and `why` says in a few words which rule or which line of the owner's file it follows from.
+    none, and `why` says in a few words which rule or which line of the owner's file it follows from. `only` holds the
+    ids of those who may be told of it; with none, everybody may.
     """
 
     tool: str
@@ -31,6 +34,7 @@ class ByRule(Struct, frozen=True):
     requester: Principal | None = None
     goal: str = ""
     why: str = ""
+    only: tuple[str, ...] = ()
 
 
 class Perceived(Struct, frozen=True, kw_only=True):
@@ -160,6 +164,8 @@ def audience_of(event: Event) -> Audience:
             return frozenset({event.who.id})
         case ChannelSaid(is_open=False):
             return frozenset({channel_id(_line(event.channel)), event.who.id})
+        case Noticed(by_rule=ByRule(only=(_, *_)) as by_rule):
+            return frozenset(by_rule.only)
         case _:
             return None
 
@@ -183,6 +189,8 @@ def mask_event(event: Event) -> str:
             return f"{who} paged you."
         case ChannelSaid():
             return f"{who} said something on {_line(event.channel)}."
+        case Noticed():
+            return MASKED
         case _:
             return format_event(event)
 

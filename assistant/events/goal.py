@@ -37,7 +37,7 @@ class GoalState(StrEnum):
 
 
 class Goal(Struct, frozen=True):
-    """Something a character promised aloud. Times are in seconds since 1970, `due_game` in seconds of the game's clock.
+    """Something a character promised aloud. Times are in clock seconds, `due_game` is in seconds of the game's clock.
 
     The asker owns it: it is kept with the rank that they have when it is kept. `text` lists it for people, as in
     'remind you at dawn: the bread'. `what` holds the words to say or the gesture to make, `whom` the id and `whom_name`

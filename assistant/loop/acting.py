@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.language.words import is_question
 from mud_assistant.assistant.loop.lateness import saying_what_is_answered
+from mud_assistant.assistant.loop.promises import keeping_word, note_promises
 from mud_assistant.assistant.loop.recollecting import known_lore
 from mud_assistant.assistant.loop.recovery import (
     MAYBE_HEARD,
@@ -53,6 +54,7 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     fitting = _in_manner(context, run, calls)
     if not answer.past and context.clock.seconds() > run.late_from:
         fitting = saying_what_is_answered(context, run, fitting)
+    fitting = await keeping_word(context, run, fitting)
     if fitting != calls:
         calls, message = fitting, assistant_message(*fitting)
     run.nudge = not calls
@@ -156,12 +158,12 @@ async def carry_out(
     context: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
 ) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
-    log = CallLog(run.writes, context.registry, step)
+    log = CallLog(run.writes, context.registry, step, run.promised)
     executed = await run.dispatcher.answer_all(calls, _context(context, run, calls), log=log, past=past)
-    for done in executed:
-        if done.category is Category.TERMINAL and done.status in MAYBE_HEARD:
-            context.waking.over(run.events)
-            break
+    if any(done.category is Category.TERMINAL and done.status in MAYBE_HEARD for done in executed):
+        context.waking.over(run.events)
+    if run.promised:
+        note_promises(context, run, executed)
     return executed
 
 

@@ -131,7 +131,8 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
         await context.journal.suspend_run(run.id)
     else:
         keep_said(context, run)
-        context.history.saved(await context.journal.close_run(run.id, outcome, context.history.changes()))
+        context.history.saved(await context.journal.close_run(run.id, outcome, context.history.changes(), run.goals))
+        context.goals.put(run.goals)
     context.waking.over(run.events)
     context.talk.ended(run.askers, is_settled=settles(outcome))
     context.observer.run_ended(run.id, outcome)

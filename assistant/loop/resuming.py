@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from twisted.logger import Logger
 
+from mud_assistant.assistant.events.events import audience_of
 from mud_assistant.assistant.events.outcome import Failed, Outcome
-from mud_assistant.assistant.journal import InterruptedRun, InterruptedStep
+from mud_assistant.assistant.journal import Accepted, InterruptedRun, InterruptedStep
 from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
 from mud_assistant.assistant.loop.asking import discreet
 from mud_assistant.assistant.loop.choosing import of_one_run
 from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
+from mud_assistant.assistant.loop.keeping import given_up
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.spending import Meter, RunLimits
@@ -20,6 +22,7 @@ from mud_assistant.assistant.loop.unasked import act_by_rule, look_up_first
 from mud_assistant.assistant.loop.writing import Writes
 from mud_assistant.resilience import Deadline
 from mud_assistant.tools import ContextTrust, Dispatcher
+from mud_assistant.tools.trust import Audience
 from mud_assistant.tools.web.cite import WebTurn
 
 #: The outcome of a run that the death of the process cut off three times. Its events are parked.
@@ -47,7 +50,7 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
     settings = context.settings
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     meter = Meter(limits, Deadline.after(context.clock, settings.run_seconds, settings.run_total_seconds))
-    trust = ContextTrust()
+    trust = ContextTrust(audience=_only(events))
     dispatcher = Dispatcher(context.registry, context.rules, context.clock, meter.deadline, trust, scrub=context.scrub)
     run_id = left.id if left else await context.journal.open_run(events)
     web = WebTurn(context.seen, focused=bool(context.model.search_first))
@@ -55,11 +58,18 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
     return run, left.steps if left else ()
 
 
+def _only(events: Sequence[Accepted]) -> Audience:
+    """Return who may be told of what a run by rule is there for, None for everybody."""
+    return next((audience_of(heard.event) for heard in events if heard.event.by_rule is not None), None)
+
+
 async def _left_open(context: RunContext) -> InterruptedRun | None:
     """Return the run to resume. Close a run that was cut off three times, without acting on it, and park its events."""
     while (left := await context.journal.interrupted()) is not None and left.poisoned:
         _log.error("{name}: {run} is given up: {why}", name=context.me.name, run=left.id, why=POISONED.cause)
-        await context.journal.close_run(left.id, POISONED)
+        goals = given_up(context, left.events)
+        await context.journal.close_run(left.id, POISONED, goals=goals)
+        context.goals.put(goals)
     return left
 
 

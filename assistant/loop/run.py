@@ -14,11 +14,13 @@ from twisted.internet.interfaces import IReactorTime
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.conversation import Conversations, Floor
 from mud_assistant.assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import Accepted, Journal
 from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.loop.choosing import approved_call, triggers_in
 from mud_assistant.assistant.loop.recovery import EarlySpeech
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
@@ -110,6 +112,8 @@ class RunContext(msgspec.Struct, frozen=True):
     people: KnownPeople
     #: What its character knows of the world, and what its owner wrote for it to say.
     known: Knowledge
+    #: What it has promised and not kept yet.
+    goals: GoalBook = msgspec.field(default_factory=GoalBook)
     #: Those whose words and names it met, to tell whose words lower what it may do.
     voices: Voices = msgspec.field(default_factory=Voices)
     #: The conversations it is in.
@@ -208,6 +212,12 @@ class Run:
     broke: set[str] = field(default_factory=set)
     #: The id of the player whose answer was already counted.
     counted: str = ""
+    #: The goals that words of this run promise, by the id of the call that says them.
+    promised: dict[str, Sequence[Goal]] = field(default_factory=dict)
+    #: The goals that are changed with the end of the run.
+    goals: tuple[Goal, ...] = ()
+    #: The person for whom the run keeps a goal, with their rank of now; None for any other run.
+    acts_for: Principal | None = None
 
     def __post_init__(self) -> None:
         """Derive people, audience, askers and trigger from the events."""
@@ -234,7 +244,7 @@ class Run:
             return None
         event = self.trigger.event
         if event.by_rule is not None:
-            return event.by_rule.requester
+            return self.acts_for or event.by_rule.requester
         return event.who if self.granted is None else self.granted.requester
 
     @property

@@ -20,6 +20,7 @@ from mud_assistant.assistant.events.events import ByRule, Event, Left, Noticed, 
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import InboxFullError
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
+from mud_assistant.assistant.loop.keeping import keep_goal
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.talk.found import SEARCH
 from mud_assistant.llm import ToolCall
@@ -55,6 +56,8 @@ def walking_after(context: RunContext, event: Event, attention: Attention) -> tu
 async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome:
     """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
+    if by_rule.goal:
+        return await keep_goal(context, run, by_rule.goal)
     if run.written:
         return Answered((by_rule.tool,))
     event = run.trigger.event

@@ -13,6 +13,7 @@ from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
 from mud_assistant.assistant.loop.talk.deeds import do_what_is_asked, shows_by_itself, words_for_deeds
 from mud_assistant.assistant.loop.talk.known import return_gesture, tell_known
+from mud_assistant.assistant.loop.talk.promise import tell_promise
 from mud_assistant.assistant.loop.talk.question import Question, question_of
 from mud_assistant.assistant.loop.talk.speak import speak
 from mud_assistant.assistant.loop.talk.topics import tell_topic
@@ -44,6 +45,8 @@ async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message],
 async def _answer_without_words(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
     """Return the answer for which the model need not write: the owner's words, what is known, a gesture, deeds."""
     is_line = bool(asked.text) and run.trigger is not None and not isinstance(run.trigger.event, Noticed)
+    if is_line and (promise := await tell_promise(context, run, asked)) is not None:
+        return promise
     ruled = asked_deeds(asked.text, asked.who, asked.view, asked.it)
     # No model is asked whether a line is an order when the owner wrote words for it, and it looks like none.
     if is_line and not ruled and (topic := await tell_topic(context, run, asked)) is not None:
