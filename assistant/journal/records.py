@@ -131,8 +131,8 @@ def _pack_event(event: Event) -> Plain:
     if plain.get("authority", 0) is None:
         del plain["authority"]
     if (by_rule := plain.pop("by_rule", None)) is not None:
-        asker = by_rule.requester
-        plain["by_rule"] = {**_known(by_rule), **({} if asker is None else {"requester": _flat(asker)})}
+        parts = {name: part for name, part in _known(by_rule).items() if part != "" or name == "tool"}
+        plain["by_rule"] = {**parts, **({"requester": _flat(by_rule.requester)} if by_rule.requester else {})}
     if (granted := plain.pop("granted", None)) is not None:
         plain["granted"] = _pack_pending(granted)
     return plain
