@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.chores import CHORE, split_place
 from mud_assistant.assistant.language.persons import to_second
-from mud_assistant.assistant.language.times import NAME, NOBODY, PRONOUNS, When
+from mud_assistant.assistant.language.time_words import NAME, NOBODY
+from mud_assistant.assistant.language.times import PRONOUNS, When
 
 
 class Asked(Struct, frozen=True):
@@ -49,9 +50,12 @@ _NO_PLACE = (
     r"|time|grips|terms)\b)"
 )
 _AT = rf"(?:at|to|in|into|by|near|outside|inside|behind|under|on) {_NO_PLACE}{_PLACE_WORDS}"
-_GOES_ON = r"(?: (?:and|so|to|for|because|where|with) .*)?"
+_GOES_ON = (
+    r"(?:,? (?:(?:and|so|for|because|where|with)\b|to (?:see|talk|speak|meet|help|get|fetch|collect|pick|eat|dine|drink"
+    r"|finish|sing|play|dance|have|listen|watch|learn|show|tell|work|pay)\b).*)?"
+)
 _REMIND = re.compile(
-    r"(?i)(?:(?:remind|nudge|prod) (?:me|us)(?: again)?|(?:give|send|set) (?:me |us )?a reminder"
+    r"(?i)(?:(?:remind|nudge|prod) (?:me|us)(?: again)?|(?:(?:give|send|set) (?:me |us )?|I(?: will|'ll)? need )a reminder|I need reminding"
     r"|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget|remember|do not forget))"
     r"[,:]?(?: (?:of|about|that|to)\b)?[,:]?(?: (?P<what>.*))?"
 )
@@ -59,7 +63,7 @@ _WAKE = re.compile(
     r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?: (?:and|so|to|for) .*)?"
 )
 _KNOW = re.compile(
-    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|fetch|get|find"
+    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get|find"
     r"|wake"
     r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler)"
     r"|shout"
@@ -70,7 +74,7 @@ _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
     rf"(?i)(?:(?:tell|inform|warn|remind|ask) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
     rf"|(?:give|pass) {_WHOM.replace('whom', 'given')} (?:the|my|this) (?:message|word)"
-    rf"|say to {_WHOM.replace('whom', 'said')})"
+    rf"|(?:say|whisper|explain|mention|pass on|pass it on) to {_WHOM.replace('whom', 'said')})"
     r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
 _GREET = re.compile(
@@ -85,7 +89,7 @@ _COME = (
         rf"|again))*(?: {_AT})?"
                rf"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?){_GOES_ON}"),
     re.compile(rf"(?i)be(?: (?:back|here|there|waiting|ready)(?: (?:again|here))?)?(?: {_AT})?{_GOES_ON}"),
-    re.compile(rf"(?i)(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:meet|join|find|visit|see"
+    re.compile(rf"(?i)(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see"
         rf"|wait for|await)(?: with)?"
                rf" (?:me|us))(?: (?:up|again|here|there|back|for (?:an? )?\w+))*(?: {_AT})?{_GOES_ON}"),
     re.compile(rf"(?i)(?:show up|turn up|stop by|drop by|drop in|swing by|come by|pop in)(?: (?:here"
@@ -157,7 +161,7 @@ def _greeting(clause: Clause) -> Asked | None:
         else "hello"
     )
     whom = _person(found["whom"] or found["given"] or found["known"], clause.when)
-    return whom and Asked(GoalKind.TELL, _whose(clause.when, whom), words, whom)
+    return Asked(GoalKind.TELL, _whose(clause.when, whom), words, whom) if whom else None
 
 
 def _telling(clause: Clause) -> Asked | None:
@@ -181,11 +185,13 @@ def _waiting(clause: Clause) -> Asked | None:
         and _GUARDS.fullmatch(clause.text)
     ):
         return Asked(GoalKind.WAIT, clause.when, _small(clause.text))
-    if _WAIT.fullmatch(clause.text) is None:
+    found = _WAIT.fullmatch(clause.text)
+    if found is None:
         return None
     is_until = re.match(r"(?i)until|till|'til|for|while|in my|during|when", clause.said) is not None
-    is_enough = _PLACED.search(clause.text) or clause.when.person == ""
-    return Asked(GoalKind.WAIT, clause.when, _small(clause.text)) if is_until and is_enough else None
+    is_enough = found["place"] or _PLACED.search(clause.text) or clause.when.person == ""
+    place = found["place"] or ""
+    return Asked(GoalKind.WAIT, clause.when, _small(clause.text), place=place) if is_until and is_enough else None
 
 
 def _coming(clause: Clause) -> Asked | None:
@@ -201,7 +207,7 @@ def _coming(clause: Clause) -> Asked | None:
 def _tending(clause: Clause) -> Asked | None:
     if CHORE.fullmatch(clause.text) is None or re.match(r"(?i)until|till|'til", clause.said):
         return None
-    what, place = split_place(_small(clause.text))
+    what, place = split_place(re.sub(r"(?i) for me$", "", _small(clause.text)))
     return Asked(GoalKind.CHORE, clause.when, what, place=place)
 
 

@@ -53,12 +53,12 @@ def _in_sentence(sentence: str) -> Asked | None:
 
 
 _VOW = (
-    r"(?:I (?:do )?(?:promise|swear|vow|give you my word)|(?:you have|on|upon) my (?:word|honou?r|oath)"
-    r"|word of honou?r|I(?:'ll| will) make sure)"
+    r"(?:I (?:do )?(?:promise|swear|vow|give you my word)(?: you)?|(?:you have|on|upon) my (?:word|honou?r|oath)(?: on it)?"
+    r"|word of honou?r)(?:[,:.;]? (?:that )?I(?:'ll| will| shall)| to)\b"
 )
 #: How a character says what it will do. A vow is a promise even where it names no time.
 _OWN = re.compile(
-    rf"(?i)(?:(?P<vow>{_VOW})(?:,? ?(?:that|to|:|,)?)?(?: I(?:'ll| will| shall))?|\b(?:I|we)(?:'ll| (?:will"
+    rf"(?i)(?:(?P<vow>{_VOW})|\b(?:I|we)(?:'ll| (?:will"
     rf"|shall)(?! (?:I|we)\b)| am going to|'m going to|'re going to| are going to))"
     r"(?: (?:gladly|surely|certainly|happily|also|then|just|be sure to|make sure to|do my best to|try to|of course"
     r"|indeed|remember to|never fail to|personally|be glad to|be happy to|come and))*[ ,]+"

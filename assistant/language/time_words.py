@@ -18,11 +18,13 @@ HOURS: dict[str, float] = {
     " sundown": 18,
     "at twilight": 18, "at dark": 18, "at supper": 18.25, "at dinner": 18.25, "in the evening": 19, "after dusk": 19,
     "after dark": 19, "after supper": 19.25, "after dinner": 19.25, "at nightfall": 20, "tonight": 21, "at night": 21,
-    "at bedtime": 22, "at midnight": 0, "before dawn": 5.5, "after dawn": 7, "before midnight": 23.5,
+    "at bedtime": 22, "at midnight": 0, "before dawn": 5.5, "after dawn": 7, "before midnight": 23.5, "before nightfall": 19.5,
     "after midnight": 1,
 }  # fmt: skip
+#: How long before and after a named hour "before noon" and "after supper" are, in hours.
+BEFORE, AFTER = 0.5, 1.0
 #: How else a named hour is written.
-SAME = {"light": "first light", "break": "daybreak", "rise": "sunrise", "set": "sunset", "day": "midday"}
+SAME = {"firstlight": "first light"}
 PARTS = {"morning": 8.0, "afternoon": 15.0, "evening": 19.0, "night": 21.0}
 NUMBERS_TEXT = "one two three four five six seven eight nine ten eleven twelve"
 NUMBERS = {word: float(at) for at, word in enumerate(NUMBERS_TEXT.split(), 1)}
@@ -90,7 +92,7 @@ COMES = (
 ONCE = (
     r"(?:when(?:ever)?|once|if|as soon as|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute"
     r"|second"
-    r"|instant)(?: that)?|after|until|till|'til|for when)"
+    r"|instant)(?: that)?|after|until|till|'til|for when|in case)"
 )
 SEE = (
     r"(?:(?:next|ever|happen to|should|do|can) )*(?:see|meet|run into|bump into|spot|catch|encounter|come across"

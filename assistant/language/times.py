@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.language.time_words import (
     A_WHILE,
+    AFTER,
     AMOUNT,
     AMOUNTS,
+    BEFORE,
     CLOCK,
     COMES,
     DAY,
@@ -69,9 +71,10 @@ def _amount(match: re.Match[str]) -> float:
 def _hour(name: str, relation: str) -> float:
     """Return the hour of a named time of day, before or after it where the relation says so."""
     last = re.sub(r"[ -]", "", name.casefold())
-    last = SAME.get(last, last).replace("firstlight", "first light")
-    said = next((f"{way} {last}" for way in ("before", "after") if relation.casefold().endswith(way)), f"at {last}")
-    return HOURS.get(said, HOURS.get(f"at {last}", HOURS.get(f"at {last}time", 12.0)))
+    last = SAME.get(last, last)
+    hour = HOURS.get(f"at {last}", HOURS.get(f"at {last.removesuffix('time')}", HOURS.get(f"at {last}time", 12.0)))
+    earlier = BEFORE if relation.casefold().endswith("before") else 0.0
+    return (hour - earlier + (AFTER if relation.casefold().endswith("after") else 0.0)) % FULL_DAY
 
 
 def _of_clock(match: re.Match[str]) -> When | None:
@@ -118,6 +121,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
             r"(?: (?:again|next|here|around|(?:come|coming) in|coming))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
+    (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
+    (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
     (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<often>(?!))?(?P<n>(?!))?"),
      _every),
     (_found(rf"(?:every|each) (?P<often>){AMOUNT}"), lambda match: When(every=_amount(match))),
