@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.characters.day_entries import DAY, HOUR, DayEntry, Days
 from mud_assistant.assistant.events.events import ByRule
+from mud_assistant.tools.game import GameTime
 
 #: How long nobody must have spoken before the day goes on, in seconds.
 UNDISTURBED = 30.0
@@ -198,3 +199,11 @@ def _later(clock: DayClock, dice: Random, seconds: tuple[float, float]) -> float
 def _why(entry: DayEntry) -> str:
     """Name the line of the owner's file."""
     return f"the entry {entry.time} of its day"
+
+
+def day_clock(now: float, game: GameTime | None, utc_offset: float) -> DayClock:
+    """Return the clock of the day: that of the game, or the owner's where the game has none."""
+    if game is not None and game.pace > 0:
+        return DayClock(now, game.day, game.hour * A_MINUTE, game.pace)
+    owners = GameTime(now + utc_offset)
+    return DayClock(now, owners.day, owners.hour * A_MINUTE)

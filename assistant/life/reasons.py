@@ -36,8 +36,9 @@ class Reasons:
 
     def __init__(self) -> None:
         self._ring: deque[Considered] = deque(maxlen=KEPT)
-        #: By the id of an event: what tells whether its reason still holds, and what is done when it came to nothing.
-        self._open: dict[str, tuple[Callable[[], bool], Callable[[], None]]] = {}
+        #: By the id of an event: when it was accepted, what tells whether its reason still holds, and what is done when
+        #: it came to nothing.
+        self._open: dict[str, tuple[float, Callable[[], bool], Callable[[], None]]] = {}
 
     @property
     def latest(self) -> Sequence[Considered]:
@@ -50,22 +51,31 @@ class Reasons:
         return bool(self._open)
 
     def note(self, at: float, what: str, why: str, *, taken: bool) -> None:
-        """Keep an offer with its end. One that ends like the offer before it is counted with that."""
-        last = self._ring[-1] if self._ring else None
-        if last is not None and not taken and (last.what, last.why, last.taken) == (what, why, taken):
-            self._ring[-1] = replace(last, at=at, times=last.times + 1)
+        """Keep an offer with its end. One that is refused as it was the last time is counted with that."""
+        place = next((place for place in reversed(range(len(self._ring))) if self._ring[place].what == what), -1)
+        if place >= 0 and not taken and (self._ring[place].why, self._ring[place].taken) == (why, False):
+            last = self._ring[place]
+            del self._ring[place]
+            self._ring.append(replace(last, at=at, times=last.times + 1))
         else:
             self._ring.append(Considered(at, what, taken, why))
 
-    def begin(self, event_id: str, holds: Callable[[], bool], undone: Callable[[], None] = lambda: None) -> None:
+    def begin(
+        self, event_id: str, at: float, holds: Callable[[], bool], undone: Callable[[], None] = lambda: None
+    ) -> None:
         """Take note of an accepted event. `holds` must not wait; `undone` is called when the event came to nothing."""
-        self._open[event_id] = (holds, undone)
+        self._open[event_id] = (at, holds, undone)
 
     def holds(self, event_id: str) -> bool:
         """Tell whether the reason for the event still holds. Nothing is known of one from before a restart."""
-        return event_id in self._open and self._open[event_id][0]()
+        return event_id in self._open and self._open[event_id][1]()
 
     def end(self, event_id: str, *, done: bool) -> None:
         """Take note that the run of the event is over."""
         if (known := self._open.pop(event_id, None)) is not None and not done:
-            known[1]()
+            known[2]()
+
+    def expire(self, before: float) -> None:
+        """Count events that were accepted before this time, in clock seconds, as come to nothing."""
+        for event_id in [event_id for event_id, (at, _, _) in self._open.items() if at < before]:
+            self.end(event_id, done=False)

@@ -118,10 +118,15 @@ def test_the_last_offers_are_kept_with_their_reasons() -> None:
 def test_an_offer_is_carried_out_only_while_its_reason_holds() -> None:
     reasons, undone, holds = Reasons(), list[str](), {"a": True, "b": False}
     for event_id, is_so in holds.items():
-        reasons.begin(event_id, partial(bool, is_so), partial(undone.append, event_id))
+        reasons.begin(event_id, 1.0, partial(bool, is_so), partial(undone.append, event_id))
     assert [reasons.holds(event_id) for event_id in ("a", "b", "from before")] == [True, False, False]
     reasons.end("a", done=True)
     assert reasons.has_open
     reasons.end("b", done=False)
     reasons.end("from before", done=False)
     assert (undone, reasons.has_open) == (["b"], False)
+    reasons.begin("c", 10.0, lambda: True, partial(undone.append, "c"))
+    reasons.expire(10.0)
+    assert reasons.has_open
+    reasons.expire(10.1)
+    assert (undone, reasons.has_open) == (["b", "c"], False)
