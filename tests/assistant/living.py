@@ -36,6 +36,7 @@ from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeR
 from mud_assistant.llm.testing.ollama import OllamaModel
 from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
+from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.verbs import WORLD_TOOLS
 
 reactor: Any = _reactor
@@ -164,7 +165,7 @@ async def living(
             config,
         )
         told: list[tuple[str, str]] = []
-        witness, world = Witness(), EmbeddedWorld(place, hour)
+        witness, world = Witness(), EmbeddedWorld(place, None if hour is None else lambda: GameTime(hour() * 3600))
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
         storage = storage or in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
