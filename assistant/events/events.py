@@ -118,11 +118,12 @@ class Noticed(Perceived, frozen=True, kw_only=True):
     """Anything else the game told the character.
 
     `granted` is set when the event tells of an approval. It is the approved call, which is made once, in a run of its
-    own.
+    own. `of_itself`: nobody and nothing asked for it, and the model may do a small thing or nothing.
     """
 
     text: str
     granted: Pending | None = None
+    of_itself: bool = False
 
 
 Event = Said | Whispered | Paged | ChannelSaid | Emoted | Gave | Arrived | Left | Noticed

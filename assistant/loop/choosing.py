@@ -82,3 +82,9 @@ def approved_call(heard: Accepted) -> Pending | None:
 def triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
     """Return the events that ask for an answer."""
     return [heard for heard in events if heard.attention.verdict is Classification.TRIGGER]
+
+
+def is_impulse(events: Sequence[Accepted]) -> bool:
+    """Tell whether what asks for an answer is an impulse of the character, and nothing else."""
+    asked = [heard.event for heard in triggers_in(events)]
+    return bool(asked) and all(isinstance(event, Noticed) and event.of_itself for event in asked)

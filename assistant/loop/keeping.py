@@ -121,7 +121,9 @@ def words_of_goal(goal: Goal, who: Principal) -> str:
         asker = one_line(goal.asker.name, max_chars=60)
         return f'{name}, {asker} asked me to tell you: "{goal.what}"'
     if goal.whom_name:
-        return f"{name}, {goal.whom_name} is here." if not goal.what else f"{name}, {goal.whom_name} is here: {goal.what}."
+        return (
+            f"{name}, {goal.whom_name} is here." if not goal.what else f"{name}, {goal.whom_name} is here: {goal.what}."
+        )
     return f"{name}, you asked me to remind you{f' {goal.what}' if goal.what else ' at this hour'}."
 
 

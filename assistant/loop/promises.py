@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.events.goal import Goal, GoalState
 from mud_assistant.assistant.events.events import spoken_text
+from mud_assistant.assistant.events.goal import Goal, GoalState
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.language.asked import Asked
 from mud_assistant.assistant.language.promises import accepts, promised_in, request_in

@@ -21,6 +21,7 @@ from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import Accepted, Journal
 from mud_assistant.assistant.keys.disguises import KeyPieces
 from mud_assistant.assistant.life.goal_book import GoalBook
+from mud_assistant.assistant.life.reasons import Reasons
 from mud_assistant.assistant.loop.choosing import approved_call, triggers_in
 from mud_assistant.assistant.loop.recovery import EarlySpeech
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
@@ -126,6 +127,8 @@ class RunContext(msgspec.Struct, frozen=True):
     floor: Floor | None = None
     #: The identity of the room it is in, empty when that is not known.
     where: Callable[[], str] = str
+    #: Why it does what it does of itself, and whether the reason still holds.
+    reasons: Reasons = msgspec.field(default_factory=Reasons)
     #: How many memories are shown before a line is answered, and given back by a search, at most.
     shown_memories: int = RECALLED
     #: Shared with the other assistants of the process: those who watch what it hears, thinks and says.

@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters import Character, LoreScanner
+from mud_assistant.assistant.characters.day_entries import NO_DAYS
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig
 from mud_assistant.assistant.config.sections import MemoryConfig
 from mud_assistant.assistant.config.settings import SettingsError
@@ -20,6 +21,8 @@ from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.life.presence import Attendance
+from mud_assistant.assistant.life.restraints import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext
@@ -36,6 +39,7 @@ from mud_assistant.assistant.models.chosen import ChosenModel, call_options
 from mud_assistant.assistant.models.clients import ClientParts, client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
 from mud_assistant.assistant.runtime.fronts import fronts_of
+from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts, budget_left
 from mud_assistant.assistant.runtime.sleeping import Sleep
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.runtime.warming import Warmer
@@ -96,6 +100,8 @@ class Dependencies(Struct, frozen=True):
     waking: Waking | None = None
     #: Decides which assistant of the process speaks when, None for one that is alone.
     floor: Floor | None = None
+    #: When any assistant of the process last saw a player present; None for one that is alone.
+    attendance: Attendance | None = None
     #: Returns the identity of the room its body is in, empty when that is not known.
     where: Callable[[], str] = str
     #: What its character knows of the world and says, None for a character without lore and topics.
@@ -125,9 +131,13 @@ def build_assistant(
     if isinstance(context.memories, IndexedMemories):
         context.memories.utc_offset = utc_offset
     sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
+    days = NO_DAYS if around.character is None else around.character.days
+    may = Restraints(muted=lambda: rights.muted, has_budget=budget_left(context, around.pipeline.ledger))
+    initiative = Initiative(context, InitiativeParts(days, None, may, around.attendance, utc_offset))
     return Assistant(
-        context, manners_of(settings, around.me), rights, _compactor(context), sleep, on_failure=on_failure
-    )
+        context, manners_of(settings, around.me), rights, _compactor(context), sleep,
+        initiative=initiative, on_failure=on_failure,
+    )  # fmt: skip
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
@@ -186,7 +196,7 @@ def _context(
         scheduler=Scheduler(around.clock) if around.scheduler is None else around.scheduler,
         random=around.pipeline.random,
         observer=around.observer,
-        billing=Billing(around.budget, around.minutes or MinuteCounts(now)),
+        billing=Billing(around.budget, around.minutes or MinuteCounts(now), settings.initiative_share),
         scrub=around.scrub,
         pieces=around.pieces,
         seen=SeenUrls(),

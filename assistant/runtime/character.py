@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners
 from mud_assistant.assistant.events.conversation import Cooldown
 from mud_assistant.assistant.events.events import Event, Noticed
-from mud_assistant.assistant.events.outcome import Failed, Limit, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from mud_assistant.assistant.events.tick import Tick, TickPace
 from mud_assistant.assistant.journal import (
     Cleared,
@@ -23,11 +23,12 @@ from mud_assistant.assistant.journal import (
 from mud_assistant.assistant.loop.granted import tell_void, why_void
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
-from mud_assistant.assistant.loop.unasked import Homing, walking_after
+from mud_assistant.assistant.loop.unasked import walking_after
 from mud_assistant.assistant.memory.compaction import Compactor
 from mud_assistant.assistant.memory.rights import Rights
 from mud_assistant.assistant.runtime import inbox
 from mud_assistant.assistant.runtime.company import Company
+from mud_assistant.assistant.runtime.initiative import Initiative
 from mud_assistant.assistant.runtime.sleeping import Sleep, forgetting
 from mud_assistant.tools import Declined, Denied, Given, Kind, Pending, Principal
 
@@ -51,6 +52,7 @@ class Assistant:
         compactor: Compactor,
         sleep: Sleep,
         *,
+        initiative: Initiative,
         on_failure: OnFailure | None = None,
     ) -> None:
         settings = context.settings
@@ -58,7 +60,7 @@ class Assistant:
         self.rights = rights
         self._compactor = compactor
         self._sleep = sleep
-        self._homing = Homing(context)
+        self.initiative = initiative
         self._manners = manners
         self._on_failure = on_failure
         self._bot_exchanges = 0
@@ -70,7 +72,7 @@ class Assistant:
         self._launcher = sleep.launcher
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
-        pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
+        pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds, initiative.next_at)
         self.tick = Tick(self._one_run, context.clock, pace, settings.name, context.random, scheduler=context.scheduler)
 
     def start(self) -> None:
@@ -109,6 +111,7 @@ class Assistant:
         self._cooldown.heard(event, attention)
         self._company.heard(event, attention)
         self._sleep.heard(event)
+        self.initiative.heard(event)
         self._on_the_way_in += 1
         try:
             return await self._take_in(event, attention)
@@ -137,7 +140,7 @@ class Assistant:
 
     def _wake(self, event: Event) -> None:
         if self.tick.paused:
-            self._launcher.launch(self._say_fallback_line(), "the fallback line")
+            self._launcher.launch(self.context.fallback_line.make(), "the fallback line")
         else:
             self.context.waking.asked(event)
         self.tick.wake()
@@ -240,7 +243,7 @@ class Assistant:
             async with self._alone:
                 if self._is_summary_due:
                     await self._compactor.maybe(hard=True)
-                await self._homing.look()
+                await self.initiative.look()
                 outcome = await react(self.context, self.tick.wake)
         except Fenced as shut_out:  # another process is this character now: not even the fallback line is said
             self.tick.halt()
@@ -266,9 +269,10 @@ class Assistant:
 
     async def _after(self, outcome: Outcome) -> Outcome:
         """Report the outcome to the owner and the players, where it must be, and return it."""
+        if isinstance(outcome, Answered):
+            self.initiative.acted()
         if isinstance(outcome, Failed):
             self.context.waking.forget()  # nobody is answered now, and what is said below says so
-        if isinstance(outcome, Failed):
             self._told(outcome)
         if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
@@ -290,8 +294,5 @@ class Assistant:
             self._on_failure(failed)
         return failed
 
-    async def _say_fallback_line(self) -> None:
-        await self.context.fallback_line.make()
-
     async def _begin_fallback_line(self) -> None:
-        self._launcher.launch(self._say_fallback_line(), "the fallback line")
+        self._launcher.launch(self.context.fallback_line.make(), "the fallback line")

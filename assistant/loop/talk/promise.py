@@ -40,7 +40,11 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
 
 def promises_told(context: RunContext, run: Run) -> str:
     """Return what the character has promised to who asks and not kept yet, in a sentence, for those who hear it."""
-    return f"I said that I would {'; and that I would '.join(goals)}." if (goals := promises_to(context, run)) else _NOTHING
+    return (
+        f"I said that I would {'; and that I would '.join(goals)}."
+        if (goals := promises_to(context, run))
+        else _NOTHING
+    )
 
 
 def promises_to(context: RunContext, run: Run) -> list[str]:
