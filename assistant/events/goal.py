@@ -74,6 +74,11 @@ class Goal(Struct, frozen=True):
         return self.state is GoalState.OPEN
 
     @property
+    def is_over(self) -> bool:
+        """Whether nothing of it is left to do: it is not to be kept, and nobody is to be told."""
+        return self.state in {GoalState.DONE, GoalState.DROPPED, GoalState.TOLD}
+
+    @property
     def event_id(self) -> str:
         """The id of the event that tries to keep it next."""
         return f"{GOAL_EVENT}{self.id}:{self.attempts}"

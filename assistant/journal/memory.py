@@ -153,8 +153,8 @@ class MemoryJournal:
         self._goals.update({goal.id: goal for goal in goals})
 
     async def goals(self, *, with_ended: bool = False) -> Sequence[Goal]:
-        """Return the open goals, the oldest first, and those that have ended too if told to."""
-        kept = (goal for goal in self._goals.values() if with_ended or goal.is_open)
+        """Return the goals that are not over, the oldest first, and all others too if told to."""
+        kept = (goal for goal in self._goals.values() if with_ended or not goal.is_over)
         return tuple(sorted(kept, key=lambda goal: (goal.made_at, goal.id)))
 
     async def parked(self) -> Sequence[Parked]:

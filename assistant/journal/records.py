@@ -131,7 +131,7 @@ def _pack_event(event: Event) -> Plain:
     if plain.get("authority", 0) is None:
         del plain["authority"]
     if (by_rule := plain.pop("by_rule", None)) is not None:
-        parts = {name: part for name, part in _known(by_rule).items() if part != "" or name == "tool"}
+        parts = {name: part for name, part in _known(by_rule).items() if part not in ("", ()) or name == "tool"}
         plain["by_rule"] = {**parts, **({"requester": _flat(by_rule.requester)} if by_rule.requester else {})}
     if (granted := plain.pop("granted", None)) is not None:
         plain["granted"] = _pack_pending(granted)
@@ -149,7 +149,8 @@ def _unpack_event(plain: Plain) -> Event:
 
 
 def _unpack_by_rule(plain: Plain) -> ByRule:
-    return ByRule(**{**plain, **({"requester": _unpack_principal(plain["requester"])} if "requester" in plain else {})})
+    asker = {"requester": _unpack_principal(plain["requester"])} if "requester" in plain else {}
+    return ByRule(**{**plain, **asker, "only": tuple(plain.get("only", ()))})
 
 
 def _unpack_principal(plain: Plain) -> Principal:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.events.goal import MOST_A_PERSON, MOST_OPEN, Goal, GoalKind, GoalState
+from mud_assistant.assistant.events.goal import MOST_A_PERSON, MOST_OPEN, OUTLIVES_VISIT, Goal, GoalKind
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.trust import Principal
 
@@ -33,10 +33,10 @@ class GoalBook:
     def put(self, goals: Iterable[Goal]) -> None:
         """Take in new or changed goals, once they are in the journal. One that is over leaves."""
         for goal in goals:
-            if goal.is_open or goal.state is GoalState.WITHDRAWN:
-                self._goals[goal.id] = goal
-            else:
+            if goal.is_over:
                 self._goals.pop(goal.id, None)
+            else:
+                self._goals[goal.id] = goal
 
     def get(self, goal_id: str) -> Goal | None:
         """Return a goal, None when it is over."""
@@ -115,6 +115,8 @@ def _is_ready(goal: Goal, now: float, game: GameTime | None, hears: Callable[[Go
         return False
     if not goal.is_open:
         return hears(goal)
+    if now >= goal.made_at + OUTLIVES_VISIT:
+        return True
     if now < due_at(goal, now, game):
         return False
     if goal.kind is GoalKind.WAIT:

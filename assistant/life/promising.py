@@ -7,8 +7,9 @@ from msgspec import Struct
 from mud_assistant.assistant.events.goal import Goal, GoalKind
 from mud_assistant.assistant.language.asked import Asked
 from mud_assistant.assistant.language.chores import chore_gesture
-from mud_assistant.assistant.language.promises import listed
-from mud_assistant.assistant.language.times import DAY, HOUR, When
+from mud_assistant.assistant.language.spoken import listed
+from mud_assistant.assistant.language.time_words import DAY, HOUR
+from mud_assistant.assistant.language.times import When
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.trust import Audience, Principal
@@ -50,6 +51,9 @@ def goal_of(goal_id: str, asked: Asked, asker: Asker, moment: Moment, whom: Prin
         return None
     if asked.when.person == "" and asked.kind is GoalKind.COME:
         return None
+    kind = asked.kind
+    if kind is GoalKind.TELL and not asked.whom:
+        kind, what = GoalKind.REMIND, ""  # the asker wants to know that somebody came
     due, due_game = due_of(asked.when, moment)
     every = asked.when.every if asked.kind in {GoalKind.CHORE, GoalKind.REMIND} else 0.0
     if (due or 0.0) > moment.now + MOST_AHEAD or 0.0 < every < LEAST_EVERY:
@@ -57,7 +61,7 @@ def goal_of(goal_id: str, asked: Asked, asker: Asker, moment: Moment, whom: Prin
     is_here = asked.kind in {GoalKind.COME, GoalKind.WAIT, GoalKind.CHORE} and not asked.place
     return Goal(
         goal_id,
-        asked.kind,
+        kind,
         one_line(listed(asked), max_chars=MAX_WHAT),
         asker.who,
         moment.now,

@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
+from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
-from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, again
+from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, again, due_at
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
@@ -29,16 +29,16 @@ from mud_assistant.tools.trust import authority_of_words
 
 #: How long after one step of a walk the next is taken, and after a way was found closed, in seconds.
 STEP_SECONDS, BLOCKED_SECONDS = 4.0, 60.0
+#: How often it is looked whether anybody still wants an old goal, in seconds.
+LOOK_AGAIN_SECONDS = 86_400.0
 #: How recently somebody must have typed something to count as there, in seconds.
 AWAKE_SECONDS = 900.0
 #: The most steps of one walk.
 MAX_STEPS = 100
 _MOVE, _SAY, _WHISPER, _EMOTE = "move", "say", "whisper", "emote"
 #: Why a goal ended, for the person who asked for it.
-NO_WAY, BARRED, NOT_BACK, NOT_ALLOWED, TOO_OFTEN = (
-    "I find no way there", "the way is closed", "you did not come back for a day", "I may not do it",
-    "it went wrong three times",
-)  # fmt: skip
+NO_WAY, BARRED, NOT_BACK = "I find no way there", "the way is closed", "you did not come back for a day"
+NOT_ALLOWED, TOO_OFTEN, NOT_SEEN = "I may not do it", "it went wrong three times", "nobody came for it in two weeks"
 _log = Logger()
 
 
@@ -98,11 +98,15 @@ async def _step_of(context: RunContext, goal: Goal) -> _Step | Goal:
         reason = goal.reason or NOT_ALLOWED
         return _say(goal, goal.asker, f"I said that I would {goal.text}. I cannot: {reason}.", "they were told")
     now = context.clock.seconds()
+    if now >= goal.made_at + OUTLIVES_VISIT and await _is_forsaken(context, goal, now):
+        return replace(goal, state=GoalState.DROPPED, reason=NOT_SEEN)
+    if now < due_at(goal, now, game_time(context.world)):
+        return _later(goal, now, LOOK_AGAIN_SECONDS)
     match goal.kind:
         case GoalKind.REMIND | GoalKind.TELL:
             who = who_is_there(context, goal)
             if who is None:
-                return replace(goal, attempts=goal.attempts + 1, next_at=now + STEP_SECONDS)
+                return _later(goal, now, LOOK_AGAIN_SECONDS if now >= goal.made_at + OUTLIVES_VISIT else STEP_SECONDS)
             return _say(goal, who, words_of_goal(goal, who), f"{one_line(who.name)} was told")
         case GoalKind.WAIT:
             if now >= goal.made_at + MAX_WAIT:
@@ -114,6 +118,12 @@ async def _step_of(context: RunContext, goal: Goal) -> _Step | Goal:
             return await _walk(context, goal, now) or _Step(_EMOTE, {"text": goal.what}, "it was done there")
 
 
+async def _is_forsaken(context: RunContext, goal: Goal, now: float) -> bool:
+    """Tell whether who asked for the goal has not been seen for so long that it is dropped."""
+    known = (await context.people.find(goal.asker.id)).asker
+    return known is None or now >= known.last_at + OUTLIVES_VISIT
+
+
 def words_of_goal(goal: Goal, who: Principal) -> str:
     """Return what is said to the person whom a goal is for."""
     name = one_line(who.name, max_chars=60)
@@ -121,10 +131,8 @@ def words_of_goal(goal: Goal, who: Principal) -> str:
         asker = one_line(goal.asker.name, max_chars=60)
         return f'{name}, {asker} asked me to tell you: "{goal.what}"'
     if goal.whom_name:
-        return (
-            f"{name}, {goal.whom_name} is here." if not goal.what else f"{name}, {goal.whom_name} is here: {goal.what}."
-        )
-    return f"{name}, you asked me to remind you{f' {goal.what}' if goal.what else ' at this hour'}."
+        return f"{name}, {goal.whom_name} is here{f', and you wanted to {goal.what}' if goal.what else ''}."
+    return f"{name}, you asked me to remind you{f': {goal.what}' if goal.what else ' at this hour'}."
 
 
 def _say(goal: Goal, who: Principal, words: str, done: str) -> _Step:

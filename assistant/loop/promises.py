@@ -8,12 +8,12 @@ the same words give the same goals, also when a run is taken up again after a cr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.events import spoken_text
 from mud_assistant.assistant.events.goal import Goal, GoalState
-from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.language.asked import Asked
 from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
 from mud_assistant.assistant.life.promising import Asker, Moment, goal_of, person_named
@@ -127,16 +127,10 @@ async def _people_named(context: RunContext, run: Run, name: str) -> dict[str, P
     """Return those of that name, by their ids: who is here, in the game, or was ever met. The asker is left out."""
     wanted = plain(name)
     seen = list(run.scene.people) if run.scene is not None else []
-    try:
+    with suppress(ToolFailed):
         seen += await context.world.who()
-    except ToolFailed:
-        pass
     found = {one.id: Principal(one.id, one.name) for one in seen if one.id and plain(one.name) == wanted}
-    try:
-        known = await context.people.find("", (name.casefold(),))
-    except JournalError:
-        known = None
-    for _, one in known.named if known is not None else ():
+    for _, one in (await context.people.find("", (name.casefold(),))).named:
         if plain(one.name) == wanted:
             found.setdefault(one.who, Principal(one.who, one.name))
     own = {context.me.id, run.requester.id if run.requester is not None else ""}

@@ -21,6 +21,7 @@ from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.presence import Attendance
 from mud_assistant.assistant.life.restraints import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
@@ -39,6 +40,7 @@ from mud_assistant.assistant.models.chosen import ChosenModel, call_options
 from mud_assistant.assistant.models.clients import ClientParts, client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
 from mud_assistant.assistant.runtime.fronts import fronts_of
+from mud_assistant.assistant.runtime.goal_offers import GoalOffers
 from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts, budget_left
 from mud_assistant.assistant.runtime.sleeping import Sleep
 from mud_assistant.assistant.runtime.storage import Storage
@@ -132,8 +134,10 @@ def build_assistant(
         context.memories.utc_offset = utc_offset
     sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
     days = NO_DAYS if around.character is None else around.character.days
-    may = Restraints(muted=lambda: rights.muted, has_budget=budget_left(context, around.pipeline.ledger))
-    initiative = Initiative(context, InitiativeParts(days, None, may, around.attendance, utc_offset))
+    goals = GoalOffers(context)
+    has_budget = budget_left(context, around.pipeline.ledger)
+    may = Restraints(stays=goals.stays, muted=lambda: rights.muted, has_budget=has_budget)
+    initiative = Initiative(context, InitiativeParts(days, goals, may, around.attendance, utc_offset))
     return Assistant(
         context, manners_of(settings, around.me), rights, _compactor(context), sleep,
         initiative=initiative, on_failure=on_failure,
@@ -210,6 +214,7 @@ def _context(
         floor=around.floor,
         where=around.where,
         people=around.storage.people,
+        goals=GoalBook(around.storage.goals),
         known=_knowledge(around, model.context_tokens),
         following=Following(now, settings.follow_minutes),
         watchers=around.watchers,

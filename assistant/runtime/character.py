@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners
 from mud_assistant.assistant.events.conversation import Cooldown
 from mud_assistant.assistant.events.events import Event, Noticed
+from mud_assistant.assistant.events.goal import GoalState
 from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from mud_assistant.assistant.events.tick import Tick, TickPace
 from mud_assistant.assistant.journal import (
@@ -37,6 +39,8 @@ _log = Logger()
 #: The line that tells the assistant that a request of its own was approved.
 ALLOWED = "{who} allows what you asked for as number {number}, once. You do it now."
 
+#: Why a goal ends whose asker is not heard any more.
+MUTED = "you asked not to be heard"
 #: Receives why a run failed or which budget is used up: for the log, and in a trial the terminal. Never the world.
 OnFailure = Callable[[Failed | LimitReached], None]
 
@@ -182,6 +186,15 @@ class Assistant:
                 return await self.rights.forget(who)
             finally:
                 self.context.approvals.forget(who)
+                self.context.goals.forget(who.id)
+
+    async def mute(self, who: Principal) -> None:
+        """Hear a player no more, and drop what they asked for later. Raises JournalError."""
+        await self.rights.mute(who)
+        goals = [replace(goal, state=GoalState.DROPPED, reason=MUTED) for goal in self.context.goals.of(who.id)]
+        if goals:
+            await self.context.journal.save_goals(goals)
+            self.context.goals.put(goals)
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""

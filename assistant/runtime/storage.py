@@ -13,6 +13,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal import (
     Journal,
     JournalError,
@@ -60,6 +61,8 @@ class Storage(Struct, frozen=True):
     stream: tuple[StreamEntry, ...] = ()
     #: Grows with every start of this assistant. It is part of the ids of its events.
     life: int = 0
+    #: What it has promised and not kept yet.
+    goals: tuple[Goal, ...] = ()
 
 
 class Notices(Protocol):
@@ -145,7 +148,8 @@ class KeptJournal:
         lease = journal.lease
         memories, mutes = IndexedMemories(lease, self.recall, self._wall), StoredMutes(lease, self._wall)
         sleep, people = StoredSleep(lease), KnownPeople(lease)
-        return Storage(journal, memories, mutes, sleep, people, loaded.entries, life)
+        goals = tuple(await journal.goals())
+        return Storage(journal, memories, mutes, sleep, people, loaded.entries, life, goals)
 
     def begins_to_hear(self, assistant: str) -> None:
         """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""

@@ -147,10 +147,11 @@ async def living(
     place: Place = HAMLET,
     storage: Storage | None = None,
     hour: Callable[[], float] | None = None,
+    clock: Any = reactor,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
-    `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes until it is moved.
+    `clock` is the assistant's. `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes until it is moved.
     """
     fake: FakeServer = FAKES.get(provider, FakeChat)(server_clock or reactor, script)
     if isinstance(fake, FakeOllama) and model and "model" in model:
@@ -168,7 +169,7 @@ async def living(
         witness, world = Witness(), EmbeddedWorld(place, None if hour is None else lambda: GameTime(hour() * 3600))
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
-        storage = storage or in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
+        storage = storage or in_memory(clock.seconds, 500, remembering((SAGE.name,)))
         if journal is not None:
             storage = replace(storage, journal=journal)
         around = Dependencies(
@@ -179,7 +180,7 @@ async def living(
             exchange=exchange,
             capabilities=Capabilities(),
             pipeline=pipeline,
-            clock=reactor,
+            clock=clock,
             observer=witness,
             budget=BudgetConfig(**(budget or {})),
             scrub=scrub if secrets is None else secrets.scrub,
@@ -190,7 +191,7 @@ async def living(
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)
-        home.listener = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher, others=home.others_than)
+        home.listener = AssistantListener(assistant, SAGE, clock, home.alone_with, launcher, others=home.others_than)
         assistant.start()
         visitor = world.add(ann, listener=witness)
         try:

@@ -16,6 +16,8 @@ from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.errors import BrokenRecord
 
 _ADD = "INSERT INTO goals VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (assistant, id)"
+#: Whether a goal is not over.
+_LIVES = f"IN ('{GoalState.OPEN}', '{GoalState.WITHDRAWN}')"
 _CHANGED = "asker = ?, whom = ?, state = ?, made_at = ?, changed_at = ?, payload = ?"
 _NEW = ", ".join(f"{column} = excluded.{column}" for column in _CHANGED.replace(" = ?", "").split(", "))
 
@@ -52,8 +54,8 @@ def change(db: Database, assistant: str, goals: Iterable[Goal], now: float) -> N
 
 
 def load(db: Database, assistant: str, *, with_ended: bool) -> tuple[tuple[Goal, ...], int]:
-    """Return the open goals, or all, the oldest first, and how many cannot be read."""
-    which = "" if with_ended else f" AND state = '{GoalState.OPEN}'"
+    """Return the goals that are not over, or all, the oldest first, and how many cannot be read."""
+    which = "" if with_ended else f" AND state {_LIVES}"
     query = f"SELECT payload FROM goals WHERE assistant = ?{which} ORDER BY made_at, id"
     found = [GOAL.find(record) for (record,) in db.execute(query, (assistant,))]
     return tuple(goal for goal in found if goal is not None), found.count(None)
@@ -101,7 +103,7 @@ def goal_of(event_id: str) -> str:
 
 def prune(db: Database, assistant: str, before: float) -> None:
     """Remove the goals that ended before this time, in seconds since 1970."""
-    query = f"DELETE FROM goals WHERE assistant = ? AND state <> '{GoalState.OPEN}' AND changed_at < ?"
+    query = f"DELETE FROM goals WHERE assistant = ? AND NOT state {_LIVES} AND changed_at < ?"
     db.execute(query, (assistant, before))
 
 

@@ -18,7 +18,8 @@ _PROMISES = ("I will {goal}.", "You have my word: I will {goal}.", "I shall {goa
 _NOTHING = "I have promised you nothing that I have not kept."
 _ASKS = re.compile(
     r"(?i)\b(?:what (?:did|have|had) you promised?|what(?: have| did) you (?:say|said) (?:that )?you (?:would|will)"
-    r"|what (?:are|were) you (?:going|supposed|meant) to do for me|(?:any|your|the) promises?(?= (?:to me|you made)|\?|$)"
+    r"|what (?:are|were) you (?:going|supposed|meant) to do for me"
+    r"|(?:any|your|the) promises?(?= (?:to me|you made)|\?|$)"
     r"|what (?:do|did) you owe me|do you (?:still )?remember what you promised|did you promise me (?:any|some)thing)"
 )
 
@@ -40,11 +41,8 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
 
 def promises_told(context: RunContext, run: Run) -> str:
     """Return what the character has promised to who asks and not kept yet, in a sentence, for those who hear it."""
-    return (
-        f"I said that I would {'; and that I would '.join(goals)}."
-        if (goals := promises_to(context, run))
-        else _NOTHING
-    )
+    goals = promises_to(context, run)
+    return f"I said that I would {'; and that I would '.join(goals)}." if goals else _NOTHING
 
 
 def promises_to(context: RunContext, run: Run) -> list[str]:

@@ -1,0 +1,45 @@
+"""Offers what a character promised when it is due, as events of its journal, and drops what nobody wants any more."""
+
+from __future__ import annotations
+
+from mud_assistant.assistant.events.events import ByRule, Event, Noticed
+from mud_assistant.assistant.events.goal import Goal
+from mud_assistant.assistant.loop.keeping import who_is_there
+from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.tools.game import game_time
+from mud_assistant.tools.text.clean import one_line
+
+#: The line that tells a character why it acts now.
+KEPT = "You keep a promise: you said to {name} that you would {goal}."
+KEPT_IN_PRIVATE = "You keep a promise."
+
+
+class GoalOffers:
+    """What one character promised, as its initiative asks for it."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+
+    def next_at(self, now: float) -> float:
+        """Return when the next goal can be tried, in clock seconds; infinity for none."""
+        return self._context.goals.next_at(now, game_time(self._context.world))
+
+    def next_event(self, now: float) -> Event | None:
+        """Return the event that tries to keep a goal that is due, None for none."""
+        context = self._context
+        if not len(context.goals):
+            return None
+        goal = context.goals.ready(now, game_time(context.world), lambda one: who_is_there(context, one) is not None)
+        return None if goal is None else self._event(goal, now)
+
+    def stays(self, now: float) -> str:
+        """Return why the character stays where it is, empty when it may go."""
+        goal = self._context.goals.stays_put(now)
+        return "" if goal is None else "it promised to wait"
+
+    def _event(self, goal: Goal, now: float) -> Event:
+        who = who_is_there(self._context, goal) or goal.asker
+        only = () if goal.audience is None else (who.id,)
+        told = KEPT_IN_PRIVATE if only else KEPT.format(name=one_line(goal.asker.name, max_chars=60), goal=goal.text)
+        by_rule = ByRule("", {}, goal.asker, goal=goal.id, why="it was promised", only=only)
+        return Noticed(id=goal.event_id, at=now, who=who, text=told, by_rule=by_rule)

@@ -1,0 +1,154 @@
+"""What a character promises aloud is kept, or it is not said: through the real loop, with time that is moved on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
+from mud_assistant.assistant.loop.promises import CANNOT, ENOUGH
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Principal
+from tests.assistant.living import ANN, Life, Witness, living, reactor
+
+pytestmark = pytest.mark.usefixtures("reactor_baseline")
+BEA = Principal("player:2", "Bea")
+MINUTE = 60.0
+
+
+class Later:
+    """The reactor's clock, some seconds on."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def seconds(self) -> float:
+        return float(reactor.seconds() + self.ahead)
+
+    def callLater(self, seconds: float, call: Any, *args: Any, **kw: Any) -> Any:  # noqa: N802  (Twisted's name)
+        return reactor.callLater(seconds, call, *args, **kw)
+
+
+class Days:
+    """A life whose clock can be moved on."""
+
+    def __init__(self, life: Life, clock: Later) -> None:
+        self.life = life
+        self.clock = clock
+
+    async def pass_(self, seconds: float) -> None:
+        """Time passes, and the character looks at what is due until nothing is."""
+        self.clock.ahead += seconds
+        assistant = self.life.assistant
+        for _ in range(20):
+            before = len(self.life.witness.outcomes)
+            assistant.tick.wake()
+            await assistant.settled()
+            if len(self.life.witness.outcomes) == before:
+                return
+            self.clock.ahead += 5.0
+
+    @property
+    def heard(self) -> list[str]:
+        return self.life.witness.heard
+
+    async def goals(self) -> list[Goal]:
+        return list(await self.life.journal.goals(with_ended=True))
+
+
+def saying(words: str) -> Any:
+    """A model that says the same to everything, once."""
+
+    def script(request: RecordedRequest) -> Step:
+        return Reply(calls=(Call("say", {"text": words}),))
+
+    return script
+
+
+@asynccontextmanager
+async def days(words: str, **more: Any) -> AsyncIterator[Days]:
+    clock = Later()
+    async with living(saying(words), clock=clock, **more) as life:
+        yield Days(life, clock)
+
+
+async def test_it_reminds_at_the_time_once_and_keeps_what_it_saw() -> None:
+    async with days("Gladly, I will remind you.") as life:
+        await life.life.say("Sage, please remind me in ten minutes to feed the hens")
+        [goal] = await life.goals()
+        assert (goal.kind, goal.asker, goal.state) == (GoalKind.REMIND, ANN, GoalState.OPEN)
+        await life.pass_(9 * MINUTE)
+        assert not [line for line in life.heard if "asked me" in line]
+        await life.pass_(2 * MINUTE)
+        await life.pass_(60 * MINUTE)
+        assert [line for line in life.heard if "remind you: feed the hens" in line] == [
+            "Sage: Ann, you asked me to remind you: feed the hens."
+        ]
+        [goal] = await life.goals()
+        assert goal.state is GoalState.DONE
+        assert goal.evidence
+
+
+async def test_what_cannot_be_kept_is_not_promised() -> None:
+    async with days("Good evening. I will slay the dragon for you tomorrow.") as life:
+        await life.life.say("Sage, how are you?")
+        assert life.heard[-1] == f"Sage: Good evening. {CANNOT}"
+        assert await life.goals() == []
+
+
+async def test_words_that_promise_nothing_make_no_goal() -> None:
+    async with days("Why should I? Ask somebody else.") as life:
+        await life.life.say("Sage, remind me in ten minutes to feed the hens")
+        assert await life.goals() == []
+
+
+async def test_it_tells_another_person_when_they_come_in_the_askers_words() -> None:
+    async with days("I shall tell her.") as life:
+        await life.life.say("Sage, tell Bea when she comes that dinner is ready")
+        [goal] = await life.goals()
+        assert (goal.kind, goal.whom_name) == (GoalKind.TELL, "Bea")
+        bea = Witness()
+        await life.pass_(MINUTE)
+        assert "dinner is ready" not in "".join(life.heard)
+        life.life.world.add(BEA, listener=bea)
+        await life.pass_(MINUTE)
+        assert [line for line in bea.heard if "dinner" in line] == [
+            'Sage: Bea, Ann asked me to tell you: "dinner is ready"'
+        ]
+
+
+async def test_one_person_has_two_promises_at_most() -> None:
+    async with days("I will.") as life:
+        for what in ("eat", "drink", "sleep"):
+            await life.life.say(f"Sage, remind me in ten minutes to {what}")
+        assert len(await life.goals()) == 2
+        assert life.heard[-1] == f"Sage: {ENOUGH}"
+
+
+async def test_what_was_asked_in_a_whisper_is_kept_in_a_whisper() -> None:
+    async with days("I will.") as life:
+        bea = Witness()
+        life.life.world.add(BEA, listener=bea)
+        await life.life.whisper("remind me in ten minutes to hide the key")
+        await life.pass_(11 * MINUTE)
+        assert [line for line in life.heard if "hide the key" in line] == [
+            "Sage whispers: Ann, you asked me to remind you: hide the key."
+        ]
+        assert not [line for line in bea.heard if "key" in line]
+
+
+async def test_a_muted_and_a_forgotten_person_have_no_promises_left() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, remind me in ten minutes to eat")
+        await life.life.assistant.mute(ANN)
+        [goal] = await life.goals()
+        assert goal.state is GoalState.DROPPED
+    async with days("I will.") as life:
+        await life.life.say("Sage, remind me in ten minutes to eat")
+        await life.life.assistant.forget(ANN)
+        await life.pass_(11 * MINUTE)
+        assert await life.goals() == []
+        assert not [line for line in life.heard if "asked me" in line]
