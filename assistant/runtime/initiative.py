@@ -43,6 +43,7 @@ from mud_assistant.assistant.life.impulses import (
 from mud_assistant.assistant.life.presence import is_anybody_there, present_players
 from mud_assistant.assistant.life.restraints import Goals, Restraints
 from mud_assistant.assistant.life.whereabouts import Whereabouts
+from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import HOME, LEFT_ALONE, THE_WORLD
 from mud_assistant.resilience import Ledger
@@ -247,11 +248,17 @@ class Initiative:
         what: str = "",
         why: str = "",
     ) -> bool:
-        """Write an event into the journal. A full inbox takes none, and it is offered again later."""
+        """Write an event into the journal, and tell whether it was taken; else it is offered again later.
+
+        Whoever waits for an answer comes first, and a full inbox takes none.
+        """
         context, now = self._context, self._now()
         by_rule = event.by_rule
         why = why or (by_rule.why or "it was promised" if by_rule is not None else "")
         what = what or (by_rule.tool or "promise" if by_rule is not None else "")
+        if triggers_in(await context.journal.pending()):
+            context.reasons.note(now, what, "somebody waits for an answer", taken=False)
+            return False
         try:
             await context.journal.accept(event, Attention(Classification.TRIGGER, importance))
         except InboxFullError as full:
