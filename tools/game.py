@@ -271,6 +271,15 @@ def present(world: World, seconds: float) -> tuple[Principal, ...]:
     return () if ask is None else ask(seconds)
 
 
+def somebody_plays(world: World, seconds: float) -> bool:
+    """Tell whether any player of the game typed something within `seconds`, wherever they are. Does not wait.
+
+    A world that knows has a method of this name. For another one it is whoever hears the character (`present`).
+    """
+    ask: Callable[[float], bool] | None = getattr(world, "somebody_plays", None)
+    return bool(present(world, seconds)) if ask is None else ask(seconds)
+
+
 def principal_now(world: World, id: str, known: Principal | None = None) -> Principal | None:  # noqa: A002
     """Return who has this id with the permission of now, None for nobody.
 

@@ -22,7 +22,6 @@ from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.keys.disguises import KeyPieces
 from mud_assistant.assistant.life.goal_book import GoalBook
-from mud_assistant.assistant.life.presence import Attendance
 from mud_assistant.assistant.life.restraints import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
@@ -102,8 +101,6 @@ class Dependencies(Struct, frozen=True):
     waking: Waking | None = None
     #: Decides which assistant of the process speaks when, None for one that is alone.
     floor: Floor | None = None
-    #: When any assistant of the process last saw a player present; None for one that is alone.
-    attendance: Attendance | None = None
     #: Returns the identity of the room its body is in, empty when that is not known.
     where: Callable[[], str] = str
     #: What its character knows of the world and says, None for a character without lore and topics.
@@ -137,11 +134,9 @@ def build_assistant(
     goals = GoalOffers(context)
     has_budget = budget_left(context, around.pipeline.ledger)
     may = Restraints(stays=goals.stays, muted=lambda: rights.muted, has_budget=has_budget)
-    initiative = Initiative(context, InitiativeParts(days, goals, may, around.attendance, utc_offset))
-    return Assistant(
-        context, manners_of(settings, around.me), rights, _compactor(context), sleep,
-        initiative=initiative, on_failure=on_failure,
-    )  # fmt: skip
+    initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
+    parts = (context, manners_of(settings, around.me), rights, _compactor(context), sleep)
+    return Assistant(*parts, initiative=initiative, on_failure=on_failure)
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:

@@ -40,9 +40,10 @@ from mud_assistant.assistant.life.impulses import (
     next_pause,
     soonest,
 )
-from mud_assistant.assistant.life.presence import Attendance, present_players
+from mud_assistant.assistant.life.presence import is_anybody_there, present_players
 from mud_assistant.assistant.life.restraints import Goals, Restraints
 from mud_assistant.assistant.life.whereabouts import Whereabouts
+from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import HOME, LEFT_ALONE, THE_WORLD
 from mud_assistant.resilience import Ledger
@@ -71,7 +72,6 @@ class InitiativeParts(Struct, frozen=True):
     days: Days = NO_DAYS
     goals: Goals | None = None
     restraints: Restraints = field(default_factory=Restraints)
-    attendance: Attendance | None = None
     utc_offset: float = 0.0
 
 
@@ -82,7 +82,6 @@ class Initiative:
         self._context = context
         self._days, self._goals, self._may = parts.days, parts.goals, parts.restraints
         self._now = context.clock.seconds
-        self._attendance = parts.attendance or Attendance(self._now)
         self._utc_offset = parts.utc_offset
         #: Since when it is alone away from home, in clock seconds; None while it is not.
         self._alone_since: float | None = None
@@ -121,8 +120,7 @@ class Initiative:
             await self._accept(event, _HOME_IMPORTANCE)
             return
         present = present_players(context.world, self._may.muted(), self._may.unwanted())
-        self._attendance.note(present)
-        if await self._go_home(now) or not self._attendance.is_anybody_there:
+        if await self._go_home(now) or not is_anybody_there(context.world, present):
             return
         if not (self._days and await self._live(now, present)):
             await self._impulse(now, present)
@@ -250,11 +248,17 @@ class Initiative:
         what: str = "",
         why: str = "",
     ) -> bool:
-        """Write an event into the journal. A full inbox takes none, and it is offered again later."""
+        """Write an event into the journal, and tell whether it was taken; else it is offered again later.
+
+        Whoever waits for an answer comes first, and a full inbox takes none.
+        """
         context, now = self._context, self._now()
         by_rule = event.by_rule
         why = why or (by_rule.why or "it was promised" if by_rule is not None else "")
         what = what or (by_rule.tool or "promise" if by_rule is not None else "")
+        if triggers_in(await context.journal.pending()):
+            context.reasons.note(now, what, "somebody waits for an answer", taken=False)
+            return False
         try:
             await context.journal.accept(event, Attention(Classification.TRIGGER, importance))
         except InboxFullError as full:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from mud_assistant.tools import Person, Principal, Scene, ToolFailed, World
-from mud_assistant.tools.game import GameCommand, GameTime, Route, game_time, present, principal_now
+from mud_assistant.tools.game import GameCommand, GameTime, Route, game_time, present, principal_now, somebody_plays
 from mud_assistant.tools.trust import Audience
 
 #: What an act that came too late is answered.
@@ -95,6 +95,10 @@ class HaltableWorld(World):
     def present(self, seconds: float) -> tuple[Principal, ...]:
         """Return the players who hear the character and typed something within `seconds`."""
         return present(self._world, seconds)
+
+    def somebody_plays(self, seconds: float) -> bool:
+        """Tell whether any player of the game typed something within `seconds`."""
+        return somebody_plays(self._world, seconds)
 
     def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
         """Return who has this id, with the permission of now."""

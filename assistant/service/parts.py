@@ -19,7 +19,6 @@ from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, ReadOnly, Sound
 from mud_assistant.assistant.keys.reference import anchor, key_sources
-from mud_assistant.assistant.life.presence import Attendance
 from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.meaning import Meaning
 from mud_assistant.assistant.memory.remembering import Remember
@@ -93,7 +92,6 @@ class SharedParts:
         self._minutes = MinuteCounts(reactor.seconds)
         self._warmer = Warmer()
         self._floor = Floor(reactor)
-        self._attendance = Attendance(reactor.seconds)
         self.embedder = SharedEmbedder(config.settings.memory, self._embedder_parts)
         self._opening = JournalOpening(self.journal, self.clock)
         self._has_meaning = False
@@ -234,7 +232,6 @@ class SharedParts:
             minutes=self._minutes,
             warmer=self._warmer,
             floor=self._floor,
-            attendance=self._attendance,
             where=embodiment.where,
             reports=self.reports,
             http_client=partial(self.web.http_client, embodiment.me.id),

@@ -14,6 +14,7 @@ from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import ByRule, Left
 from mud_assistant.assistant.journal.records import EVENT
 from mud_assistant.assistant.loop.unasked import LEFT_ALONE
+from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts
 from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.context import Following
@@ -184,12 +185,12 @@ class Later:
 async def left_alone(life: Life, seconds: float) -> None:
     """The character's tick comes round `seconds` after it was seen alone."""
     context = life.assistant.context
-    homing = life.assistant.initiative
-    await homing.look()
     later = Later(context.clock)
     force_setattr(context, "clock", later)
+    initiative = Initiative(context, InitiativeParts())
+    await initiative.look()
     later.ahead = seconds
-    await homing.look()
+    await initiative.look()
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,12 @@ def test_a_connection_that_idles_is_nobody_until_something_is_typed() -> None:
     assert body.present(QUARTER) == ()
     anna.session.update_session_counters()
     assert [one.id for one in body.present(QUARTER)] == [who(anna)]
+    assert body.somebody_plays(QUARTER)
+    anna.session.cmd_last_visible -= QUARTER + 60.0
+    assert not body.somebody_plays(QUARTER)
+    anna.session.update_session_counters()
     anna.logs_out()
-    assert body.present(QUARTER) == ()
+    assert (body.present(QUARTER), body.somebody_plays(QUARTER)) == ((), False)
 
 
 def test_asking_often_queries_nothing() -> None:

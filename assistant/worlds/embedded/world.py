@@ -218,6 +218,11 @@ class EmbeddedBody(Occupant):
         since = self.world.seconds() - seconds
         return tuple(player.principal for player in players if player.typed_at >= since)
 
+    def somebody_plays(self, seconds: float) -> bool:
+        """Tell whether any player in the game typed something within `seconds`."""
+        since = self.world.seconds() - seconds
+        return any(body.principal.kind is Kind.PLAYER and body.typed_at >= since for body in self.world.bodies)
+
     def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
         """Return who has this id; who left the game still has theirs."""
         return self.world.find(id)

@@ -18,9 +18,10 @@ from mud_assistant.assistant.life.impulses import (
     next_pause,
     soonest,
 )
-from mud_assistant.assistant.life.presence import LINGERS, PRESENT_SECONDS, Attendance, present_players
+from mud_assistant.assistant.life.presence import PRESENT_SECONDS, is_anybody_there, present_players
 from mud_assistant.assistant.life.reasons import KEPT, Reasons
-from mud_assistant.tools.trust import Principal
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
+from mud_assistant.tools.trust import Kind, Principal
 
 NEVER = float("-inf")
 GOOD = ImpulseSigns(now=10_000.0, present=True, spoken_to=NEVER, acted=NEVER, pause=FIRST_PAUSE)
@@ -74,33 +75,31 @@ def test_it_says_when_an_offer_is_worth_while_again() -> None:
     assert soonest(GOOD) == 10_060.0
 
 
-class Room:
-    """A room where these players are, with how long they have idled."""
-
-    def __init__(self, **idle: float) -> None:
-        self._idle = {ANN: idle.get("ann"), BEA: idle.get("bea"), GUS: idle.get("gus")}
-
-    def present(self, seconds: float) -> tuple[Principal, ...]:
-        return tuple(who for who, idle in self._idle.items() if idle is not None and idle <= seconds)
-
-
 def test_who_idles_or_mutes_it_or_wants_no_initiative_is_not_present() -> None:
-    room = Room(ann=PRESENT_SECONDS, bea=0.0, gus=PRESENT_SECONDS + 1)
-    assert present_players(room, set()) == (ANN, BEA)
-    assert present_players(room, {ANN.id}) == (BEA,)
-    assert present_players(room, {ANN.id}, {BEA.id}) == ()
-
-
-def test_others_go_on_a_little_while_after_somebody_was_seen_anywhere() -> None:
     clock = Clock()
-    attendance = Attendance(clock.seconds)
-    assert not attendance.is_anybody_there
-    attendance.note((ANN,))
-    clock.advance(LINGERS)
-    assert attendance.is_anybody_there
-    attendance.note(())
+    world = EmbeddedWorld(seconds=clock.seconds)
+    sage = world.add(Principal("assistant:1", "Sage", Kind.ASSISTANT))
+    world.add(GUS)
     clock.advance(1.0)
-    assert not attendance.is_anybody_there
+    world.add(ANN)
+    world.add(BEA)
+    clock.advance(PRESENT_SECONDS)
+    assert present_players(sage, set()) == (ANN, BEA)
+    assert present_players(sage, {ANN.id}) == (BEA,)
+    assert present_players(sage, {ANN.id}, {BEA.id}) == ()
+
+
+def test_a_character_lives_for_those_in_its_room_and_for_those_who_play_elsewhere() -> None:
+    clock = Clock()
+    world = EmbeddedWorld(seconds=clock.seconds)
+    sage = world.add(Principal("assistant:1", "Sage", Kind.ASSISTANT))
+    assert not is_anybody_there(sage, ())
+    ann = world.add(ANN, "road")
+    assert (present_players(sage, set()), is_anybody_there(sage, ())) == ((), True)
+    clock.advance(PRESENT_SECONDS + 1)
+    assert not is_anybody_there(sage, ())
+    ann.note_typing()
+    assert is_anybody_there(sage, ())
 
 
 def test_the_last_offers_are_kept_with_their_reasons() -> None:

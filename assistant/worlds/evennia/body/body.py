@@ -101,12 +101,12 @@ class EvenniaBody:
 
     def present(self, seconds: float) -> tuple[Principal, ...]:
         """Return the players who hear the character and typed something within `seconds`. Must not raise."""
-        me, ladder = self.character, self._ladder
-        return self._tell(
-            "who is there",
-            lambda: tuple(principal_of(one, me, ladder) for one in scenery.awake(me, seconds)),
-            otherwise=(),
-        )
+        me, of = self.character, lambda one: principal_of(one, self.character, self._ladder)
+        return self._tell("who is there", lambda: tuple(map(of, scenery.awake(me, seconds))), otherwise=())
+
+    def somebody_plays(self, seconds: float) -> bool:
+        """Tell whether anybody in the game typed something within `seconds`. Must not raise."""
+        return self._tell("who plays", lambda: scenery.somebody_plays(seconds), otherwise=False)
 
     def time(self) -> GameTime | None:
         """Return the game's clock. Does not wait, and must not raise."""

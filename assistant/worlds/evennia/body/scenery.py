@@ -205,6 +205,14 @@ def awake(character: Any, seconds: float) -> list[Any]:
     return [player for player in players if player.idle_time is not None and player.idle_time <= seconds]
 
 
+def somebody_plays(seconds: float) -> bool:
+    """Tell whether anybody in the game, as a character of theirs, typed something within `seconds`, or came."""
+    from evennia.server.sessionhandler import SESSION_HANDLER  # only where Django is set up
+
+    played = [session.puppet for session in SESSION_HANDLER.values() if session.puppet]
+    return any(player.idle_time is not None and player.idle_time <= seconds for player in played)
+
+
 def _by_alias(target: str, things: Sequence[Any]) -> Any:
     """Return the only thing with an alias like this, None for none or several."""
     fitting = [thing for thing in things if candidates(target, list(thing.aliases.all()))]
