@@ -13,7 +13,6 @@ from typing import Protocol, Self
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.trust import Audience, Principal
 
-
 #: Seconds of an hour and of a day.
 _HOUR, _DAY = 3600.0, 86_400.0
 

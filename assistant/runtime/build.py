@@ -20,6 +20,7 @@ from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.life.life_state import keep_following
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext
@@ -124,7 +125,9 @@ def build_assistant(
     utc_offset = context.people.utc_offset = around.budget.utc_offset
     if isinstance(context.memories, IndexedMemories):
         context.memories.utc_offset = utc_offset
-    sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
+    launcher = Launcher()
+    keep_following(context.following, around.storage.lasting, launcher)
+    sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
     return Assistant(
         context, manners_of(settings, around.me), rights, _compactor(context), sleep, on_failure=on_failure
     )
