@@ -23,7 +23,7 @@ from mud_assistant.assistant.journal.files import create
 from mud_assistant.assistant.journal.postgres import schema as in_server
 from mud_assistant.assistant.journal.postgres.connection import connect
 from mud_assistant.assistant.journal.schema import SCHEMA
-from mud_assistant.assistant.journal.tables.goals import GOAL, goal_of
+from mud_assistant.assistant.journal.tables.promised_goals import GOAL, goal_of
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.tools import Kind, Principal
 from tests.assistant.journal.keeping import (
