@@ -24,7 +24,7 @@ from mud_assistant.assistant.journal.protocol import (
     Write,
     steps_of,
 )
-from mud_assistant.assistant.journal.tables.goals import left_of
+from mud_assistant.assistant.journal.tables.promised_goals import left_of
 from mud_assistant.llm.messages import ToolCall
 from mud_assistant.llm.response import LLMResponse
 from mud_assistant.tools.result import Executed

@@ -204,7 +204,7 @@ _VERSION_5 = (
 )
 
 
-#: Adds what the assistant has promised (`tables/goals.py`).
+#: Adds what the assistant has promised (`tables/promised_goals.py`).
 _GOALS = (
     """CREATE TABLE goals (
         assistant TEXT NOT NULL,

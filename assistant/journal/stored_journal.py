@@ -29,8 +29,8 @@ from mud_assistant.assistant.journal.protocol import (
 )
 from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from mud_assistant.assistant.journal.store import JournalStore
-from mud_assistant.assistant.journal.tables import goals as promised
 from mud_assistant.assistant.journal.tables import inbox, removal, runs, stream
+from mud_assistant.assistant.journal.tables import promised_goals as promised
 from mud_assistant.assistant.journal.tables.acquaintances import meet
 from mud_assistant.assistant.journal.tables.inbox import Taken
 from mud_assistant.assistant.journal.tables.lease import Lease

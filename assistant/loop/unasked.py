@@ -47,7 +47,10 @@ def walking_after(context: RunContext, event: Event, attention: Attention) -> tu
     if not event.direction or event.who.kind is Kind.ASSISTANT:
         context.following.end()
         return event, attention
-    by_rule = ByRule(MOVE, {"direction": event.direction}, context.following.asker)
+    asker = context.following.asker
+    if asker is not None and asker.id == event.who.id:  # with the rank that they have now
+        asker = event.who
+    by_rule = ByRule(MOVE, {"direction": event.direction}, asker)
     return replace(event, by_rule=by_rule), Attention(Classification.TRIGGER, _IMPORTANCE)
 
 

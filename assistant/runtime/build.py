@@ -23,6 +23,7 @@ from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.keys.disguises import KeyPieces
 from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.restraints import Restraints
+from mud_assistant.assistant.life.life_state import keep_following
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext
@@ -129,7 +130,9 @@ def build_assistant(
     utc_offset = context.people.utc_offset = around.budget.utc_offset
     if isinstance(context.memories, IndexedMemories):
         context.memories.utc_offset = utc_offset
-    sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
+    launcher = Launcher()
+    keep_following(context.following, around.storage.lasting, launcher)
+    sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
     days = NO_DAYS if around.character is None else around.character.days
     goals = GoalOffers(context)
     has_budget = budget_left(context, around.pipeline.ledger)

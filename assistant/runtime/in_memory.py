@@ -13,6 +13,7 @@ from mud_assistant.assistant.journal.place import JournalPlace
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.assistant.keys.binding import KeyBinding
 from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.life.life_state import StoredLife
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.words import ENGLISH
 from mud_assistant.assistant.memory.recall_file import IndexWorker, RecallInMemory
@@ -39,7 +40,7 @@ def in_memory(
     kept = RowsInMemory(assistant, tables, remember)
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
     mutes, sleep, people = StoredMutes(kept, now), StoredSleep(kept), KnownPeople(kept)
-    return Storage(MemoryJournal(inbox_limit, kept.note), memories, mutes, sleep, people)
+    return Storage(MemoryJournal(inbox_limit, kept.note), memories, mutes, sleep, people, StoredLife(kept, now))
 
 
 class NothingStored:
@@ -91,6 +92,7 @@ class MemoryFile:
     ) -> Storage:
         """Return new storage for this assistant."""
         storage = in_memory(self._now, inbox_limit, remember, self.recall, assistant=assistant, tables=self._tables)
+        await storage.lasting.load()
         self._journals[assistant] = storage.journal
         return storage
 

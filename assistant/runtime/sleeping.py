@@ -154,5 +154,6 @@ async def forgetting(context: RunContext, sleep: Sleep, principal_id: str) -> As
     finally:
         context.watchers.forget(context.me.id)
         context.questions.forget(principal_id)
+        context.following.forget(principal_id)
         context.talk.forget_turns()
     await sleep.forgotten(principal_id)

@@ -35,6 +35,7 @@ from mud_assistant.assistant.journal.store import JournalStore
 from mud_assistant.assistant.journal.tables.inbox import count_pending
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.life.life_state import StoredLife
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
 from mud_assistant.assistant.memory.recall.words import ENGLISH
@@ -57,6 +58,7 @@ class Storage(Struct, frozen=True):
     mutes: StoredMutes
     sleep: StoredSleep
     people: KnownPeople
+    lasting: StoredLife
     #: The stream as the last process left it.
     stream: tuple[StreamEntry, ...] = ()
     #: Grows with every start of this assistant. It is part of the ids of its events.
@@ -147,9 +149,10 @@ class KeptJournal:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
         lease = journal.lease
         memories, mutes = IndexedMemories(lease, self.recall, self._wall), StoredMutes(lease, self._wall)
-        sleep, people = StoredSleep(lease), KnownPeople(lease)
+        sleep, people, lasting = StoredSleep(lease), KnownPeople(lease), StoredLife(lease, self._wall)
+        await lasting.load()
         goals = tuple(await journal.goals())
-        return Storage(journal, memories, mutes, sleep, people, loaded.entries, life, goals)
+        return Storage(journal, memories, mutes, sleep, people, lasting, loaded.entries, life, goals)
 
     def begins_to_hear(self, assistant: str) -> None:
         """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""

@@ -17,7 +17,7 @@ from mud_assistant.assistant.journal.database import Database, delete_all, is_sq
 from mud_assistant.assistant.journal.errors import BrokenRecord, NewerRecord
 from mud_assistant.assistant.journal.protocol import Cleared, Forgotten
 from mud_assistant.assistant.journal.records import EVENT, MESSAGES
-from mud_assistant.assistant.journal.tables import goals, memories
+from mud_assistant.assistant.journal.tables import memories, promised_goals
 from mud_assistant.assistant.journal.tables.acquaintances import spare_people
 from mud_assistant.assistant.journal.tables.lease import NAME_OF, Lease
 from mud_assistant.assistant.journal.tables.repeats import has_any, own_words
@@ -64,7 +64,7 @@ def forget(db: Database, assistant: str, principal_id: str, on_lost: Callable[[l
     settled: dict[int, str] = {}
     waiting = 0
     own = _own_words(db, assistant, lambda event: _whose(event) == principal_id)
-    promised = goals.forget(db, assistant, principal_id, lambda words: has_any(words, own))
+    promised = promised_goals.forget(db, assistant, principal_id, lambda words: has_any(words, own))
     for seq, event_id, is_waiting in _events_of(db, assistant, principal_id, promised):
         if is_waiting:
             waiting += 1
@@ -139,7 +139,7 @@ async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
             break
         total += done
     await lease.write(lambda db: spare_people(db, lease.assistant))
-    await lease.write(lambda db: goals.prune(db, lease.assistant, oldest))
+    await lease.write(lambda db: promised_goals.prune(db, lease.assistant, oldest))
     return total
 
 
@@ -170,7 +170,7 @@ def _events_of(
         if not who or event_id.startswith(GOAL_EVENT):
             with suppress(BrokenRecord, NewerRecord):
                 named = _whose(EVENT.decode(record))
-        if principal_id in {who, named} or goals.goal_of(event_id) in promised:
+        if principal_id in {who, named} or promised_goals.goal_of(event_id) in promised:
             yield seq, event_id, bool(is_waiting)
 
 

@@ -18,6 +18,7 @@ from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig,
 from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
 from mud_assistant.assistant.journal import StoredMutes, StoredStream
+from mud_assistant.assistant.life.life_state import StoredLife
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.words import ENGLISH
 from mud_assistant.assistant.memory.recall_file import RecallInMemory
@@ -99,10 +100,9 @@ class Lived(BodyListener):
         assert not loaded.unreadable
         self.index = RecallInMemory(ENGLISH)
         memories = IndexedMemories(journal.lease, self.index, now_)
-        sleep, people = StoredSleep(journal.lease), KnownPeople(journal.lease)
-        storage = Storage(
-            journal, memories, StoredMutes(journal.lease, journal.lease.store.wall), sleep, people, loaded.entries, life
-        )
+        sleep, people, lasting = StoredSleep(journal.lease), KnownPeople(journal.lease), StoredLife(journal.lease, now_)
+        mutes = StoredMutes(journal.lease, journal.lease.store.wall)
+        storage = Storage(journal, memories, mutes, sleep, people, lasting, loaded.entries, life)
         settings = AssistantConfig(
             tools=tuple(tool.name for tool in (*WORLD_TOOLS, *self._tools()) if tool.name != "smash"),
             join_seconds=0, may_repeat=True, pause_seconds=0, room_pause_seconds=0, run_seconds=RUN_SECONDS,

@@ -26,7 +26,7 @@ from mud_assistant.assistant.journal.protocol import Accepted, StreamChange, Str
 from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from mud_assistant.assistant.journal.schema import SCHEMA
 from mud_assistant.assistant.journal.sqlite.opening import open_file
-from mud_assistant.assistant.journal.tables import goals, inbox, memories, runs, stream
+from mud_assistant.assistant.journal.tables import inbox, memories, promised_goals, runs, stream
 from mud_assistant.assistant.journal.tables.runs import RunPlace
 from mud_assistant.assistant.journal.tables.sleep_state import save_sleep
 from mud_assistant.llm import user
@@ -70,7 +70,7 @@ def remember(db: sqlite3.Connection, number: int) -> None:
     db.execute("INSERT INTO acquaintances VALUES ('sage', ?, 'ben', 'Ben', 1.5, 2.5, 0.0, 3, 0.0)", (str(number),))
     db.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?)", (number, "all", 1, 2, 0.5))
     goal = Goal(f"g{number}", GoalKind.REMIND, text(number)[:40], ANNA, NOON)
-    goals.save(db, "sage", [goal if number % 40 else replace(goal, state=GoalState.DONE)], NOON)
+    promised_goals.save(db, "sage", [goal if number % 40 else replace(goal, state=GoalState.DONE)], NOON)
 
 
 @dataclass(frozen=True)

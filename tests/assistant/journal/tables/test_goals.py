@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,11 @@ from mud_assistant.assistant.events.outcome import Answered, Cancelled, NothingT
 from mud_assistant.assistant.journal import Journal, MemoryJournal, StoredJournal, UnknownRun
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.errors import BrokenRecord
-from mud_assistant.assistant.journal.tables.goals import GOAL, goal_of
+from mud_assistant.assistant.journal.files import create
+from mud_assistant.assistant.journal.postgres import schema as in_server
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.tables.promised_goals import GOAL, goal_of
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.tools import Kind, Principal
 from tests.assistant.journal.keeping import (
@@ -204,3 +209,24 @@ async def test_another_process_that_has_the_lease_keeps_what_was_promised(place:
         assert left.id == run
         await new.close_run(left.id, Answered(("say",)), goals=[DONE])
         assert await new.goals() == ()
+
+
+async def test_a_journal_of_the_version_before_gets_room_for_them(
+    place: Place, reactor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if isinstance(place, Path):
+        create(place, SCHEMA.upto(steps_without_goals(SCHEMA.steps)))
+    else:
+        with monkeypatch.context() as older, closing(connect(place)) as db:
+            older.setattr(in_server, "STEPS", in_server.STEPS[: steps_without_goals(in_server.STEPS)])
+            in_server.migrate(db)
+            assert in_server.version_of(db) == len(in_server.STEPS)
+    async with started(place, reactor) as journal:
+        assert await journal.goals() == ()
+        await promised(journal, BREAD)
+        assert await journal.goals() == (BREAD,)
+
+
+def steps_without_goals(steps: Sequence[tuple[str, ...]]) -> int:
+    """How many steps of a schema come before the one that adds goals."""
+    return next(at for at, step in enumerate(steps) if step[0].startswith("CREATE TABLE goals"))
