@@ -202,7 +202,7 @@ class ChatBody:
     def person(self) -> Person:
         """The character as others see it."""
         is_ai = self.me.kind is Kind.ASSISTANT
-        return Person(self.me.name, f"This is {self.me.name}.", is_ai, 0 if is_ai else PLAYER, self.me.id)
+        return Person(self.me.name, f"This is {self.me.name}.", is_ai, None if is_ai else PLAYER, self.me.id)
 
     def others(self) -> list[ChatBody]:
         """Return the others in the room."""

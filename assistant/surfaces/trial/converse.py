@@ -71,7 +71,7 @@ class Trial:
         self._world = EmbeddedWorld(options.place, LocalClock(service.config.wall), service.clock.seconds)
         description = "who keeps the library" if options.place is HAMLET else ""
         about = f"This is {', '.join(filter(None, (settings.name, description)))}."
-        self._body = body = self._world.add(self.me, description=about, by_owner=True)
+        self._body = body = self._world.add(self.me, description=about)
         body.listener = BodyListener(self.me, self._hear, body.alone_with, body.others_than)
         self._visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
         self._is_at_terminal = False

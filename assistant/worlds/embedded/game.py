@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from msgspec import structs
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
@@ -182,16 +183,17 @@ class Occupant:
         listener: EventListener | None = None,
         description: str = "",
         *,
-        by_owner: bool = False,
+        by_owner: bool = True,
     ) -> None:
         self.world = world
-        self.principal = principal
+        is_named_by_itself = principal.kind is Kind.ASSISTANT and not by_owner
+        self.principal = structs.replace(principal, trust=0) if is_named_by_itself else principal
         self._room = self.home = room
         self.listener = listener
         self.description = description or f"This is {principal.name}."
         self.typed_at = world.seconds()
         #: The level of the name and the description, None for the game itself.
-        self.level = hamlet.level_of_body(principal, by_owner=by_owner or not description)
+        self.level = hamlet.level_of_body(principal, by_owner=by_owner)
 
     @property
     def room(self) -> hamlet.Room:

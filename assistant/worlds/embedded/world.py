@@ -81,11 +81,11 @@ class EmbeddedWorld(EmbeddedGame):
         listener: EventListener | None = None,
         description: str = "",
         *,
-        by_owner: bool = False,
+        by_owner: bool = True,
     ) -> EmbeddedBody:
         """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body.
 
-        `by_owner` says that the owner of the game wrote the description, and not the principal.
+        `by_owner` says that the owner of an assistant gave it its name and its description, and not the assistant.
         """
         body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener, description, by_owner=by_owner)
         self.enter(body)

@@ -51,7 +51,7 @@ def principal_of(subject: Any, looker: Any, ladder: Ladder | None = None) -> Pri
         return principal_of(subject, looker, ladder)
     name, id_ = seen_name(subject, looker), id_of(subject)
     if is_assistant(subject):
-        return Principal(id_, name, Kind.ASSISTANT, permission=0)
+        return Principal(id_, name, Kind.ASSISTANT, permission=0, trust=TOP if subject.is_as_given else 0)
     if not is_played(subject):
         return Principal(id_, name, Kind.WORLD, permission=0, trust=_trust(subject))
     return Principal(id_, name, Kind.PLAYER, permission_of(subject, ladder or Ladder.of_game()))
