@@ -151,7 +151,8 @@ async def living(
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
-    `clock` is the assistant's. `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes until it is moved.
+    `clock` is the assistant's. `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes
+    until it is moved.
     """
     fake: FakeServer = FAKES.get(provider, FakeChat)(server_clock or reactor, script)
     if isinstance(fake, FakeOllama) and model and "model" in model:
