@@ -209,4 +209,9 @@ def given_up(context: RunContext, events: Sequence[Accepted]) -> list[Goal]:
     """Return the goals for which these events were there, withdrawn: their runs went wrong too often."""
     rules = [heard.event.by_rule for heard in events]
     goals = [context.goals.get(rule.goal) for rule in rules if rule is not None and rule.goal]
-    return [_withdrawn(goal, TOO_OFTEN) for goal in goals if goal is not None]
+    return [give_up(goal) for goal in goals if goal is not None]
+
+
+def give_up(goal: Goal) -> Goal:
+    """Return a goal whose runs went wrong too often, withdrawn."""
+    return _withdrawn(goal, TOO_OFTEN)

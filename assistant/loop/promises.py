@@ -53,13 +53,13 @@ async def _keeping(context: RunContext, run: Run, call: ToolCall, asked: Asked |
     promised = promised_in(words)
     for number, one in enumerate(promised):
         meant = _meant(asked if not number else None, one.asked)
-        goal = await take_on(context, run, meant, f"{call.id}.{len(goals)}")
+        goal = await take_on(context, run, meant, f"{run.id}.{call.id}.{len(goals)}")
         if isinstance(goal, Goal):
             goals.append(goal)
         else:
             words = words.replace(one.sentence, goal, 1)
     if not promised and asked is not None and accepts(words):
-        goal = await take_on(context, run, asked, f"{call.id}.0")
+        goal = await take_on(context, run, asked, f"{run.id}.{call.id}.0")
         goals += [goal] if isinstance(goal, Goal) else []
         words = words if isinstance(goal, Goal) else goal
     if goals:

@@ -57,9 +57,11 @@ def walking_after(context: RunContext, event: Event, attention: Attention) -> tu
 async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome:
     """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
-    if by_rule.goal:
-        return await keep_goal(context, run, by_rule.goal)
     event, reasons = run.trigger.event, context.reasons
+    if by_rule.goal:
+        outcome = await keep_goal(context, run, by_rule.goal)
+        reasons.end(event.id, done=isinstance(outcome, Answered))
+        return outcome
     if run.written:
         reasons.end(event.id, done=True)
         return Answered((by_rule.tool,))

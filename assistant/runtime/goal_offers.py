@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mud_assistant.assistant.events.events import ByRule, Event, Noticed
 from mud_assistant.assistant.events.goal import Goal
-from mud_assistant.assistant.loop.keeping import who_is_there
+from mud_assistant.assistant.loop.keeping import give_up, who_is_there
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.tools.game import game_time
 from mud_assistant.tools.text.clean import one_line
@@ -12,6 +12,8 @@ from mud_assistant.tools.text.clean import one_line
 #: The line that tells a character why it acts now.
 KEPT = "You keep a promise: you said to {name} that you would {goal}."
 KEPT_IN_PRIVATE = "You keep a promise."
+#: After how long a try that came to no end counts as given up, in seconds.
+STUCK_SECONDS = 600.0
 
 
 class GoalOffers:
@@ -19,6 +21,8 @@ class GoalOffers:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
+        #: The number of the last try of each goal, and since when that is tried, in clock seconds.
+        self._tried: dict[str, tuple[int, float]] = {}
 
     def next_at(self, now: float) -> float:
         """Return when the next goal can be tried, in clock seconds; infinity for none."""
@@ -30,7 +34,18 @@ class GoalOffers:
         if not len(context.goals):
             return None
         goal = context.goals.ready(now, game_time(context.world), lambda one: who_is_there(context, one) is not None)
-        return None if goal is None else self._event(goal, now)
+        return None if goal is None else self._event(self._unless_stuck(goal, now), now)
+
+    def _unless_stuck(self, goal: Goal, now: float) -> Goal:
+        """Return the goal, withdrawn when its last try never came to an end: the journal has put its event aside."""
+        number, since = self._tried.get(goal.id, (-1, now))
+        if number != goal.attempts:
+            self._tried[goal.id] = (goal.attempts, now)
+        elif now - since > STUCK_SECONDS:
+            goal = give_up(goal)
+            self._context.goals.put([goal])
+        self._tried = {id_: tried for id_, tried in self._tried.items() if self._context.goals.get(id_) is not None}
+        return goal
 
     def stays(self, now: float) -> str:
         """Return why the character stays where it is, empty when it may go."""

@@ -7,12 +7,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.loop.promises import CANNOT, ENOUGH
+from mud_assistant.assistant.memory.remembering import remembering
+from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from mud_assistant.tools import Principal
-from tests.assistant.living import ANN, Life, Witness, living, reactor
+from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")
@@ -152,3 +155,93 @@ async def test_a_muted_and_a_forgotten_person_have_no_promises_left() -> None:
         await life.pass_(11 * MINUTE)
         assert await life.goals() == []
         assert not [line for line in life.heard if "asked me" in line]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "kind"),
+    [
+        ("Sage, remind me at dawn", "remind you at dawn", GoalKind.REMIND),
+        ("Sage, can you mind the fire every evening?", "mind the fire every evening", GoalKind.CHORE),
+        ("Sage, come back in an hour", "be here in an hour", GoalKind.COME),
+        ("Sage, wait here until I am back", "wait here until you are back", GoalKind.WAIT),
+        ("Sage, tell Bea when she comes that dinner is ready", "dinner is ready", GoalKind.TELL),
+    ],
+)
+async def test_a_small_model_promises_by_rule_and_says_what_it_promised(line: str, answer: str, kind: GoalKind) -> None:
+    async with days("Blue.", model={"asking": "plain"}) as life:
+        await life.life.say(line)
+        assert answer in life.heard[-1]
+        [goal] = await life.goals()
+        assert goal.kind is kind
+        assert life.life.fake.requests == []
+        await life.life.say("Sage, what did you promise me?")
+        assert answer in life.heard[-1]
+
+
+async def test_it_comes_back_at_the_time_by_the_way_there_is() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, come back here in ten minutes")
+        life.life.home.room = life.life.world.rooms["attic"]
+        await life.pass_(9 * MINUTE)
+        assert life.life.home.room.key == "attic"
+        await life.pass_(2 * MINUTE)
+        assert life.life.home.room.key == "library"
+        [goal] = await life.goals()
+        assert goal.state is GoalState.DONE
+
+
+async def test_it_waits_and_goes_nowhere_until_the_asker_is_back() -> None:
+    async with days("I will.", settings={"go_home_minutes": 1}) as life:
+        life.life.home.room = life.life.ann.room = life.life.world.rooms["attic"]
+        await life.life.say("Sage, wait here until I am back")
+        await life.life.ann.move("down")
+        await life.pass_(5 * MINUTE)
+        assert life.life.home.room.key == "attic"
+        await life.life.ann.move("up")
+        await life.pass_(MINUTE)
+        [goal] = await life.goals()
+        assert (goal.state, goal.evidence) == (GoalState.DONE, "they came back")
+
+
+async def test_a_chore_is_done_again_every_evening_of_the_game() -> None:
+    clock = Later()
+    start = clock.seconds()
+    hour = lambda: 12.0 + (clock.seconds() - start) / 3600  # noqa: E731
+    async with living(saying("I will."), clock=clock, hour=hour) as alive:
+        life = Days(alive, clock)
+        await alive.say("Sage, please mind the fire every evening")
+        for evenings in range(3):
+            assert len([line for line in life.heard if line == "Sage minds the fire."]) == evenings
+            await life.pass_(24 * 3600.0)
+
+
+async def test_what_cannot_be_kept_is_withdrawn_aloud() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, meet me at the lighthouse in ten minutes")
+        await life.pass_(11 * MINUTE)
+        [goal] = await life.goals()
+        assert goal.state is GoalState.TOLD
+        assert "I cannot: I find no way there." in life.heard[-1]
+
+
+async def test_a_goal_lives_on_in_another_life_of_the_character() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, remind me in ten minutes to eat")
+        goals, clock = tuple(await life.goals()), life.clock
+    storage = replace(in_memory(clock.seconds, 500, remembering((SAGE.name,))), goals=goals)
+    await storage.journal.save_goals(goals)
+    async with days("I will.", storage=storage) as life:
+        await life.pass_(11 * MINUTE)
+        assert "Sage: Ann, you asked me to remind you: eat." in life.heard
+
+
+async def test_nothing_is_done_for_who_is_no_more_and_all_else_with_their_rank_of_now() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, come back here in ten minutes")
+        life.life.world.remove(life.life.ann)
+        life.life.world.departed.clear()
+        life.life.home.room = life.life.world.rooms["attic"]
+        await life.pass_(11 * MINUTE)
+        [goal] = await life.goals()
+        assert goal.state is GoalState.DROPPED
+        assert life.life.home.room.key == "attic"

@@ -34,7 +34,7 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
         return _said(context, run, promises_told(context, run))
     if (request := request_in(asked.heard)) is None:
         return None
-    goal = await take_on(context, run, request, f"{run.id}.{run.written + 1}.words.0")
+    goal = await take_on(context, run, request, "")
     words = goal if isinstance(goal, str) else _PROMISES[len(asked.earlier) % len(_PROMISES)].format(goal=goal.text)
     return _said(context, run, words)
 
