@@ -68,6 +68,10 @@ class LifeState(Struct, frozen=True):
     entry: str = ""
 
 
+#: What nothing is kept of: one for all assistants.
+_NOTHING = LifeState()
+
+
 class StoredLife:
     """What lasts of one assistant's life, in its rows. `wall` gives seconds since 1970."""
 
@@ -77,7 +81,7 @@ class StoredLife:
         self._rows = stored
         self.wall = wall
         #: What was loaded or changed last. Load it again when somebody was forgotten.
-        self.state = LifeState()
+        self.state = _NOTHING
 
     async def load(self) -> LifeState:
         """Return what is kept. Raises JournalUnreadable."""
@@ -123,6 +127,8 @@ async def _save_following(following: Following, stored: StoredLife) -> None:
 
 
 def _state_of(kept: Mapping[str, Any]) -> LifeState:
+    if not kept:
+        return _NOTHING
     parts = {}
     for part in fields(LifeState):
         if part.name in kept:

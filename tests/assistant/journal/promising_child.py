@@ -1,6 +1,6 @@
 """A process that promises and keeps what it promised, and is killed at any moment, again and again.
 
-`python promising_child.py PLACE KILLS SEED` prints what is wrong, one line each. The last line counts the promises: those
+`promising_child.py PLACE KILLS SEED` prints what is wrong, one line each. The last line counts the promises: those
 heard, those kept, and of these those that are not done; and those that are done without it being known whether they
 were kept. PLACE is a path or the URL of a schema in PostgreSQL.
 """
@@ -95,7 +95,7 @@ def main(place: Place, kills: int, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     told: list[list[str]] = []
     for kill in range(kills):
-        told += kill_one(partial(main_live, place, kill * 10**6), chance.uniform(0, 0.08))
+        told += kill_one(partial(main_live, place, kill * 10**6), chance.uniform(0, 0.15))
     states = dict(rows(place, "SELECT id, state FROM goals"))
     heard, kept = (Counter(id_ for word, id_ in told if word == wanted) for wanted in ("heard", "kept"))
     for id_, times in (heard | kept).items():
