@@ -16,7 +16,9 @@ _WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 #: A chore: a verb of tending, and the thing that is tended.
 CHORE = re.compile(
     rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))})"
-    rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+['\u2019]s\b|all of|each of) (?!time\b|step\b|gap\b|stars\b|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b"
+    rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+['\u2019]s\b|all of|each of) (?!time\b|(?:own )?(?:business"
+    rf"|manners|head|language|words|feet|life|temper)\b|step\b|gap\b|stars\b"
+    rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b"
     rf"|back\b|mind\b|way\b)[^.!?;]*)"
 )
 _PLACE = re.compile(

@@ -18,6 +18,7 @@ from mud_assistant.assistant.language.time_words import (
     AMOUNTS,
     BEFORE,
     CLOCK,
+    CLOCK_ENDS,
     COMES,
     DAY,
     FULL_DAY,
@@ -117,7 +118,7 @@ def _who(match: re.Match[str]) -> When | None:
 PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them"})
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.
 _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]], ...] = (
-    (_found(rf"{ONCE} (?:that )?you {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})"
+    (_found(rf"(?:{ONCE} (?:that )?(?:you|I)|should you) {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})"
             r"(?: (?:again|next|here|around|(?:come|coming) in|coming))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
@@ -138,7 +139,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"(?:just |right |shortly )?(?P<rel>{RELATION}) (?:the )?(?:high )?(?P<named>{LIGHT}|night"
         rf"|(?:{MEAL})(?:[ -]?time)?)"),
      _of_light),
-    (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}"), _of_clock),
+    (_found(rf"(?:at|on the stroke of) (?:about |around |exactly )?{CLOCK}"), _of_clock),
+    (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
     (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m|"
             r" o['\u2019]?clock)"), _of_clock),
     (_found(r"(?:(?:when|once|as soon as|after|before) )the sun (?:is |has )?(?P<up>rises?|risen|up|comes up)"),
