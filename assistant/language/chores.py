@@ -12,7 +12,8 @@ _TENDING = (
     "|look in on"
 )
 _DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both)"
-_WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
+#: Whose a thing is, as one says it of one's own.
+WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 #: A chore: a verb of tending, and the thing that is tended.
 CHORE = re.compile(
     rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))})"
@@ -40,4 +41,4 @@ def chore_gesture(what: str) -> str:
     verb, _, rest = found["verb"].casefold().partition(" ")
     ends = "es" if verb.endswith(("sh", "ch", "x", "ss")) else "s"
     verb = f"{verb[:-1]}ies" if verb.endswith("dy") else f"{verb}{ends}"
-    return f"{' '.join(filter(None, (verb, rest, _WHOSE.sub('the', found['thing']).strip())))}."
+    return f"{' '.join(filter(None, (verb, rest, WHOSE.sub('the', found['thing']).strip())))}."

@@ -51,14 +51,15 @@ _LEAD = re.compile(
     rf"|check|clean|guard|watch)\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
 )
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
-_TAIL = re.compile(
-    r"(?i)(?:[\s,]*\b(?:please|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?"
-    r"|thanks(?: a lot)?"
-    r"|thank you|cheers|much appreciated|be a dear|right|yes|don't (?:worry|fret)|never fear|fear not|I (?:promise"
-    r"|swear)|of course|as (?:you wish|agreed|promised)|if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)"
-    r"|if you (?:can|could|would|will|please|don't mind|like|may|wish|get a chance|be so kind))"
-    rf"|,\s+(?:{_FRIEND}|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$"
-)
+_ENDS = r"""
+    please|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?|thank you|cheers
+    much appreciated|be a dear|right|yes|don't (?:worry|fret)|never fear|fear not|of course|as (?:you wish|agreed|promised)
+    I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be|deal
+    if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|if possible|for me please
+    if you (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind)
+"""
+#: What is said at the end of a clause for politeness, or to somebody by name.
+TAIL = re.compile(rf"(?i)(?:[\s,]*\b(?:{one_of(_ENDS)})|,\s+(?:{_FRIEND}|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$")
 _STEMS_TEXT = "wak=wake com=come stok=stoke giv=give lett=let gett=get tak=take mak=make danc=dance guid=guide"
 #: The stems of words in -ing that are not the word itself.
 _STEMS = dict(pair.split("=") for pair in _STEMS_TEXT.split())
@@ -89,7 +90,7 @@ def _without(core: str, begin: int, end: int) -> str:
     """Return a clause without its time, from its verb on and without what is said at its end for politeness."""
     head, rest = core[:begin].rstrip(" ,"), core[end:].strip()
     joined = f"{head}{'' if rest.startswith((',', ':', ';')) else ' '}{rest}" if head else rest.lstrip(" ,;:")
-    return _TAIL.sub("", _plain(joined))
+    return TAIL.sub("", _plain(joined))
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from mud_assistant.assistant.language.asked import Asked, asked_in
-from mud_assistant.assistant.language.clauses import clauses_of
+from mud_assistant.assistant.language.clauses import TAIL, clauses_of
 from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.persons import to_first
 from mud_assistant.assistant.language.times import find_when
@@ -65,6 +65,8 @@ _OWN = re.compile(
     r" best|try|remember|never fail|not fail|not forget|be glad|be happy) to|come and(?= (?:tell|wake"
     r"|remind)))\b)*[ ,]+"
 )
+#: What leads from one promise of a sentence to the next.
+_LINK = re.compile(r"(?i)[\s,;]*\b(?:and|but|then|so)\s*$")
 _DENIED = re.compile(
     r"(?i)^(?:(?:not|never)(?! (?:move|stir|budge|leave|go)\b)|won't(?! (?:move|stir|budge|leave|go)\b)|no longer"
     r"|hardly"
@@ -132,7 +134,7 @@ def _promises(sentence: str) -> Iterator[Asked | None]:
     for number, place in enumerate(places):
         front = _AS_YOU_LIKE.sub("", sentence[places[number - 1].end() if number else 0 : place.start()])
         end = places[number + 1].start() if number + 1 < len(places) else len(sentence)
-        said = sentence[place.end() : end].strip(" ,.!;:")
+        said = TAIL.sub("", _LINK.sub("", sentence[place.end() : end]))
         timed = _front_time(front)
         if not said or _DENIED.match(said) or (timed is None and _DOUBTS.search(front)):
             continue
