@@ -61,7 +61,8 @@ _REMIND = re.compile(
     r"[,:]?(?: (?:of|about|that|to)\b)?[,:]?(?: (?P<what>.*))?"
 )
 _WAKE = re.compile(
-    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?: (?:and|so|to|for) .*)?"
+    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|to|for|we"
+    r"|I) .*)?"
 )
 _KNOW = re.compile(
     r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get"
@@ -76,11 +77,13 @@ _CALLS = re.compile(r"(?i)(?:let|ping|nudge|alert|notify|give|shout|holler|call|
 _KNOW_THAT = re.compile(r"(?i)(?:let me know|tell me|call me|say)[,:]? (?:that|it(?:'s| is) time to) (?P<what>.+)")
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
-    rf"(?i)(?:(?:tell|inform|warn|remind|ask) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
     rf"|(?:give|pass) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
     rf"|(?:say|whisper|explain|mention|pass(?: (?:it|this|that|word))? on) to {_WHOM.replace('whom', 'said')})"
     r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
+#: "If Ann comes, say that I am out."
+_SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
     rf"(?i)(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry"
     rf"|happy birthday) to {_WHOM}"
@@ -95,7 +98,7 @@ _MEET = (
     r"|wait for|await)(?: with)? (?:me|us)|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
 )
 _DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| round| over)?)(?: here| again)?(?: at)?"
-_BE = r"be(?: (?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
+_BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
 _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
     for verb in (rf"(?:come|return|get|go|walk|head|run){_BACK}", _BE, _MEET, _DROP_IN)
@@ -104,12 +107,12 @@ _STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|sta
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
     rf"(?: (?:right|just|still|put|here|there|where you are|in this (?:spot|room|place|position|post)|by the \w+"
-    rf"|for me|with \w+"
+    rf"|for me|with (?:the |my |your )?\w+"
     rf"|on|off|away"
     rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
 _WAIT = re.compile(
-    rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please) .*)?"
+    rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
 )
 _PLACED = re.compile(
     r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir)\b"
@@ -137,7 +140,7 @@ def _reminding(clause: Clause) -> Asked | None:
     if _WAKE.fullmatch(clause.text) and clause.when.person is None:
         return Asked(GoalKind.REMIND, clause.when, "wake up")
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
-    if found is None:
+    if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
         return None
     return Asked(GoalKind.REMIND, clause.when, to_listener(found["what"] or ""))
 
@@ -176,7 +179,13 @@ def _greeting(clause: Clause) -> Asked | None:
 def _telling(clause: Clause) -> Asked | None:
     found = _TELL.fullmatch(clause.text)
     if found is None:
-        return None
+        said = _SAY.fullmatch(clause.text)
+        is_for_them = said is not None and clause.is_apart and clause.when.person and clause.when.person not in PRONOUNS
+        return (
+            Asked(GoalKind.TELL, clause.when, said["what"], clause.when.person or "")
+            if said is not None and is_for_them
+            else None
+        )
     whom = _person(found["whom"] or found["known"] or found["given"] or found["said"], clause.when)
     if not whom or clause.when.person == "":
         return None
@@ -192,6 +201,7 @@ def _waiting(clause: Clause) -> Asked | None:
         clause.when.person == ""
         and clause.said.casefold().startswith(("till", "until", "til", "'til", "while"))
         and _GUARDS.fullmatch(clause.text)
+        and CHORE.fullmatch(clause.text)
     ):
         return Asked(GoalKind.WAIT, clause.when, _small(clause.text))
     found = _WAIT.fullmatch(clause.text)
@@ -217,13 +227,17 @@ def _coming(clause: Clause) -> Asked | None:
     if re.match(r"(?i)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
         return None  # to walk beside somebody is no place to be at
     place = re.sub(r"(?i)^(?:the|this|here)\b ?", "", found["place"] or "")
+    if clause.when.every and not place:
+        return None  # "I will be here, as I am every day."
     return Asked(GoalKind.COME, clause.when, place=place)
 
 
 def _tending(clause: Clause) -> Asked | None:
-    if CHORE.fullmatch(clause.text) is None or re.match(r"(?i)until|till|'?til", clause.said):
+    if CHORE.fullmatch(clause.text) is None or re.match(
+        r"(?i)until|till|'?til|while|whilst|during|for my|in my", clause.said
+    ):
         return None
-    what, place = split_place(re.sub(r"(?i) for me$", "", _small(clause.text)))
+    what, place = split_place(re.sub(r"(?i) for me$|, [\w'-]+$", "", _small(clause.text)))
     return Asked(GoalKind.CHORE, clause.when, what, place=place)
 
 

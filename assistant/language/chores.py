@@ -8,6 +8,7 @@ _TENDING = (
     "mind|tend|watch|water|sweep|feed|light|stoke|clean|dust|polish|guard|check|wind|wash|scrub|mop|rake|trim|oil"
     "|brush"
     "|groom|air|weed|stir|bank|tidy|protect|inspect|prune|sharpen|rinse|wipe|comb|straighten|refill|top up|rub down"
+    "|milk"
     "|look after|take care of|keep an eye on|keep watch over|watch over|see to|tend to|check on|check up on"
     "|look in on"
 )
@@ -18,7 +19,7 @@ WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 CHORE = re.compile(
     rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))})"
     rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+['\u2019]s\b|all of|each of) (?!time\b|(?:own )?(?:business"
-    rf"|manners|head|language|words|feet|life|temper)\b|step\b|gap\b|stars\b"
+    rf"|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?|eyes?|backs?)\b|step\b|gap\b|stars\b"
     rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b"
     rf"|back\b|mind\b|way\b)[^.!?;]*)"
 )

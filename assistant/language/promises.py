@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from mud_assistant.assistant.language.asked import Asked, asked_in
-from mud_assistant.assistant.language.clauses import TAIL, clauses_of
+from mud_assistant.assistant.language.clauses import TAIL, clauses_of, may_name_time
 from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.persons import to_first
-from mud_assistant.assistant.language.times import find_when
+from mud_assistant.assistant.language.times import PRONOUNS, find_when
 from mud_assistant.assistant.language.words import one_of, sentences_of
 
 
@@ -32,17 +32,33 @@ _QUOTED = re.compile(
 )
 
 
+#: What is passed on may stand in the next sentence.
+_MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
+#: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
+_A_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b")
+_WHEN_THEY = re.compile(r"(?i)\b(when|once|if|as soon as|next time|should) (?:she|he|they)\b")
+
+
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
     text = _QUOTED.sub(lambda match: " " if len(match[0]) < len(line) else match[0], line)
+    spoken_of = waited = ""
     for sentence in sentences_of(write_out(text).replace("\u2019", "'")):
-        if (asked := _in_sentence(sentence)) is not None:
+        whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else sentence
+        asked = _in_sentence(whole) or (_in_sentence(f"When {waited} comes, {sentence}") if waited else None)
+        if asked is not None:
             return asked
+        spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
+        found = find_when(whole) if _MESSAGE.search(whole) else None
+        waits = found is not None and found[2].person
+        waited = spoken_of if waits in PRONOUNS else waits or ""
     return None
 
 
 def _in_sentence(sentence: str) -> Asked | None:
     """Return what a sentence asks for, wherever in it the clause begins."""
+    if not may_name_time(sentence):
+        return None
     for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
         if start and _REPORTS.search(sentence[:start]):
             return None
@@ -75,9 +91,11 @@ _DENIED = re.compile(
 #: What is said of oneself in these words is no promise, whenever it is to be.
 _HARMLESS_WORDS = r"""
     miss|say|admit|think|know|believe|bet|wager|confess|grant|own|allow|hope|want|love|like|need|hear|find out|eat|drink
-    have(?! (?:it|them|your)\b)|be (?!there|here|back|at|waiting|ready|in)
+    have(?! (?:it|them|your)\b|.*\b(?:ready|done|made|mended|waiting|finished)\b)
+    be (?!there|here|back|at|waiting|ready|in)
     see(?! (?:to|that)\b)|sleep|rest|go to (?:bed|sleep)|go home|take (?:my|a|some)|dream|wonder|forget|regret|spare
-    stick|keep (?:my|it|that|to)|put it|suppose|expect|remain|stay|live|die|grow|pass
+    stick|keep (?:my|it|that|to)|put it|suppose|expect|remain|stay|live|die|grow
+    pass(?! (?:it|that|this|your|the|on|my)\b)
     give (?:it|that) (?:a|some) thought
     ask (?:you )?(?:again|that|why)|try|(?:bake|cook|brew|pour)(?!.*\byou\b)|start|begin|stop|get (?:up|to bed|old)
     look forward|feel|enjoy|manage|survive|sit|lie|thank you
@@ -99,7 +117,7 @@ _DOUBTS = re.compile(
     r"|told"
     r"|or else|(?:they|people|some|he|she|who) (?:say|says|said|thinks?"
     r"|thought))\b|\b(?:not|cannot|can't|don't"
-    r"|never)\b[^,;:.]*$|\b(?:what|where|who|whom|how|why) *$"
+    r"|never)\b[^,;:.]*$|\b(?:what|where|who|whom|how|why) *$|\b(?:said|says?|thought|sang|wrote|swore)[,:]* *$"
 )
 _TO_ME = re.compile(
     r"(?i)\b(remind|tell|wake|meet|let|call|warn|fetch|find|join|visit|see|give|show|bring|await|expect|with|for|to"

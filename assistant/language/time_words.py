@@ -91,7 +91,8 @@ COMES = (
     r"|drops?|stops?"
     r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
-    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online)\b)"
+    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online|near(?:by)?|awake"
+    r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?)\b)"
     r"(?: (?:back|again|here|in|home|by|round|around|over|next|through|to you|to (?:the|this|your|see) \w+"
     r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|and not before)\b)*"
 )

@@ -153,6 +153,11 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
         r"| gets) light"), lambda _: When(hour=6.0)),
     (_found(rf"(?:(?:early|late) )?(?:in|by|during) the (?:(?:early|late) )?(?P<part>{PART})|this (?P<this>{PART})"),
      lambda match: When(hour=PARTS[(match["part"] or match["this"]).casefold()])),
+    (_found(r"at (?:the )?(?:crack|break) of (?:dawn|day)|(?:at|by|before) sun ?up"), lambda _: When(hour=6.0)),
+    (_found(r"on the morrow|(?:this|the same|same) time tomorrow"), lambda _: When(hour=PARTS["morning"], days=1)),
+    (_found(r"every (?:so often|now and (?:then|again)|once in a while)|now and then|from time to time"),
+     lambda _: When(every=HOUR)),
+    (_found(r"twice (?:a|every|each) day"), lambda _: When(every=DAY / 2)),
     (_found(r"tonight"), lambda _: When(hour=HOURS["tonight"])),
     (_found(r"first thing"), lambda _: When(hour=PARTS["morning"])),
     (_found(r"next week"), lambda _: When(seconds=WEEK)),
@@ -207,8 +212,11 @@ def _first(line: str, start: int) -> tuple[int, int, When] | None:
 
 def _joined(one: When, other: When) -> When | None:
     """Return what two parts of a time mean together, as "tomorrow" and "at noon"; None where they are two times."""
-    if one.person is not None or other.person is not None or one.seconds is not None or other.seconds is not None:
+    if one.seconds is not None or other.seconds is not None:
         return None
+    if one.person is not None or other.person is not None:
+        waits, names_hour = (one, other) if one.person is not None else (other, one)
+        return waits if names_hour.person is None and not names_hour.every else None  # "if Ann comes tonight"
     every, days = one.every or other.every, one.days or other.days
     if (one.every and other.every) or (one.days and other.days):
         return None
