@@ -51,32 +51,39 @@ _NO_PLACE = (
 )
 _AT = rf"(?:at|to|in|into|by|near|outside|inside|behind|under|on) {_NO_PLACE}{_PLACE_WORDS}"
 _GOES_ON = (
-    r"(?:,? (?:(?:and|so|for|because|where|with)\b|to (?:see|talk|speak|meet|help|get|fetch|collect|pick|eat|dine|drink"
-    r"|finish|sing|play|dance|have|listen|watch|learn|show|tell|work|pay)\b).*)?"
+    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or)\b|to (?:see|talk|speak|meet|help|get|fetch|collect|pick|eat"
+    r"|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show|tell|work|pay)\b).*)?"
 )
 _REMIND = re.compile(
-    r"(?i)(?:(?:remind|nudge|prod) (?:me|us)(?: again)?|(?:(?:give|send|set) (?:me |us )?|I(?: will|'ll)? need )a reminder|I need reminding"
+    r"(?i)(?:(?:remind|nudge|prod) (?:me|us)(?: again)?|(?:(?:give|send|set) (?:me |us )?|I(?: will"
+    r"|'ll)? need )a reminder|I need reminding"
     r"|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget|remember|do not forget))"
     r"[,:]?(?: (?:of|about|that|to)\b)?[,:]?(?: (?P<what>.*))?"
 )
 _WAKE = re.compile(
-    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?: (?:and|so|to|for) .*)?"
+    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|to|for|we"
+    r"|I) .*)?"
 )
 _KNOW = re.compile(
-    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get|find"
+    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get"
+    r"|find"
     r"|wake"
-    r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler)"
+    r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
+    r"|nudge|poke|knock)"
     r"|shout"
     r"|holler|say (?:so|something)))(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
+_CALLS = re.compile(r"(?i)(?:let|ping|nudge|alert|notify|give|shout|holler|call|signal)\b")
 _KNOW_THAT = re.compile(r"(?i)(?:let me know|tell me|call me|say)[,:]? (?:that|it(?:'s| is) time to) (?P<what>.+)")
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
-    rf"(?i)(?:(?:tell|inform|warn|remind|ask) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
-    rf"|(?:give|pass) {_WHOM.replace('whom', 'given')} (?:the|my|this) (?:message|word)"
-    rf"|(?:say|whisper|explain|mention|pass on|pass it on) to {_WHOM.replace('whom', 'said')})"
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
+    rf"|(?:give|pass) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
+    rf"|(?:say|whisper|explain|mention|pass(?: (?:it|this|that|word))? on) to {_WHOM.replace('whom', 'said')})"
     r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
+#: "If Ann comes, say that I am out."
+_SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
     rf"(?i)(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry"
     rf"|happy birthday) to {_WHOM}"
@@ -84,31 +91,35 @@ _GREET = re.compile(
     rf"|greetings|apologies)"
     rf"|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
 )
-_COME = (
-    re.compile(rf"(?i)(?:(?:come|return|get|go|walk|head|run)(?: (?:back|over|down|up|along|round|around|out|here"
-        rf"|again))*(?: {_AT})?"
-               rf"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?){_GOES_ON}"),
-    re.compile(rf"(?i)be(?: (?:back|here|there|waiting|ready)(?: (?:again|here))?)?(?: {_AT})?{_GOES_ON}"),
-    re.compile(rf"(?i)(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see"
-        rf"|wait for|await)(?: with)?"
-               rf" (?:me|us))(?: (?:up|again|here|there|back|for (?:an? )?\w+))*(?: {_AT})?{_GOES_ON}"),
-    re.compile(rf"(?i)(?:show up|turn up|stop by|drop by|drop in|swing by|come by|pop in)(?: (?:here"
-        rf"|again))?(?: (?:at )?{_AT})?{_GOES_ON}"),
-)  # fmt: skip
+_TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
+_BACK = r"(?: (?:back|over|down|up|along|round|around|out|here|again))*"
+_MEET = (
+    r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see"
+    r"|wait for|await)(?: with)? (?:me|us)|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
+)
+_DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| round| over)?)(?: here| again)?(?: at)?"
+_BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
+_COME = tuple(
+    re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
+    for verb in (rf"(?:come|return|get|go|walk|head|run){_BACK}", _BE, _MEET, _DROP_IN)
+)
 _STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|stand guard|keep still)"
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
-    rf"(?: (?:right|just|still|put|here|there|where you are|in this (?:spot|room|place)|by the \w+|for me|with \w+"
+    rf"(?: (?:right|just|still|put|here|there|where you are|in this (?:spot|room|place|position|post)|by the \w+"
+    rf"|for me|with (?:the |my |your )?\w+"
     rf"|on|off|away"
-    rf"|anywhere|me|us|this (?:spot|room|place)|from here|a (?:bit|while|moment)|{_AT}))"
+    rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
-_WAIT = re.compile(rf"(?i)(?:{_STAYS}|{_NOT_GO}){_HERE}*(?:,? (?:and|please) .*)?")
+_WAIT = re.compile(
+    rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
+)
 _PLACED = re.compile(
-    r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place)|still|anywhere|move|budge|stir)\b"
+    r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir)\b"
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
-    r"(?i),? ?\b(?:(?:until|till|'til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*|(?:for|in|during) my (?:absence|return))"
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*|(?:for|in|during) my (?:absence|return))"
 )
 _GUARDS = re.compile(
     r"(?i)(?:watch|guard|mind|protect|look after|keep an eye on|take care of|keep watch over) (?P<what>.+)"
@@ -129,7 +140,7 @@ def _reminding(clause: Clause) -> Asked | None:
     if _WAKE.fullmatch(clause.text) and clause.when.person is None:
         return Asked(GoalKind.REMIND, clause.when, "wake up")
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
-    if found is None:
+    if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
         return None
     return Asked(GoalKind.REMIND, clause.when, to_listener(found["what"] or ""))
 
@@ -144,8 +155,9 @@ def _knowing(clause: Clause) -> Asked | None:
             if clause.when.person in PRONOUNS
             else Asked(GoalKind.TELL, clause.when, f"{clause.when.person} is here")
         )
-    is_told = clause.when.person is None and re.match(r"(?i)when|once|as soon as|at|in", clause.said) is not None
-    return Asked(GoalKind.REMIND, clause.when) if is_told and not clause.text.casefold().startswith("tell") else None
+    is_when = re.match(r"(?i)when|once|as soon as", clause.said) is not None
+    is_told = clause.when.person is None and (is_when or _CALLS.match(clause.text) is not None)
+    return Asked(GoalKind.REMIND, clause.when) if is_told else None
 
 
 def _greeting(clause: Clause) -> Asked | None:
@@ -167,7 +179,13 @@ def _greeting(clause: Clause) -> Asked | None:
 def _telling(clause: Clause) -> Asked | None:
     found = _TELL.fullmatch(clause.text)
     if found is None:
-        return None
+        said = _SAY.fullmatch(clause.text)
+        is_for_them = said is not None and clause.is_apart and clause.when.person and clause.when.person not in PRONOUNS
+        return (
+            Asked(GoalKind.TELL, clause.when, said["what"], clause.when.person or "")
+            if said is not None and is_for_them
+            else None
+        )
     whom = _person(found["whom"] or found["known"] or found["given"] or found["said"], clause.when)
     if not whom or clause.when.person == "":
         return None
@@ -181,33 +199,45 @@ def _waiting(clause: Clause) -> Asked | None:
         return None
     if (
         clause.when.person == ""
-        and clause.said.casefold().startswith(("till", "until", "'til", "while"))
+        and clause.said.casefold().startswith(("till", "until", "til", "'til", "while"))
         and _GUARDS.fullmatch(clause.text)
+        and CHORE.fullmatch(clause.text)
     ):
         return Asked(GoalKind.WAIT, clause.when, _small(clause.text))
     found = _WAIT.fullmatch(clause.text)
     if found is None:
         return None
-    is_until = re.match(r"(?i)until|till|'til|for|while|in my|during|when", clause.said) is not None
+    is_until = re.match(r"(?i)until|till|'?til|for|while|in my|during|when", clause.said) is not None
     is_enough = found["place"] or _PLACED.search(clause.text) or clause.when.person == ""
-    place = found["place"] or ""
-    return Asked(GoalKind.WAIT, clause.when, _small(clause.text), place=place) if is_until and is_enough else None
+    place, when = found["place"] or "", clause.when
+    if when.person is not None and when.person.casefold() in PRONOUNS:
+        named = re.search(rf"(?i)\b(?:for|with) {_WHOM}", clause.text)
+        when = replace(when, person=named["whom"] if named else "")
+    return Asked(GoalKind.WAIT, when, _small(clause.text), place=place) if is_until and is_enough else None
 
 
 def _coming(clause: Clause) -> Asked | None:
-    if re.match(r"(?i)until|till|'til", clause.said):
+    if re.match(r"(?i)until|till|'?til", clause.said):
         return None
     found = next(filter(None, (pattern.fullmatch(clause.text) for pattern in _COME)), None)
-    if found is None or re.fullmatch(r"(?i)(?:be|get|go|walk|run|head)(?: (?:on|out|down|up))*", clause.text):
+    if found is None or re.fullmatch(
+        r"(?i)(?:meet|be|stop|drop|swing|pop|call|get|go|walk|run|head)(?: (?:on|out|down|up))*", clause.text
+    ):
         return None
+    if re.match(r"(?i)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
+        return None  # to walk beside somebody is no place to be at
     place = re.sub(r"(?i)^(?:the|this|here)\b ?", "", found["place"] or "")
+    if clause.when.every and not place:
+        return None  # "I will be here, as I am every day."
     return Asked(GoalKind.COME, clause.when, place=place)
 
 
 def _tending(clause: Clause) -> Asked | None:
-    if CHORE.fullmatch(clause.text) is None or re.match(r"(?i)until|till|'til", clause.said):
+    if CHORE.fullmatch(clause.text) is None or re.match(
+        r"(?i)until|till|'?til|while|whilst|during|for my|in my", clause.said
+    ):
         return None
-    what, place = split_place(re.sub(r"(?i) for me$", "", _small(clause.text)))
+    what, place = split_place(re.sub(r"(?i) for me$|, [\w'-]+$", "", _small(clause.text)))
     return Asked(GoalKind.CHORE, clause.when, what, place=place)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mud_assistant.assistant.events.goal import GoalKind
-from mud_assistant.assistant.language.asked import Asked
+from mud_assistant.assistant.language.asked import Asked, to_listener
+from mud_assistant.assistant.language.chores import WHOSE
 from mud_assistant.assistant.language.time_words import DAY, HOUR, HOURS, MINUTE, NUMBERS, PARTS
 from mud_assistant.assistant.language.times import When
 
@@ -14,10 +15,12 @@ def listed(asked: Asked, asker_name: str = "") -> str:
     if asked.kind is GoalKind.REMIND:
         return f"remind {whom} {time}{asked.what and ': '}{asked.what}"
     if asked.kind is GoalKind.TELL:
+        time = "when they come" if asked.whom and asked.when.person == asked.whom else time
         return f"tell {asked.whom or whom} {time}: {asked.what}"
     if asked.kind is GoalKind.COME:
         return f"be {f'at the {asked.place}' if asked.place else 'here'} {time}"
-    return f"wait here {time.replace('when', 'until', 1)}" if asked.kind is GoalKind.WAIT else f"{asked.what} {time}"
+    what = WHOSE.sub("the", asked.what) if asker_name else to_listener(asked.what)
+    return f"{what} {time.replace('when', 'until', 1) if asked.kind is GoalKind.WAIT else time}"
 
 
 def spoken_time(when: When, asker: str = "") -> str:

@@ -18,7 +18,8 @@ HOURS: dict[str, float] = {
     " sundown": 18,
     "at twilight": 18, "at dark": 18, "at supper": 18.25, "at dinner": 18.25, "in the evening": 19, "after dusk": 19,
     "after dark": 19, "after supper": 19.25, "after dinner": 19.25, "at nightfall": 20, "tonight": 21, "at night": 21,
-    "at bedtime": 22, "at midnight": 0, "before dawn": 5.5, "after dawn": 7, "before midnight": 23.5, "before nightfall": 19.5,
+    "at bedtime": 22, "at midnight": 0, "before dawn": 5.5, "after dawn": 7, "before midnight": 23.5, "before"
+    " nightfall": 19.5,
     "after midnight": 1,
 }  # fmt: skip
 #: How long before and after a named hour "before noon" and "after supper" are, in hours.
@@ -53,8 +54,13 @@ LIGHT = (
 COUNTED = r"(?! ?(?:%|[\w-]*(?:coin|penn(?:y|ies)|pence|gold|silver|copper|year|day|hour|minute|week|month|time|mile)))"
 CLOCK = (
     rf"(?:(?P<past>half|(?:a )?quarter|ten|five|twenty)(?: (?P<to>past|after|to))? )?(?P<h>{NUMBER})"
-    r"(?:[:.](?P<m>\d\d))?(?: (?P<word>thirty|fifteen))?(?P<oclock> ?o['\u2019]?clock)?(?: ?(?P<ap>[ap])\.?m\b\.?)?"
-    rf"(?: hours| sharp)?(?![\w'-]){COUNTED}(?! (?:of|more|or|people|men|feet)\b)"
+    r"(?:[:.](?P<m>\d\d))?(?: (?P<word>thirty|fifteen))?(?:(?P<oclock> ?o['\u2019]?clock)"
+    r"|(?! ?o['\u2019]?clock)(?! (?:of|more|or|people|men|feet)\b))(?: ?(?P<ap>[ap])\.?m\b\.?)?"
+    rf"(?: hours| sharp)?(?![\w'-]){COUNTED}"
+)
+#: What stands behind a number that is an hour, where it is not "at" that number.
+CLOCK_ENDS = (
+    r"(?=\W*$|[.,;!?]| (?:in the|at night|tonight|tomorrow|today|please|and|to|that|every|each|this)\b|(?<=[mk.]))"
 )
 RELATION = (
     r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|on the stroke of|when it(?:'s"
@@ -67,7 +73,7 @@ TITLE = (
 #: How somebody is called: "Ann", "Ann of Harl", "the old miller", "captain Reed".
 NAME = (
     rf"(?:(?:{TITLE}) (?:[a-z][\w-]* )??(?:[a-z][\w-]*)(?: (?-i:[A-Z])[\w-]*)*"
-    rf"|(?-i:[A-Z])[\w-]*(?: (?:of )?(?-i:[A-Z])[\w-]*)*"
+    rf"|(?-i:(?!I\b)[A-Z])[\w-]*(?: (?:of )?(?-i:(?!I\b)[A-Z])[\w-]*)*"
     r"|[a-z][\w-]*)"
 )
 #: What comes and is nobody, and what is no name.
@@ -83,16 +89,17 @@ NOBODY = (
 COMES = (
     r"(?:(?:next|finally|ever|happens? to|has|have|is|are|am) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?|steps?"
     r"|drops?|stops?"
-    r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up)\b"
+    r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
-    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online)\b)"
+    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online|near(?:by)?|awake"
+    r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?)\b)"
     r"(?: (?:back|again|here|in|home|by|round|around|over|next|through|to you|to (?:the|this|your|see) \w+"
     r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|and not before)\b)*"
 )
 ONCE = (
     r"(?:when(?:ever)?|once|if|as soon as|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute"
     r"|second"
-    r"|instant)(?: that)?|after|until|till|'til|for when|in case)"
+    r"|instant)(?: that)?|after|until|till|'?til|for when|in case)"
 )
 SEE = (
     r"(?:(?:next|ever|happen to|should|do|can) )*(?:see|meet|run into|bump into|spot|catch|encounter|come across"

@@ -18,6 +18,7 @@ from mud_assistant.assistant.language.time_words import (
     AMOUNTS,
     BEFORE,
     CLOCK,
+    CLOCK_ENDS,
     COMES,
     DAY,
     FULL_DAY,
@@ -117,7 +118,7 @@ def _who(match: re.Match[str]) -> When | None:
 PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them"})
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.
 _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]], ...] = (
-    (_found(rf"{ONCE} (?:that )?you {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})"
+    (_found(rf"(?:{ONCE} (?:that )?(?:you|I)|should you) {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})"
             r"(?: (?:again|next|here|around|(?:come|coming) in|coming))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
@@ -138,7 +139,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"(?:just |right |shortly )?(?P<rel>{RELATION}) (?:the )?(?:high )?(?P<named>{LIGHT}|night"
         rf"|(?:{MEAL})(?:[ -]?time)?)"),
      _of_light),
-    (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}"), _of_clock),
+    (_found(rf"(?:at|on the stroke of) (?:about |around |exactly )?{CLOCK}"), _of_clock),
+    (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
     (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m|"
             r" o['\u2019]?clock)"), _of_clock),
     (_found(r"(?:(?:when|once|as soon as|after|before) )the sun (?:is |has )?(?P<up>rises?|risen|up|comes up)"),
@@ -151,6 +153,11 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
         r"| gets) light"), lambda _: When(hour=6.0)),
     (_found(rf"(?:(?:early|late) )?(?:in|by|during) the (?:(?:early|late) )?(?P<part>{PART})|this (?P<this>{PART})"),
      lambda match: When(hour=PARTS[(match["part"] or match["this"]).casefold()])),
+    (_found(r"at (?:the )?(?:crack|break) of (?:dawn|day)|(?:at|by|before) sun ?up"), lambda _: When(hour=6.0)),
+    (_found(r"on the morrow|(?:this|the same|same) time tomorrow"), lambda _: When(hour=PARTS["morning"], days=1)),
+    (_found(r"every (?:so often|now and (?:then|again)|once in a while)|now and then|from time to time"),
+     lambda _: When(every=HOUR)),
+    (_found(r"twice (?:a|every|each) day"), lambda _: When(every=DAY / 2)),
     (_found(r"tonight"), lambda _: When(hour=HOURS["tonight"])),
     (_found(r"first thing"), lambda _: When(hour=PARTS["morning"])),
     (_found(r"next week"), lambda _: When(seconds=WEEK)),
@@ -205,8 +212,11 @@ def _first(line: str, start: int) -> tuple[int, int, When] | None:
 
 def _joined(one: When, other: When) -> When | None:
     """Return what two parts of a time mean together, as "tomorrow" and "at noon"; None where they are two times."""
-    if one.person is not None or other.person is not None or one.seconds is not None or other.seconds is not None:
+    if one.seconds is not None or other.seconds is not None:
         return None
+    if one.person is not None or other.person is not None:
+        waits, names_hour = (one, other) if one.person is not None else (other, one)
+        return waits if names_hour.person is None and not names_hour.every else None  # "if Ann comes tonight"
     every, days = one.every or other.every, one.days or other.days
     if (one.every and other.every) or (one.days and other.days):
         return None
