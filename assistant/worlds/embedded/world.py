@@ -218,9 +218,9 @@ class EmbeddedBody(Occupant):
         since = self.world.seconds() - seconds
         return tuple(player.principal for player in players if player.typed_at >= since)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
+    def who_is(self, id_: str) -> Principal | None:
         """Return who has this id; who left the game still has theirs."""
-        return self.world.find(id)
+        return self.world.find(id_)
 
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""
