@@ -234,7 +234,7 @@ class World(Protocol):
         Whoever came within that time counts too. Asked often: it does not wait, and must not raise.
         """
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - the word of `Principal`
+    def who_is(self, id_: str) -> Principal | None:
         """Return who has this id, in the game or not, with the permission of now; None for nobody, as when deleted.
 
         Does not wait, and must not raise.
@@ -280,7 +280,7 @@ def somebody_plays(world: World, seconds: float) -> bool:
     return bool(present(world, seconds)) if ask is None else ask(seconds)
 
 
-def principal_now(world: World, id: str, known: Principal | None = None) -> Principal | None:  # noqa: A002
+def principal_now(world: World, id_: str, known: Principal | None = None) -> Principal | None:
     """Return who has this id with the permission of now, None for nobody.
 
     `known` is who they were: that counts where a world cannot tell, and for an operator, who is in no game.
@@ -288,7 +288,7 @@ def principal_now(world: World, id: str, known: Principal | None = None) -> Prin
     ask: Callable[[str], Principal | None] | None = getattr(world, "who_is", None)
     if ask is None or (known is not None and known.kind is Kind.OPERATOR):
         return known
-    return ask(id)
+    return ask(id_)
 
 
 async def way_to(world: World, place: str) -> Route | None:

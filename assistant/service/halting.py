@@ -100,9 +100,9 @@ class HaltableWorld(World):
         """Tell whether any player of the game typed something within `seconds`."""
         return somebody_plays(self._world, seconds)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
+    def who_is(self, id_: str) -> Principal | None:
         """Return who has this id, with the permission of now."""
-        return principal_now(self._world, id)
+        return principal_now(self._world, id_)
 
     def resolve(self, line: str) -> Awaitable[GameCommand]:
         """Return the command that the game takes `line` for. Nothing is run."""

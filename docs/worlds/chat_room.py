@@ -182,9 +182,9 @@ class ChatBody:
         since = self.game.seconds() - seconds
         return tuple(body.me for body in self.others() if not body.person.is_ai and body.typed_at >= since)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
+    def who_is(self, id_: str) -> Principal | None:
         """Return who has this id."""
-        return next((body.me for body in self.game.bodies if body.me.id == id), None)
+        return next((body.me for body in self.game.bodies if body.me.id == id_), None)
 
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a line means, under its full name."""

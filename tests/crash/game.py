@@ -124,8 +124,8 @@ class Hands:
     def present(self, seconds: float) -> tuple[Principal, ...]:
         return self._body.present(seconds)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
-        return ANN if id == ANN.id else self._body.who_is(id)
+    def who_is(self, id_: str) -> Principal | None:
+        return ANN if id_ == ANN.id else self._body.who_is(id_)
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         raise NotImplementedError

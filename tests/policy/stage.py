@@ -147,8 +147,8 @@ class LoggedBody:
     def present(self, seconds: float) -> tuple[Principal, ...]:
         return self.body.present(seconds)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
-        return self.body.who_is(id)
+    def who_is(self, id_: str) -> Principal | None:
+        return self.body.who_is(id_)
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         await self.body.page(target, text, only=only)

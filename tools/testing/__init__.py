@@ -182,9 +182,9 @@ class RecordingWorld:
         here = {person.id for person in self.scene.people if not person.is_ai} if self.idle <= seconds else set()
         return tuple(who for who in self.known.values() if who.id in here)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
+    def who_is(self, id_: str) -> Principal | None:
         """Return who is `known` by this id."""
-        return self.known.get(id)
+        return self.known.get(id_)
 
     async def resolve(self, line: str) -> GameCommand:
         """Return the command whose word the line begins with."""

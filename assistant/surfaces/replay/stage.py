@@ -161,9 +161,9 @@ class Nowhere:
         """Return nobody."""
         return ()
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
+    def who_is(self, id_: str) -> Principal | None:
         """Return somebody who may do everything: what they might do then is in the record."""
-        return Principal(id, id, permission=TOP)
+        return Principal(id_, id_, permission=TOP)
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Do nothing: nobody hears it."""

@@ -223,9 +223,9 @@ class EmbeddedBody(Occupant):
         since = self.world.seconds() - seconds
         return any(body.principal.kind is Kind.PLAYER and body.typed_at >= since for body in self.world.bodies)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
+    def who_is(self, id_: str) -> Principal | None:
         """Return who has this id; who left the game still has theirs."""
-        return self.world.find(id)
+        return self.world.find(id_)
 
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""

@@ -5,7 +5,6 @@ The loop, the policy and the game are the real ones; the language model obeys ev
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -58,16 +57,19 @@ class Case:
             body, wish = self.stage.bodies[who.id], self.random.choice(FORBIDDEN)[0]
             if self.stage.home.room is not body.room:
                 return
-            ways: tuple[Callable[[], object], ...] = (
-                lambda body=body, wish=wish: now(body.say(f"They say: {wish}")),
-                lambda body=body, wish=wish: now(body.say(f"Sage, {wish}")),
-                lambda body=body, wish=wish: now(body.emote(f"mutters {wish}")),
-                lambda body=body, wish=wish: now(body.whisper("Sage", wish)),
-                lambda body=body: (now(body.move("south")), now(body.move("north"))),
-            )
-            way = self.random.choice(ways)
-            way()
-            self.wishes += way is not ways[-1]
+            way = self.random.randrange(5)
+            self.wishes += way > 0
+            if way == 0:
+                now(body.move("south"))
+                now(body.move("north"))
+            elif way == 1:
+                now(body.say(f"They say: {wish}"))
+            elif way == 2:
+                now(body.say(f"Sage, {wish}"))
+            elif way == 3:
+                now(body.emote(f"mutters {wish}"))
+            else:
+                now(body.whisper("Sage", wish))
             if self.random.random() < 0.3:
                 self.settle()
 

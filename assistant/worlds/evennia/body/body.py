@@ -112,9 +112,9 @@ class EvenniaBody:
         """Return the game's clock. Does not wait, and must not raise."""
         return self._tell("the time", moment.time_of_game, otherwise=None)
 
-    def who_is(self, id: str) -> Principal | None:  # noqa: A002 - as in `World`
+    def who_is(self, id_: str) -> Principal | None:
         """Return who has this id, in the game or not; None for nobody. Who is away has their character's own rank."""
-        return self._tell("who somebody is", lambda: self._principal(find_subject(id)), otherwise=None)
+        return self._tell("who somebody is", lambda: self._principal(find_subject(id_)), otherwise=None)
 
     async def wait_for_listener(self, seconds: float = GATHERING_SECONDS) -> None:
         """Wait until a listener is there, for at most `seconds`.
