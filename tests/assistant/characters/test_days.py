@@ -128,3 +128,9 @@ def test_those_of_a_strangers_card_are_bounded_and_cleaned(tmp_path: Path) -> No
     assert len(others) == MAX_DAY - 3
     assert preview.character.days.free == FreeLife(("yawns.",), 2)
     assert any("entry 2 of the day" in sentence for sentence in preview.dropped)
+
+
+def test_the_files_on_the_page_for_owners_are_right() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "days.md").read_text(encoding="utf-8")
+    found = [character_of(part.partition("```")[0], "docs/days.md", "") for part in page.split("```toml\n")[1:]]
+    assert [(one.name, len(one.days.entries)) for one in found] == [("Bran", 3), ("Nell", 3), ("Corin", 4)]
