@@ -58,7 +58,7 @@ class Classification(StrEnum):
     IGNORE = "ignore"
 
 
-class Asked(Struct, frozen=True):
+class OpenQuestion(Struct, frozen=True):
     """A question that somebody asked, the ids of all whose words it repeats, and its level of trust."""
 
     text: str
@@ -75,7 +75,7 @@ class Attention(Struct, frozen=True):
     verdict: Classification
     importance: int
     addressed: bool = False
-    asked: Asked | None = None
+    asked: OpenQuestion | None = None
 
 
 class Manners(Struct, frozen=True):

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from mud_assistant.assistant.language.asked import Asked, asked_in
-from mud_assistant.assistant.language.clauses import TAIL, clauses_of, may_name_time
+from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.languages import write_out
+from mud_assistant.assistant.language.later.chores import WHOSE
+from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
+from mud_assistant.assistant.language.later.wishes import Asked, asked_in, to_listener
 from mud_assistant.assistant.language.persons import to_first
-from mud_assistant.assistant.language.times import PRONOUNS, find_when
+from mud_assistant.assistant.language.times import PRONOUNS, find_when, spoken_time
 from mud_assistant.assistant.language.words import one_of, sentences_of
 
 
@@ -36,7 +38,11 @@ _QUOTED = re.compile(
 _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
 _A_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b")
-_WHEN_THEY = re.compile(r"(?i)\b(when|once|if|as soon as|next time|should) (?:she|he|they)\b")
+_WHEN_THEY = re.compile(
+    r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
+    r"|next time) (?:you )?"
+    r"(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
+)
 
 
 def request_in(line: str) -> Asked | None:
@@ -246,3 +252,17 @@ def accepts(words: str) -> bool:
     """Tell whether words plainly take on what was asked: "I will.", "Very well, at dawn."."""
     sentences = sentences_of(_QUOTED.sub(" ", words.replace("\u2019", "'")))
     return any(map(_TAKES_ON.match, sentences[:2])) and not any(map(_TAKES_BACK.search, sentences))
+
+
+def listed(asked: Asked, asker_name: str = "") -> str:
+    """Return how a goal is listed: "remind you at dawn: the bread". To others than the asker give their name."""
+    whom, time = asker_name or "you", spoken_time(asked.when, asker_name)
+    if asked.kind is GoalKind.REMIND:
+        return f"remind {whom} {time}{asked.what and ': '}{asked.what}"
+    if asked.kind is GoalKind.TELL:
+        time = "when they come" if asked.whom and asked.when.person == asked.whom else time
+        return f"tell {asked.whom or whom} {time}: {asked.what}"
+    if asked.kind is GoalKind.COME:
+        return f"be {f'at the {asked.place}' if asked.place else 'here'} {time}"
+    what = WHOSE.sub("the", asked.what) if asker_name else to_listener(asked.what)
+    return f"{what} {time.replace('when', 'until', 1) if asked.kind is GoalKind.WAIT else time}"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mud_assistant.assistant.language.time_words import (
+from mud_assistant.assistant.language.later.hours import (
     A_WHILE,
     AFTER,
     AMOUNT,
@@ -27,6 +27,7 @@ from mud_assistant.assistant.language.time_words import (
     HOURS,
     LIGHT,
     MEAL,
+    MINUTE,
     NAME,
     NOBODY,
     NUMBER,
@@ -59,7 +60,7 @@ class When(Struct, frozen=True):
 
 
 def _found(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?<![\w'-]){pattern}(?![\w-])")
+    return re.compile(rf"(?i)\b(?<!['-])(?:{pattern})(?![\w-])")
 
 
 def _amount(match: re.Match[str]) -> float:
@@ -91,7 +92,7 @@ def _of_clock(match: re.Match[str]) -> When | None:
     if half:
         hour = hour % HALF_DAY + (HALF_DAY if half == "p" else 0.0)
     hour += minutes / 60
-    return When(hour=hour % FULL_DAY, is_either=is_either) if hour <= FULL_DAY and minutes < 60 else None  # noqa: PLR2004
+    return When(hour=hour % FULL_DAY, is_either=is_either) if hour <= FULL_DAY and minutes < HOUR / MINUTE else None
 
 
 def _of_light(match: re.Match[str]) -> When:
@@ -99,12 +100,11 @@ def _of_light(match: re.Match[str]) -> When:
 
 
 def _every(match: re.Match[str]) -> When:
-    if match["often"]:
-        return When(every=_amount(match))
     name = re.sub(r"[ -]", "", match["of"].casefold())
     if name in ("hour", "minute", "day", "week"):
         return When(every=UNITS[name[0]])
-    return When(hour=PARTS.get(name) or _hour(name, "at"), every=DAY)
+    is_twice = match.groupdict().get("also") is not None  # "every morning and evening"
+    return When(hour=PARTS.get(name) or _hour(name, "at"), every=DAY / 2 if is_twice else DAY)
 
 
 def _who(match: re.Match[str]) -> When | None:
@@ -124,11 +124,12 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
     (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
     (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
-    (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<often>(?!))?(?P<n>(?!))?"),
+    (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<also> and (?:every "
+        rf"|each )?(?:{PART}))?"),
      _every),
-    (_found(rf"(?:every|each) (?P<often>){AMOUNT}"), lambda match: When(every=_amount(match))),
-    (_found(r"once (?:a|an|every|per) (?P<of>hour|day|week|night|morning|evening)(?P<often>(?!))?"), _every),
-    (_found(r"(?P<of>dai|hour|night)ly(?P<often>(?!))?"), lambda match: _ly(match["of"])),
+    (_found(rf"(?:every|each) {AMOUNT}"), lambda match: When(every=_amount(match))),
+    (_found(r"once (?:a|an|every|per) (?P<of>hour|day|week|night|morning|evening)"), _every),
+    (_found(r"(?P<of>dai|hour|night)ly"), lambda match: _ly(match["of"])),
     (_found(rf"(?:in|after|within) {AMOUNT}(?: from now)?"), lambda match: When(seconds=_amount(match))),
     (_found(rf"{AMOUNT} from now"), lambda match: When(seconds=_amount(match))),
     (_found(r"in (?:a|just a) (?:(?:little|short) )?(?:while|bit)|(?:a (?:bit|little) )?later(?: on)?(?: today)?"
@@ -137,7 +138,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(r"(?:by )?tomorrow(?: first thing)?(?: in the)?(?: (?P<part>morning|afternoon|evening|night))?"),
      lambda match: When(hour=PARTS[(match["part"] or "morning").casefold()], days=1)),
     (_found(rf"(?:just |right |shortly )?(?P<rel>{RELATION}) (?:the )?(?:high )?(?P<named>{LIGHT}|night"
-        rf"|(?:{MEAL})(?:[ -]?time)?)"),
+        rf"|(?:{MEAL})(?:[ -]?time)?)(?: sharp)?"),
      _of_light),
     (_found(rf"(?:at|on the stroke of) (?:about |around |exactly )?{CLOCK}"), _of_clock),
     (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
@@ -230,3 +231,46 @@ def _joined(one: When, other: When) -> When | None:
         return When(hour=hour % FULL_DAY, days=days, every=every)
     exact = other if one.days or one.every else one
     return replace(exact, every=every, days=days)
+
+
+def spoken_time(when: When, asker: str = "") -> str:
+    """Return a time as the character says it to the asker, or of the `asker` to others: "when you are back"."""
+    if when.person is not None:
+        return f"when {when.person} comes" if when.person else f"when {f'{asker} is' if asker else 'you are'} back"
+    if when.seconds is not None:
+        return f"in {_spoken_amount(when.seconds)}"
+    if when.hour is None:
+        return f"every {_spoken_amount(when.every).removeprefix('an ').removeprefix('a ')}"
+    said = next((said for said, hour in HOURS.items() if hour == when.hour and not when.is_either), "")
+    said = said or f"at {_spoken_clock(when)}"
+    part = said.removeprefix("in the ").removeprefix("at ")
+    if when.every:
+        return f"every {part}" if part in (*PARTS, "dawn", "noon", "dusk", "midnight") else f"every day {said}"
+    if not when.days:
+        return said
+    day = "tomorrow" if when.days == 1 else f"in {when.days} days"
+    return f"{day} {part}" if part in PARTS else f"{day} at night" if said == "tonight" else f"{day} {said}"
+
+
+def _spoken_amount(seconds: float) -> str:
+    size, name = next(((one, name) for one, name in _SIZES if seconds >= one), (1.0, "second"))
+    count = seconds / size
+    if seconds == HOUR / 2:
+        return "half an hour"
+    if count == 1:
+        return f"{'an' if name == 'hour' else 'a'} {name}"
+    words = {number: word for word, number in NUMBERS.items()}
+    return f"{words.get(count) or f'{count:g}'} {name}s"
+
+
+_SIZES = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"), (1.0, "second"))
+
+
+def _spoken_clock(when: When) -> str:
+    hour = when.hour or 0.0
+    whole, minutes = int(hour), round(hour % 1 * 60)
+    words = {number: word for word, number in NUMBERS.items()}
+    if when.is_either and minutes in (0, 30):
+        name = words.get(float(whole % 12 or 12), "twelve")
+        return f"half past {name}" if minutes else name
+    return f"{whole}:{minutes:02}"

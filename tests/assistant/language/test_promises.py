@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.events.goal import GoalKind
-from mud_assistant.assistant.language.asked import Asked
-from mud_assistant.assistant.language.chores import chore_gesture
-from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
-from mud_assistant.assistant.language.spoken import listed
-from mud_assistant.assistant.language.time_words import DAY, HOUR, MINUTE
+from mud_assistant.assistant.language.later.chores import chore_gesture
+from mud_assistant.assistant.language.later.hours import DAY, HOUR, MINUTE
+from mud_assistant.assistant.language.later.wishes import Asked
+from mud_assistant.assistant.language.promises import accepts, listed, promised_in, request_in
 from mud_assistant.assistant.language.times import When
 
 DAWN, NOON, DUSK = When(hour=6), When(hour=12), When(hour=18)

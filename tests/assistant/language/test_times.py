@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mud_assistant.assistant.language.spoken import spoken_time
-from mud_assistant.assistant.language.time_words import DAY, HOUR, MINUTE
-from mud_assistant.assistant.language.times import When, when_in
+from mud_assistant.assistant.language.later.hours import DAY, HOUR, MINUTE
+from mud_assistant.assistant.language.times import When, spoken_time, when_in
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ TITLE = (
 )
 #: How somebody is called: "Ann", "Ann of Harl", "the old miller", "captain Reed".
 NAME = (
-    rf"(?:(?:{TITLE}) (?:[a-z][\w-]* )??(?:[a-z][\w-]*)(?: (?-i:[A-Z])[\w-]*)*"
+    rf"(?:(?:{TITLE}) (?:[a-z][\w-]* )??(?:[a-z][\w-]*)(?: (?-i:(?!I\b)[A-Z])[\w-]*)*"
     rf"|(?-i:(?!I\b)[A-Z])[\w-]*(?: (?:of )?(?-i:(?!I\b)[A-Z])[\w-]*)*"
     r"|[a-z][\w-]*)"
 )
@@ -87,14 +87,16 @@ NOBODY = (
     r"|truth)\b)"
 )
 COMES = (
-    r"(?:(?:next|finally|ever|happens? to|has|have|is|are|am) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?|steps?"
+    r"(?:(?:next|finally|ever|happens? to|has|have|is|are|am|should) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?"
+    r"|steps?"
     r"|drops?|stops?"
     r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
     r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online|near(?:by)?|awake"
     r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?)\b)"
     r"(?: (?:back|again|here|in|home|by|round|around|over|next|through|to you|to (?:the|this|your|see) \w+"
-    r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|and not before)\b)*"
+    r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|(?:looking|asking|calling) for (?:me|us"
+    r"|you))\b)*"
 )
 ONCE = (
     r"(?:when(?:ever)?|once|if|as soon as|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute"

@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import GoalKind
-from mud_assistant.assistant.language.chores import CHORE, split_place
+from mud_assistant.assistant.language.later.chores import CHORE, split_place
+from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.persons import to_second
-from mud_assistant.assistant.language.time_words import NAME, NOBODY
 from mud_assistant.assistant.language.times import PRONOUNS, When
 
 
@@ -191,7 +191,8 @@ def _telling(clause: Clause) -> Asked | None:
         return None
     if clause.when.person is None and not clause.is_apart:
         return None  # "Tell Ann that dinner is at six."
-    return Asked(GoalKind.TELL, _whose(clause.when, whom), found["what"], whom)
+    what = re.sub(r"(?i) from me$", "", found["what"])
+    return Asked(GoalKind.TELL, _whose(clause.when, whom), what, whom)
 
 
 def _waiting(clause: Clause) -> Asked | None:

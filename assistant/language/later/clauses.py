@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mud_assistant.assistant.language.asked import AWAY, Clause
+from mud_assistant.assistant.language.later.wishes import AWAY, Clause
 from mud_assistant.assistant.language.times import When, find_when
 from mud_assistant.assistant.language.words import one_of
 
@@ -17,7 +17,7 @@ _NO_NAME = r"""
     where|why|how|that|this|don't|didn't|won't|can't|wouldn't|shall|usually|sometimes|please|and|but|or|so|as|than|once
     remind|tell|let|come|be|meet|wait|stay|give|wake|go|get|at|in|on|by|every|each|no|yes|only|ever|return|join|find
     visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
-    next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while|\w+s
+    next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
 """
 _POLITE = one_of(r"""
     (?:would|do) you mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so|but|just|also
@@ -43,31 +43,34 @@ _POLITE = one_of(r"""
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
     you (?:could|can|must|have to|may|need to)|one (?:more )?thing|a (?:small )?favou?r
-    come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about|(?:before|if) I forget
+    be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
+    (?:before|if) I forget
     I almost forgot
 """)
 #: What a name without a comma stands before: "Ann could you", "ann remind me".
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|tell|let|say|wake|come|meet|mind|wait|stay|be|give|warn|ask|feed|sweep|water|light|check|clean|guard|watch
+    remind|tell|let|say|come|meet|mind|wait|stay|be|give|warn|ask|sweep|check|clean
 """
+#: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
+_DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend"
 _LEAD = re.compile(
     rf"(?i)(?:{_CALLED})?(?:(?!(?:{one_of(_NO_NAME)})\b)[\w'-]+(?: (?-i:[A-Z])\w+)?(?:[,:!;-] ?|\.\.\. ?"
-    rf"| (?=(?:{one_of(_CALL_ENDS)})\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
+    rf"| (?=(?:{one_of(_CALL_ENDS)})\b)|(?<!s) (?=(?:{_DONE_BY_MANY})\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
 )
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
 _ENDS = r"""
     please|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?|thank you|cheers
-    much appreciated|be a dear|right|yes|don't (?:worry|fret)|never fear|fear not|of course
+    much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
     as (?:you wish|agreed|promised)
-    I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be|deal
+    I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be
     if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|if possible|for me please
     if you (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind)
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
 TAIL = re.compile(
     rf"(?i)(?:[\s,]*\b(?:{one_of(_ENDS)})"
-    rf"|,\s+(?:{_FRIEND}|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$"
+    rf"|,\s+(?:{_FRIEND}|right|yes|deal|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$"
 )
 #: Politeness and names in the middle of a clause: "Remind me, Ann, at noon".
 _ASIDE = re.compile(r"(?i),? (?:please|kindly)\b,?(?= )|\b(me|us), [\w'-]+,(?= )")
