@@ -87,7 +87,7 @@ class DayState(Struct, frozen=True):
     tries: int = 0
 
 
-class Offer(Struct, frozen=True):
+class DayOffer(Struct, frozen=True):
     """What is to be done now. `text` tells the character of it; `begins` is the entry whose beginning it is."""
 
     by_rule: ByRule
@@ -96,7 +96,7 @@ class Offer(Struct, frozen=True):
     importance: int = 2
 
 
-class Rest(Struct, frozen=True):
+class DayRest(Struct, frozen=True):
     """Nothing is to be done, and why. It is worth looking again at `until`, in clock seconds."""
 
     until: float
@@ -127,19 +127,19 @@ def next_entry(days: Days, clock: DayClock) -> float:
 
 def due(
     days: Days, clock: DayClock, here: Surroundings, state: DayState, dice: Random
-) -> tuple[Offer | Rest, DayState]:
+) -> tuple[DayOffer | DayRest, DayState]:
     """Return what is due, and what is to be remembered if that is done."""
     state = _watching(clock, here, state, dice)
     if here.quiet_for < UNDISTURBED:
-        return Rest(clock.now + UNDISTURBED - here.quiet_for, "somebody is speaking"), state
+        return DayRest(clock.now + UNDISTURBED - here.quiet_for, "somebody is speaking"), state
     entry = entry_at(days, clock.minute)
     is_there = here.at_place or entry is None or not entry.place
     if entry is not None and not is_there and not here.held and not is_given_up(state, entry, clock):
         return _walk(entry, clock, here, state)
     if not here.watched:
-        return Rest(next_entry(days, clock), "nobody is here to see it"), state
+        return DayRest(next_entry(days, clock), "nobody is here to see it"), state
     if entry is not None and is_there and entry.begins and state.begun != (key := begun_at(entry, clock)):
-        begin = Offer(ByRule(EMOTE, {"text": entry.begins}, why=_why(entry)), "You go about your day.", key)
+        begin = DayOffer(ByRule(EMOTE, {"text": entry.begins}, why=_why(entry)), "You go about your day.", key)
         return begin, replace(state, begun=key, next_deed=_later(clock, dice, DEED_SECONDS), last_deed=entry.begins)
     return _deed(days, entry if is_there else None, clock, state, dice)
 
@@ -156,7 +156,7 @@ def _watching(clock: DayClock, here: Surroundings, state: DayState, dice: Random
     )
 
 
-def _walk(entry: DayEntry, clock: DayClock, here: Surroundings, state: DayState) -> tuple[Offer | Rest, DayState]:
+def _walk(entry: DayEntry, clock: DayClock, here: Surroundings, state: DayState) -> tuple[DayOffer | DayRest, DayState]:
     """Return the next step of the way, or give it up for an hour of the clock of the day."""
     key, step = begun_at(entry, clock), (here.room, here.step)
     tries = state.tries + 1 if step == state.step else 1
@@ -166,29 +166,29 @@ def _walk(entry: DayEntry, clock: DayClock, here: Surroundings, state: DayState)
     if no_way:
         again = clock.now + HOUR * A_MINUTE / clock.pace
         given_up = replace(state, given_up=key, again_at=again, no_way=no_way, step=("", ""), tries=0)
-        return Rest(again, f"{_why(entry)}: {no_way}"), given_up
+        return DayRest(again, f"{_why(entry)}: {no_way}"), given_up
     text = f"It is {entry.time} or later. You go to {entry.place}, as every day."
     move = ByRule(MOVE, {"direction": here.step}, why=_why(entry))
-    return Offer(move, text), replace(state, step=step, tries=tries)
+    return DayOffer(move, text), replace(state, step=step, tries=tries)
 
 
 def _deed(
     days: Days, entry: DayEntry | None, clock: DayClock, state: DayState, dice: Random
-) -> tuple[Offer | Rest, DayState]:
+) -> tuple[DayOffer | DayRest, DayState]:
     """Return a gesture or words of the entry, or a gesture of free life where it has none, when its time has come."""
     is_own = entry is not None and bool(entry.does or entry.says)
     deeds = [(EMOTE, text) for text in (entry.does if is_own and entry else days.free.does)]
     deeds += [(SAY, text) for text in (entry.says if is_own and entry else ())]
     if not deeds:
-        return Rest(next_entry(days, clock), "its file names nothing to do now"), state
+        return DayRest(next_entry(days, clock), "its file names nothing to do now"), state
     if clock.now < state.next_deed:
-        return Rest(min(state.next_deed, next_entry(days, clock)), "it did something a little while ago"), state
+        return DayRest(min(state.next_deed, next_entry(days, clock)), "it did something a little while ago"), state
     others = [deed for deed in deeds if deed[1] != state.last_deed] or deeds
     tool, text = dice.choice(others)
     minutes = days.free.every_minutes * A_MINUTE
     pause = DEED_SECONDS if is_own else (SPREAD[0] * minutes, SPREAD[1] * minutes)
     why = _why(entry) if is_own and entry else "free life"
-    offer = Offer(ByRule(tool, {"text": text}, why=why), "You go about your day.", importance=1)
+    offer = DayOffer(ByRule(tool, {"text": text}, why=why), "You go about your day.", importance=1)
     return offer, replace(state, next_deed=_later(clock, dice, pause), last_deed=text)
 
 

@@ -42,14 +42,14 @@ class ImpulseSigns(Struct, frozen=True):
     held: str = ""
 
 
-class Verdict(Struct, frozen=True):
+class ImpulseVerdict(Struct, frozen=True):
     """Whether the impulse is taken, and why or why not."""
 
     taken: bool
     why: str
 
 
-def decide(signs: ImpulseSigns, dice: Random) -> Verdict:
+def decide(signs: ImpulseSigns, dice: Random) -> ImpulseVerdict:
     """Return whether the impulse is taken. The dice are thrown only when nothing else speaks against it."""
     against = (
         (bool(signs.held), signs.held),
@@ -62,7 +62,7 @@ def decide(signs: ImpulseSigns, dice: Random) -> Verdict:
     why = next((why for is_so, why in against if is_so), "")
     if not why and dice.random() >= CHANCE:
         why = "by chance"
-    return Verdict(not why, why or "the time, and chance")
+    return ImpulseVerdict(not why, why or "the time, and chance")
 
 
 def next_pause(pause: float) -> float:

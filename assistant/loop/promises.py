@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.events.events import spoken_text
 from mud_assistant.assistant.events.goal import Goal, GoalState
-from mud_assistant.assistant.language.asked import Asked
+from mud_assistant.assistant.language.later.wishes import Asked
 from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
 from mud_assistant.assistant.life.promising import Asker, Moment, goal_of, person_named
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD

@@ -23,7 +23,7 @@ from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.keys.disguises import KeyPieces
 from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.life_state import keep_following
-from mud_assistant.assistant.life.restraints import Restraints
+from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext

@@ -22,9 +22,9 @@ from mud_assistant.assistant.life.days import (
     NO_TIME,
     UNDISTURBED,
     DayClock,
+    DayOffer,
+    DayRest,
     DayState,
-    Offer,
-    Rest,
     Surroundings,
     day_clock,
     due,
@@ -40,8 +40,7 @@ from mud_assistant.assistant.life.impulses import (
     next_pause,
     soonest,
 )
-from mud_assistant.assistant.life.presence import is_anybody_there, present_players
-from mud_assistant.assistant.life.restraints import Goals, Restraints
+from mud_assistant.assistant.life.presence import Goals, Restraints, is_anybody_there, present_players
 from mud_assistant.assistant.life.whereabouts import Whereabouts
 from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.run import RunContext
@@ -107,7 +106,7 @@ class Initiative:
         self._acted = self._now()
 
     async def look(self) -> None:
-        """Offer the most important thing that is due, if anything is. Raises JournalError."""
+        """DayOffer the most important thing that is due, if anything is. Raises JournalError."""
         context, now = self._context, self._now()
         self._next_look = NO_TIME
         context.reasons.expire(now - LOST_AFTER)
@@ -152,12 +151,12 @@ class Initiative:
         return entry is not None and bool(entry.place) and not is_given_up(self._state, entry, clock)
 
     async def _live(self, now: float, present: tuple[Principal, ...]) -> bool:
-        """Offer what its day asks for now; tell whether anything was offered."""
+        """DayOffer what its day asks for now; tell whether anything was offered."""
         context, clock = self._context, self._day_clock(now)
         entry = entry_at(self._days, clock.minute)
         here = await self._surroundings(entry, clock, present)
         offer, state = due(self._days, clock, here, self._state, context.random)
-        if isinstance(offer, Rest):
+        if isinstance(offer, DayRest):
             self._state, self._next_look = state, self._soon(now, offer.until, present)
             context.reasons.note(now, "its day", offer.why, taken=False)
             return False
@@ -172,7 +171,7 @@ class Initiative:
             return False
         return await self._offer(offer, state, what)
 
-    async def _offer(self, offer: Offer, state: DayState, what: str) -> bool:
+    async def _offer(self, offer: DayOffer, state: DayState, what: str) -> bool:
         """Accept what its day asks for, and tell whether that went well."""
         now, is_walk = self._now(), offer.by_rule.tool == MOVE
         by_rule = replace(offer.by_rule, requester=OWNERS_FILE if is_walk else None)
@@ -212,7 +211,7 @@ class Initiative:
         return await self._whereabouts.way(entry.place, around)
 
     async def _impulse(self, now: float, present: tuple[Principal, ...]) -> None:
-        """Offer an impulse, when it is time for an offer and everything speaks for it."""
+        """DayOffer an impulse, when it is time for an offer and everything speaks for it."""
         context = self._context
         if not context.settings.impulses or context.is_asked_plainly or not present:
             return
@@ -232,9 +231,11 @@ class Initiative:
             context.reasons.note(now, "impulse", verdict.why, taken=False)
             return
         self._claim(claim, OTHERS_PAUSE)
-        event = replace(self._event("impulse", IMPULSE, None), of_itself=True)
-        room = context.where()
-        holds = lambda: self._spoken <= now and context.where() == room and not self._may.quiet()  # noqa: E731
+        event, room = replace(self._event("impulse", IMPULSE, None), of_itself=True), context.where()
+
+        def holds() -> bool:
+            return self._spoken <= now and context.where() == room and not self._may.quiet()
+
         if await self._accept(event, _IMPULSE_IMPORTANCE, holds, what="impulse", why=verdict.why):
             self._acted, self._pause = now, next_pause(self._pause)
 

@@ -13,9 +13,9 @@ from mud_assistant.assistant.life.days import (
     DEED_SECONDS,
     MOST_TRIES,
     DayClock,
+    DayOffer,
+    DayRest,
     DayState,
-    Offer,
-    Rest,
     Surroundings,
     begun_at,
     due,
@@ -34,7 +34,9 @@ def at(minute: float, day: int = 3, pace: float = 12.0) -> DayClock:
     return DayClock((day * DAY + minute) * 60 / pace, day, minute, pace)
 
 
-def on(days: Days, clock: DayClock, here: Surroundings, state: DayState | None = None) -> tuple[Offer | Rest, DayState]:
+def on(
+    days: Days, clock: DayClock, here: Surroundings, state: DayState | None = None
+) -> tuple[DayOffer | DayRest, DayState]:
     return due(days, clock, here, state or DayState(was_watched=here.watched), Random(1))  # noqa: S311
 
 
@@ -53,24 +55,24 @@ def test_an_entry_over_midnight_is_the_same_one() -> None:
 def test_it_walks_step_by_step_and_then_begins_once() -> None:
     there = Surroundings(at_place=False, step="north", room="square")
     offer, state = on(DAYS, at(400), there)
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, DayOffer)
     assert (offer.by_rule.tool, offer.by_rule.arguments) == ("move", {"direction": "north"})
     assert offer.by_rule.why == "the entry 06:00 of its day"
     offer, state = on(DAYS, at(401), WATCHED, state)
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, DayOffer)
     assert offer.by_rule.arguments == {"text": "lights the forge."}
     rest, state = on(DAYS, at(401.2), WATCHED, state)
-    assert isinstance(rest, Rest)
+    assert isinstance(rest, DayRest)
     for minute in range(402, 1320):
         offer, state = on(DAYS, at(minute), WATCHED, state)
-        assert not isinstance(offer, Offer) or offer.by_rule.arguments["text"] != SMITHY.begins
+        assert not isinstance(offer, DayOffer) or offer.by_rule.arguments["text"] != SMITHY.begins
 
 
 def test_what_was_missed_is_done_once_and_not_made_up_for() -> None:
     offer, state = on(DAYS, at(1300, day=9), WATCHED, DayState(begun=3 * DAY + 360, was_watched=True))
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, DayOffer)
     assert offer.begins == 9 * DAY + 360
-    assert not isinstance(on(DAYS, at(1300, day=9), WATCHED, state)[0], Offer)
+    assert not isinstance(on(DAYS, at(1300, day=9), WATCHED, state)[0], DayOffer)
 
 
 def test_gestures_come_every_few_minutes_and_never_the_same_twice_in_a_row() -> None:
@@ -79,7 +81,7 @@ def test_gestures_come_every_few_minutes_and_never_the_same_twice_in_a_row() -> 
     for second in range(0, 7200, 5):
         now = replace(clock, now=clock.now + second)
         offer, state = due(DAYS, now, WATCHED, state, dice)
-        if isinstance(offer, Offer):
+        if isinstance(offer, DayOffer):
             deeds.append((now.now, str(offer.by_rule.arguments["text"])))
     gaps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(deeds)]
     assert all(DEED_SECONDS[0] <= gap <= DEED_SECONDS[1] + 5 for gap in gaps)
@@ -99,23 +101,23 @@ def test_gestures_come_every_few_minutes_and_never_the_same_twice_in_a_row() -> 
 )
 def test_it_rests_where_nobody_sees_it_and_while_somebody_speaks(here: Surroundings, why: str) -> None:
     rest, _ = on(DAYS, at(400), here)
-    assert isinstance(rest, Rest)
+    assert isinstance(rest, DayRest)
     assert rest.why == why
 
 
 def test_a_locked_way_is_given_up_for_an_hour_of_the_game_and_tried_again() -> None:
     here = Surroundings(at_place=False, no_way="the door is locked", watched=True)
     rest, state = on(DAYS, at(400), here)
-    assert isinstance(rest, Rest)
+    assert isinstance(rest, DayRest)
     assert rest.why == "the entry 06:00 of its day: the door is locked"
     assert is_given_up(state, SMITHY, at(459))
     assert state.no_way == "the door is locked"
     assert rest.until == pytest.approx(at(460).now)
     later, state = on(DAYS, at(410), replace(here, no_way="", step="north"), replace(state, next_deed=0.0))
-    assert isinstance(later, Offer)
+    assert isinstance(later, DayOffer)
     assert later.by_rule.why == "free life"
     again, _ = on(DAYS, at(461), replace(here, no_way="", step="north"), state)
-    assert isinstance(again, Offer)
+    assert isinstance(again, DayOffer)
     assert again.by_rule.tool == "move"
 
 
@@ -123,18 +125,18 @@ def test_a_step_that_leads_nowhere_is_given_up() -> None:
     here, state = Surroundings(at_place=False, step="north", room="square"), DayState()
     for _ in range(MOST_TRIES):
         offer, state = on(DAYS, at(400), here, state)
-        assert isinstance(offer, Offer)
+        assert isinstance(offer, DayOffer)
     rest, state = on(DAYS, at(400), here, state)
-    assert isinstance(rest, Rest)
+    assert isinstance(rest, DayRest)
     assert "did not open" in rest.why
 
 
 def test_a_character_without_a_day_has_free_life_and_one_without_either_rests() -> None:
     free = Days((), FreeLife(("yawns.",), 10))
     offer, _ = on(free, at(10), WATCHED, DayState(was_watched=True))
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, DayOffer)
     rest, _ = on(Days(), at(10), WATCHED)
-    assert rest == Rest(float("inf"), "its file names nothing to do now")
+    assert rest == DayRest(float("inf"), "its file names nothing to do now")
 
 
 class Town:
@@ -176,7 +178,7 @@ def _lived_day(town: Town, days: Days, dice: Random, *, sees_locks: bool) -> tup
             step = town.first_step(room, goal, frozenset(town.locked) if sees_locks else frozenset())
             here = Surroundings(room == goal, step, "" if step or room == goal else "no way", str(room))
             offer, state = due(days, clock, here, state, dice)
-            if not isinstance(offer, Offer):
+            if not isinstance(offer, DayOffer):
                 break
             assert offer.by_rule.tool == "move"
             direction = offer.by_rule.arguments["direction"]
