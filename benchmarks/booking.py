@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
 from twisted.internet.defer import Deferred, gatherResults
 
 from benchmarks.canned import QUESTION
@@ -47,7 +48,7 @@ class Life:
         began = time.thread_time()
         asked = [Deferred.fromCoroutine(server.ask(QUESTION)) for server in self._village.houses]
         await gatherResults(asked, consumeErrors=True)
-        await self._village.pipeline.write_ledger()
+        await self._village.process.pipeline.write_ledger()
         self.cpu += time.thread_time() - began
 
 
@@ -105,8 +106,9 @@ async def keeping(reactor: Any, file: KeptJournal) -> Village:
     ledger = Ledger(reactor.seconds, time.time)  # noqa: TID251  (composition root)
     spending, shared = UsageStore(ledger, file.usage), file.shared_ledger
     keep = spending.keep if shared is None else None
-    village.pipeline = Pipeline(reactor, Random(1), ledger, keep, shared)  # noqa: S311  (jitter)
-    await (spending.restore() if shared is None else village.pipeline.read_ledger())
+    pipeline = Pipeline(reactor, Random(1), ledger, keep, shared)  # noqa: S311  (jitter)
+    village.process = replace(village.process, pipeline=pipeline)
+    await (spending.restore() if shared is None else pipeline.read_ledger())
     return village
 
 

@@ -73,10 +73,10 @@ class Load:
 
     def look(self) -> None:
         """Note how many requests are on their way and wait, and how many runs wait to begin."""
-        states = self.village.pipeline.snapshot().upstreams
+        states = self.village.process.pipeline.snapshot().upstreams
         self.most_in_flight = max(self.most_in_flight, sum(state.in_flight for state in states))
         self.most_waiting = max(self.most_waiting, sum(state.waiting for state in states))
-        self.most_turns = max(self.most_turns, self.village.scheduler.waiting)
+        self.most_turns = max(self.most_turns, self.village.process.scheduler.waiting)
 
     def repeated(self) -> int:
         """Answers heard more than once."""
@@ -148,7 +148,9 @@ async def _run(reactor: Any, load: Load, seconds: float) -> None:
         await deferLater(reactor, 0.0 if 0 < burst < BURST else 0.01)
     good = [server for server in houses if kind_of(server.number) in GOOD]
     until = time.perf_counter() + GRACE
-    while time.perf_counter() < until and any([await server.assistant.context.journal.pending() for server in good]):
+    while time.perf_counter() < until and any(
+        [await server.assistant.context.memory.journal.pending() for server in good]
+    ):
         await deferLater(reactor, 0.5)
     watch.stop()
     await watching

@@ -44,7 +44,7 @@ async def main(reactor: Any) -> None:
         for server in village.houses:
             await server.player.say("Sage, are you there?")
         # Looked at and not asked for: the first to ask decides how many may be in flight.
-        while sum(server.in_flight for server in village.pipeline.snapshot().upstreams) < int(count):
+        while sum(server.in_flight for server in village.process.pipeline.snapshot().upstreams) < int(count):
             await deferLater(reactor, 0.05)
         told = [(resident() - bare) / 2**20, bare / 2**20]
     print(json.dumps(told), flush=True)

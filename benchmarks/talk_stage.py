@@ -173,7 +173,7 @@ def _shown_examples(stage: Stage) -> list[str]:
     """What the examples of the prompt let the character say."""
     return [
         str(value)
-        for message in stage.assistant.context.front
+        for message in stage.assistant.context.model.window.front.messages
         for call in message.tool_calls
         for key, value in call.arguments.items()
         if key == "text"
@@ -183,7 +183,7 @@ def _shown_examples(stage: Stage) -> list[str]:
 async def _shown_front(stage: Stage) -> list[str]:
     """Return every text of the example turns in the prompt, lines and results too, without the system message."""
     context = stage.assistant.context
-    messages = (await front_of(context) if context.is_asked_plainly else context.front)[1:]
+    messages = (await front_of(context) if context.is_asked_plainly else context.model.window.front.messages)[1:]
     texts: list[str] = []
     for message in messages:
         texts += [message.text, *(result.text for result in message.tool_results)]

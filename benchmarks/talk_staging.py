@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
+from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import Place
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities
 from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
@@ -64,24 +66,24 @@ class Staging:
         me = Principal(f"assistant:{settings.name.casefold()}", settings.name, Kind.ASSISTANT, settings.permission)
         home = world.add(me, description=f"This is {settings.name}.")
         around = Dependencies(
-            me=me,
-            world=home,
-            storage=storage,
-            registry=Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS]),
-            exchange=self.exchange,
-            capabilities=Capabilities(),
-            pipeline=self.pipeline,
-            clock=self.clock,
-            observer=observer,
-            scrub=self.scrub,
-            pieces=self.pieces,
-            wall=self.wall,
+            CharacterBody(me, home, observer, scrub=self.scrub, pieces=self.pieces),
+            ProcessParts(
+                self.exchange,
+                self.clock,
+                self.pipeline,
+                scheduler=Scheduler(self.clock),
+                minutes=MinuteCounts(self.clock.seconds),
+                wall=self.wall,
+            ),
+            storage,
+            new_toolbox(
+                Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS]),
+                self.clock.seconds,
+            ),
             character=character,
         )
         assistant = build_assistant(settings, models, around, on_failure)
-        home.listener = AssistantListener(
-            assistant, me, self.clock, home.alone_with, self.launcher, life=storage.life, others=home.others_than
-        )
+        home.listener = BodyListener(me, assistant.inbox.hear, home.alone_with, home.others_than)
         await assistant.rights.load()
         assistant.start()
         return Stage(world, home, assistant)

@@ -13,22 +13,21 @@ from typing import Any
 from msgspec import structs
 
 from benchmarks.canned import MODEL, history
-from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
-from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
 from mud_assistant.assistant.events.trace import NobodyWatches, Observer
-from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import MemoryJournal, StreamEntry
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import MemoryFile
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile, KeptJournal, Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import CallReports, Capabilities, LLMProvider, get_provider
+from mud_assistant.llm import LLMProvider, get_provider
 from mud_assistant.llm.messages import Message, Role, Text
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry, Status
 from mud_assistant.tools.game import Thing
 from mud_assistant.tools.verbs import WORLD_TOOLS
@@ -107,7 +106,7 @@ class House:
 
     def statuses(self) -> list[Status]:
         """How the tool calls of the last run ended; for a house whose journal is in memory."""
-        journal = self.assistant.context.journal
+        journal = self.assistant.context.memory.journal
         assert isinstance(journal, MemoryJournal)
         return [done.status for done in journal.finished[-1].results.values()]
 
@@ -133,17 +132,15 @@ class Village:
         self.reactor = reactor
         self.exchange = HttpExchange(reactor, **exchange)
         wall = time.time  # noqa: TID251  (composition root)
-        self.pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
+        pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall) if ledger else None)  # noqa: S311
+        #: What all assistants share.
+        self.process = new_process(self.exchange, reactor, pipeline)
         #: Set it before anybody settles to have another journal than a file.
         self.file: KeptJournal | None = (
             JournalFile(journal, reactor, wall, JournalConfig(file=str(journal))) if journal else None
         )
         self._memory = MemoryFile(reactor.seconds)
         self.houses: list[House] = []
-        self.scheduler = Scheduler(reactor)
-        self._launcher = Launcher()
-        self._capabilities = Capabilities()
-        self._watchers, self._reports = Watchers(), CallReports()
         self._registry = Registry(GAME_TOOLS)
         described = "A small room with a desk under the window, and a shelf of books that nobody has dusted."
         places = [Room(f"room{number}", f"Room {number}", described, (), (THING,)) for number in range(rooms)]
@@ -163,9 +160,7 @@ class Village:
         player = self.world.add(
             Principal(f"player:{number}", "Anna"), f"room{number}", PlayerEars(hears or heard.append)
         )
-        home.listener = AssistantListener(
-            assistant, me, self.reactor, home.alone_with, self._launcher, life=storage.life
-        )
+        home.listener = BodyListener(me, assistant.inbox.hear, home.alone_with)
         assistant.start()
         server = House(number, assistant, home, player, heard)
         self.houses.append(server)
@@ -177,7 +172,6 @@ class Village:
             if self.file is not None:
                 stack.push_async_callback(self.file.close)
             stack.push_async_callback(self._exchange_closed)
-            stack.push_async_callback(self._launcher.stop)
             for server in self.houses:
                 stack.push_async_callback(server.assistant.stop)
 
@@ -204,19 +198,10 @@ class Village:
         config = ModelConfig(**{"max_attempts": 1, "examples": False, "max_in_flight": 200, **tenant.model})
         chosen = ChosenModel(tenant.provider or get_provider("local", tenant.url, MODEL), "a stub", config)
         around = Dependencies(
-            me=me,
-            world=home,
-            storage=storage,
-            registry=self._registry,
-            exchange=self.exchange,
-            capabilities=self._capabilities,
-            pipeline=self.pipeline,
-            clock=self.reactor,
-            observer=observer or NobodyWatches(),
-            budget=BudgetConfig(),
-            scheduler=self.scheduler,
-            watchers=self._watchers,
-            reports=self._reports,
+            CharacterBody(me, home, observer or NobodyWatches()),
+            self.process,
+            storage,
+            new_toolbox(self._registry, self.reactor.seconds),
         )
         return build_assistant(
             AssistantConfig(**{"join_seconds": 0, "max_run_tokens": 10_000_000, **tenant.settings}), [chosen], around

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 from sys import float_info
@@ -83,6 +84,14 @@ class Sum:
         calls, tokens = self.calls + other.calls, self.tokens + other.tokens
         money = min(float_info.max, round(self.money + other.money, _SUM_DIGITS))
         return {"calls": calls, "tokens": tokens, "money": money} if calls or tokens or money else {}
+
+
+def add_up(amounts: Iterable[Amount]) -> Amount:
+    """Return the sum of the amounts."""
+    total = Sum()
+    for one in amounts:
+        total.add(one)
+    return total.amount()
 
 
 class Allowance(Struct, frozen=True, forbid_unknown_fields=True):

@@ -30,6 +30,8 @@ Relay = Generator[Step, Any, T]
 class Launcher:
     """Runs coroutines that are not awaited: holds them, logs what they raise, cancels them at stop."""
 
+    __slots__ = ("_running",)
+
     def __init__(self) -> None:
         #: A dict, not a set: an empty set takes three times the memory, and each assistant has four launchers.
         self._running: dict[Deferred[Any], None] = {}

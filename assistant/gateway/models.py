@@ -16,6 +16,7 @@ from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.gateway.sight import may_see
 from mud_assistant.assistant.models.choose import window_tokens
 from mud_assistant.assistant.models.chosen import ChosenModel, call_options
+from mud_assistant.assistant.models.clients import client_of
 from mud_assistant.assistant.service.parts import SharedParts
 from mud_assistant.llm import Link, ModelChain
 from mud_assistant.llm.dialects.dialect import OfferedModelName
@@ -121,7 +122,7 @@ class GatewayModels:
         config = self._settings.model_copy(update={"model": first, "fallback": tuple(others)})
         await parts.admit(config, "")
         one.chosen = await parts.choose(config)
-        links = [Link(parts.client(chosen), _options(chosen)) for chosen in one.chosen]
+        links = [Link(client_of(chosen, parts.process), _options(chosen)) for chosen in one.chosen]
         for chosen, link in zip(one.chosen, links, strict=True):
             if chosen.embedded is not None:
                 link.client.record.sees_images = False

@@ -25,9 +25,10 @@ from mud_assistant.assistant.loop.speech.manner import answer_by, call_for_text,
 from mud_assistant.assistant.loop.speech.screening import SPEECH
 from mud_assistant.assistant.loop.writing import CallLog
 from mud_assistant.assistant.memory import questions
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from mud_assistant.llm import assistant as assistant_message
-from mud_assistant.tools import NOTHING_YET, Category, Executed, Past, Reach, Status, ToolContext
+from mud_assistant.tools import NOTHING_YET, Category, Executed, Past, Reach, Registry, Status, ToolContext
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.text.lenient import plain
 from mud_assistant.tools.trust import Audience, common
@@ -46,37 +47,37 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     """
     run.trust.shown_from = answer.response.shown_from
     if run.early.is_remark(answer.response) or answer.response.shown_from:
-        keep_said(context, run)
+        keep_said(context.memory.history, run)
     calls, message = answer.calls, answer.response.message
     if not message.tool_calls:
         calls = _calls_of_text(context, run, answer)
         message = assistant_message(*calls)
     fitting = _in_manner(context, run, calls)
-    if not answer.past and context.clock.seconds() > run.late_from:
+    if not answer.past and context.process.clock.seconds() > run.late_from:
         fitting = saying_what_is_answered(context, run, fitting)
     fitting = await keeping_word(context, run, fitting)
     if fitting != calls:
         calls, message = fitting, assistant_message(*fitting)
-    run.nudge = not calls
+    run.progress.is_empty = not calls
     if not calls:
         run.meter.count_format(wrong=True)
         return ()
     if run.early.said is None:
-        executed = await carry_out(context, run, run.written, calls, answer.past)
+        executed = await carry_out(context, run, run.progress.written, calls, answer.past)
     else:
         executed = await _go_on(context, run, run.early.go_on(calls, answer.past, answer.response.content), calls)
-    warn_of_unknown(context.me.name, run.id, executed)
+    warn_of_unknown(context.body.me.name, run.id, executed)
     run.meter.count_format(wrong=any(done.status is Status.FORMAT_ERROR for done in executed))
     results = [done.result for done in executed]
     is_new = _is_new(run, executed)
     run.meter.count_progress(new=is_new)
-    advice = run.meter.advice(prompt_tokens, context.model.context_tokens)
+    advice = run.meter.advice(prompt_tokens, context.model.config.context_tokens)
     if advice := advice or ("" if is_new else REPEATED):
         results[-1] = replace(results[-1], text=f"{results[-1].text}\n({advice})")
     authority = min(done.authority for done in executed)
-    audience, others_see = _audience(context, run, executed)
-    sources = _sources(context, run).union(*(done.sources for done in executed))
-    context.history.acted(
+    audience, others_see = _audience(context.tools.registry, run, executed)
+    sources = _sources(context.memory.history, run).union(*(done.sources for done in executed))
+    context.memory.history.acted(
         (message, tool_results(results)),
         authority=authority,
         sources=sources,
@@ -85,7 +86,7 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
         shown_from=answer.response.shown_from,
     )
     run.early.said = None
-    run.executed = executed
+    run.progress.executed = executed
     _note_questions(context, run, executed)
     return executed
 
@@ -104,18 +105,18 @@ def answer_by_rule(run: Run, call: ToolCall, follows_from: int = 0) -> Recovered
 def _in_manner(context: RunContext, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     """Adapt each call to the manner in which the assistant was spoken to."""
     event = run.trigger.event if run.trigger else None
-    is_here = event is not None and context.world.hears(event.who)
-    return tuple(in_manner(call, event, context.rules.grant, context.me.name, is_here=is_here) for call in calls)
+    is_here = event is not None and context.body.world.hears(event.who)
+    return tuple(in_manner(call, event, context.rules.grant, context.body.me.name, is_here=is_here) for call in calls)
 
 
-def _audience(context: RunContext, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
+def _audience(registry: Registry, run: Run, executed: Sequence[Executed]) -> tuple[Audience, str]:
     """Return who may be told of a step, and what others see of it.
 
     Words said to one person are for that person only.
     """
     audience, others_see = run.trust.audience, []
     for done in executed:
-        tool = context.registry.get(done.call.name)
+        tool = registry.get(done.call.name)
         if tool is None or done.status not in MAYBE_HEARD:
             continue
         target = str(done.call.arguments.get("target", ""))
@@ -129,9 +130,9 @@ def _audience(context: RunContext, run: Run, executed: Sequence[Executed]) -> tu
     return audience, "\n".join(others_see)
 
 
-def _sources(context: RunContext, run: Run) -> frozenset[str]:
+def _sources(history: History, run: Run) -> frozenset[str]:
     """Return the ids of all whose words the prompt held: what the model made of it may repeat any of them."""
-    return run.people | context.history.sources(run.hearers)
+    return run.people | history.sources(run.hearers)
 
 
 def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed]) -> None:
@@ -140,9 +141,9 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
         said = str(done.call.arguments.get(SPEECH.get(done.call.name, ""), ""))
         if not said or done.status not in MAYBE_HEARD:
             continue
-        sources = _sources(context, run) if is_question(said) else frozenset[str]()
+        sources = _sources(context.memory.history, run) if is_question(said) else frozenset[str]()
         if run.trigger is not None:
-            context.talk.answer_turn(run.trigger.event.who.id, said, run.hearers)
+            context.speech.talk.answer_turn(run.trigger.event.who.id, said, run.hearers)
         place = questions.room()
         if whom := plain(str(done.call.arguments.get("target", ""))):
             ids = {who.id for heard in run.events if plain((who := heard.event.who).name) == whom}
@@ -151,35 +152,36 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
             place = questions.private(ids.pop())
         elif done.call.name == "channel":
             place = questions.channel(str(done.call.arguments.get("channel", "")))
-        context.questions.ask(place, said, context.me.id, sources=sources, authority=run.trust.min_level, of=run.people)
+        me, level = context.body.me.id, run.trust.min_level
+        context.speech.questions.ask(place, said, me, sources=sources, authority=level, of=run.people)
 
 
 async def carry_out(
     context: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
 ) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
-    log = CallLog(run.writes, context.registry, step, run.promised)
+    log = CallLog(run.writes, context.tools.registry, step, run.progress.promised)
     executed = await run.dispatcher.answer_all(calls, _context(context, run, calls), log=log, past=past)
     if any(done.category is Category.TERMINAL and done.status in MAYBE_HEARD for done in executed):
-        context.waking.over(run.events)
-    if run.promised:
+        context.speech.waking.over(run.events)
+    if run.progress.promised:
         note_promises(context, run, executed)
     return executed
 
 
-def keep_said(context: RunContext, run: Run) -> None:
+def keep_said(history: History, run: Run) -> None:
     """Append speech that was begun early to the stream, when no rest of it comes."""
     if (said := run.early.said) is not None:
         run.early.said = None
         authority = said.executed.authority
         messages = (said.message, tool_results([said.executed.result]))
-        sources = _sources(context, run)
-        context.history.acted(messages, authority=authority, sources=sources, audience=run.trust.audience)
+        sources = _sources(history, run)
+        history.acted(messages, authority=authority, sources=sources, audience=run.trust.audience)
 
 
 def outcome_without_words(run: Run) -> Outcome:
     """Return the outcome of a run that acted without a word, or had nothing to do."""
-    acts = tuple(done.call.name for done in run.executed if done.status in MAYBE_HEARD)
+    acts = tuple(done.call.name for done in run.progress.executed if done.status in MAYBE_HEARD)
     return Answered(acts) if acts else NothingToDo()
 
 
@@ -205,7 +207,7 @@ def _calls_of_text(context: RunContext, run: Run, answer: RecoveredAnswer) -> tu
     """
     if answer.calls:
         return tuple(whole_text(call, answer.response.content) for call in answer.calls)
-    call = text_as_call(context, run, answer.response)
+    call = text_as_call(context, run, answer.response.content)
     return () if call is None else (call,)
 
 
@@ -215,11 +217,11 @@ async def _go_on(context: RunContext, run: Run, rest: Rest, calls: tuple[ToolCal
     The call that was begun counts once, as a whole. Its result is recorded here when nothing of it is left to run.
     """
     if rest.index is not None:
-        if (tool := context.registry.get(SAY)) is not None:
+        if (tool := context.tools.registry.get(SAY)) is not None:
             run.dispatcher.session.goes_on(calls[rest.index], tool)
         if rest.settled is not None:
-            run.writes.result(run.written, rest.index, rest.settled)
-    executed = await carry_out(context, run, run.written, rest.calls, rest.past)
+            run.writes.result(run.progress.written, rest.index, rest.settled)
+    executed = await carry_out(context, run, run.progress.written, rest.calls, rest.past)
     return tuple(replace(done, call=call) for done, call in zip(executed, calls, strict=True))
 
 
@@ -235,22 +237,22 @@ def _context(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> ToolCo
     """Return the context for the calls of a step."""
     event = run.trigger.event if run.trigger else None
     return ToolContext(
-        context.me,
-        context.world,
-        context.memories,
+        context.body.me,
+        context.body.world,
+        context.memory.memories,
         run.requester,
         run.id,
         run.trust,
         web=run.web,
         askers=run.askers,
         answer_by=answer_by(event, context.rules.grant),
-        granted=run.granted if run.making_granted else None,
+        granted=run.granted.pending if run.granted and run.granted.is_being_made else None,
         room_turn=context.room_turn if len(calls) == 1 else _turns(context, calls),
-        following=context.following,
+        following=context.tools.following,
         lore=lambda query: known_lore(context, (query,)),
-        now=context.clock.seconds,
-        http_client=context.http_client,
-        shown_memories=context.shown_memories,
+        now=context.process.clock.seconds,
+        http_client=context.tools.http_client,
+        shown_memories=context.memory.shown,
     )
 
 
@@ -260,8 +262,8 @@ def _is_new(run: Run, executed: Sequence[Executed]) -> bool:
     A repeated read brings nothing, whatever its answer: it costs a step, and the model knew the answer.
     """
     results = {_known(done) for done in executed}
-    is_new = bool(results - run.known)
-    run.known |= results
+    is_new = bool(results - run.progress.results)
+    run.progress.results |= results
     return is_new
 
 
@@ -270,11 +272,11 @@ def _known(done: Executed) -> str:
     return f"{done.call.name} {done.call.arguments} {came_to}"
 
 
-def text_as_call(context: RunContext, run: Run, response: LLMResponse) -> ToolCall | None:
+def text_as_call(context: RunContext, run: Run, text: str) -> ToolCall | None:
     """Return the call that plain text stands for under the owner's setting, or None."""
     trigger = run.trigger
     return call_for_text(
-        response.content,
+        text,
         context.settings.plain_text,
         trigger.event if trigger else None,
         addressed=trigger is not None and trigger.attention.addressed,

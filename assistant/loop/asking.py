@@ -22,13 +22,15 @@ from mud_assistant.assistant.loop.overheard import overheard, request_hook
 from mud_assistant.assistant.loop.prompt import trusted_scene
 from mud_assistant.assistant.loop.recovery import Early
 from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.run_parts import ModelParts, SpeechParts
 from mud_assistant.assistant.loop.speech.gestures import MARKS, act_out
+from mud_assistant.assistant.loop.speech.manner import speech_call
 from mud_assistant.assistant.loop.speech.screening import SPEECH, Repeat, make_discreet, words_of_answer
 from mud_assistant.assistant.loop.spending import A_MINUTE
-from mud_assistant.assistant.loop.talk.ask import ask_plainly
-from mud_assistant.assistant.loop.talk.calls import speech_call
 from mud_assistant.assistant.loop.talk.question import question_of, trusted_level
+from mud_assistant.assistant.loop.talk.speak import ask_plainly
 from mud_assistant.assistant.loop.talk.topics import words_otherwise
+from mud_assistant.assistant.memory.topics.knowledge import Knowledge
 from mud_assistant.llm import BudgetReached, LLMResponse, Message, ToolCall, user
 from mud_assistant.llm import assistant as assistant_message
 from mud_assistant.llm.messages import JSONObject, Text
@@ -63,8 +65,8 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
 
     Raises LLMError. Cancelling closes the connection.
     """
-    count_asker(context, run)
-    context.window.fit(run)
+    count_asker(context.model, run)
+    context.model.window.fit(run)
     if not context.is_asked_plainly:
         return await _ask_with_tools(context, run)
     asked = await ask_plainly(context, run)
@@ -74,15 +76,15 @@ async def ask(context: RunContext, run: Run) -> Completion | None:
     if response.provider and not MARKS.isdisjoint(words_of_answer(response)):  # else the owner's words, or plain ones
         response = _acted_out(context, run, response)
     # A model that was asked with tools before was shown it: it stands in the stream.
-    if context.known.secret and _secret_calls(context, run, response):
-        response = _saying(context, run, response, words_otherwise(context, " ".join(run.texts), run.written))
+    if context.memory.known.secret and _secret_calls(context.memory.known, run, response):
+        response = _saying(context, run, response, words_otherwise(context, " ".join(run.texts), run.progress.written))
     return Completion(prompt, tokens, discreet(context, response))
 
 
 def discreet(context: RunContext, response: LLMResponse) -> LLMResponse:
     """Return the answer as it is recorded and acted on."""
-    most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * context.model.max_answer_tokens)
-    return make_discreet(response, context.scrub, most_chars, context.pieces)
+    most_chars = max(MIN_KEPT_CHARS, CHARS_A_TOKEN * context.model.config.max_answer_tokens)
+    return make_discreet(response, context.body.scrub, most_chars, context.body.pieces)
 
 
 async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
@@ -98,34 +100,34 @@ async def _ask_with_tools(context: RunContext, run: Run) -> Completion:
     if not MARKS.isdisjoint(said):
         asked = replace(asked, response=_acted_out(context, run, asked.response))
         said = words_of_answer(asked.response)
-    is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, asked.response))
+    is_secret = bool(context.memory.known.secret) and bool(_secret_calls(context.memory.known, run, asked.response))
     if not (said or is_secret):
         return asked
     repeat, begun = Repeat.HIDDEN if is_secret else repeated_in(context, run, said), run.early.said
     if repeat is not None and run.early.state is Early.NOTHING:
-        _log.info("{name} only repeated {what}; it is asked again", name=context.me.name, what=repeat.value)
+        _log.info("{name} only repeated {what}; it is asked again", name=context.body.me.name, what=repeat.value)
         least = asked.response.shown_from
         again = await _answer(context, run, AGAIN.format(what=repeat.value), least=least)
         response = replace(again.response, usage=asked.response.usage + again.response.usage)
         response = _acted_out(context, run, response)
         said = words_of_answer(response)
         # What it said before may be right again. An echo is no answer, and what is for it alone is told to nobody.
-        is_secret = bool(context.known.secret) and bool(_secret_calls(context, run, response))
+        is_secret = bool(context.memory.known.secret) and bool(_secret_calls(context.memory.known, run, response))
         if is_secret or repeated_in(context, run, said) not in {None, Repeat.SELF}:
-            said = words_otherwise(context, " ".join(run.texts), run.written)
+            said = words_otherwise(context, " ".join(run.texts), run.progress.written)
             response = _saying(context, run, response, said)
         asked = replace(again, response=response)
     elif repeat is Repeat.HIDDEN and begun is not None:
         said = begun.sentence  # what came after it is told to nobody
         asked = replace(asked, response=_saying(context, run, asked.response, said))
-    context.repeats.add(said, run.texts)
+    context.speech.repeats.add(said, run.texts)
     return asked
 
 
-def _secret_calls(context: RunContext, run: Run, response: LLMResponse) -> list[ToolCall]:
+def _secret_calls(known: Knowledge, run: Run, response: LLMResponse) -> list[ToolCall]:
     """Return the calls of an answer that read out what is known to the character alone."""
     texts = ((call, map(str, call.arguments.values())) for call in response.tool_calls)
-    return [call for call, values in texts if any(context.known.gives_away(value, run.texts) for value in values)]
+    return [call for call, values in texts if any(known.gives_away(value, run.texts) for value in values)]
 
 
 def _acted_out(context: RunContext, run: Run, response: LLMResponse) -> LLMResponse:
@@ -133,17 +135,17 @@ def _acted_out(context: RunContext, run: Run, response: LLMResponse) -> LLMRespo
 
     It is recorded like this, so a run that is taken up finds each call as it was made.
     """
-    text = None if response.tool_calls else text_as_call(context, run, response)
+    text = None if response.tool_calls else text_as_call(context, run, response.content)
     calls = response.tool_calls if text is None else (text,)
     spoken = run.dispatcher.session.spoken - (run.early.said is not None)  # what was begun early counts once
 
     def may_emote() -> bool:
-        tool = context.registry.get("emote") if "emote" in context.rules.grant else None
+        tool = context.tools.registry.get("emote") if "emote" in context.rules.grant else None
         event = run.trigger.event if run.trigger else None
         is_here = run.hearers is None and not isinstance(event, ChannelSaid | Paged | Whispered)
         return tool is not None and is_here and base_permission(tool, context.rules.required_permission) <= 0
 
-    acted = act_out(calls, context.me.name, context.settings.max_spoken - spoken, may_emote=may_emote)
+    acted = act_out(calls, context.body.me.name, context.settings.max_spoken - spoken, may_emote=may_emote)
     if acted == calls:
         return response
     beside = (Text, ToolCall) if text is not None else ToolCall
@@ -153,9 +155,9 @@ def _acted_out(context: RunContext, run: Run, response: LLMResponse) -> LLMRespo
 
 def _saying(context: RunContext, run: Run, response: LLMResponse, said: str) -> LLMResponse:
     """Return the answer with these words in place of all that it says."""
-    secret = _secret_calls(context, run, response)
+    secret = _secret_calls(context.memory.known, run, response)
     deeds = [call for call in response.tool_calls if call.name not in SPEECH and call not in secret]
-    words = speech_call(context, run, said)
+    words = speech_call(context.rules, run, said)
     calls = [*deeds, words] if words is not None else deeds
     return replace(response, message=assistant_message(*calls))
 
@@ -167,19 +169,20 @@ async def _trusted_answer(context: RunContext, run: Run, asked: Completion) -> C
     wants nothing of the kind, it was those texts that did: the first answer counts then, with all in view. There is no
     need to ask when the line itself asks for the deed in plain English: then it follows from that line.
     """
-    least = run.dispatcher.lacks_trust(asked.response.tool_calls, context.me, run.requester)
-    if not least or run.trigger is None or run.is_asked_again:
+    least = run.dispatcher.lacks_trust(asked.response.tool_calls, context.body.me, run.requester)
+    if not least or run.trigger is None or run.progress.is_asked_again:
         return asked
-    run.is_asked_again = True  # once a run: what came of it may be among the texts that are left out
-    if (deeds := await _plainly_asked(context, run, asked.response)) and trusted_level(context, run) >= least:
-        response = replace(asked.response, message=assistant_message(*deeds), shown_from=trusted_level(context, run))
+    run.progress.is_asked_again = True  # once a run: what came of it may be among the texts that are left out
+    level = trusted_level(context.rules, run)
+    if (deeds := await _plainly_asked(context, run, asked.response)) and level >= least:
+        response = replace(asked.response, message=assistant_message(*deeds), shown_from=level)
         return replace(asked, response=response)
     line = {run.trigger.event.id: format_event(run.trigger.event)}
-    if context.history.find_lost(line, least=least):
+    if context.memory.history.find_lost(line, least=least):
         return asked
     again = await _answer(context, run, least=least)
     usage = asked.response.usage + again.response.usage
-    if not run.dispatcher.lacks_trust(again.response.tool_calls, context.me, run.requester):
+    if not run.dispatcher.lacks_trust(again.response.tool_calls, context.body.me, run.requester):
         return replace(asked, response=replace(asked.response, usage=usage))
     if run.early.said is not None:  # words were spoken already
         deeds = [call for call in again.response.tool_calls if call.name not in SPEECH]
@@ -211,14 +214,15 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
 
     Texts of a level below `least` are left out of the prompt.
     """
-    nudges = [user(text) for text in (NUDGE if run.nudge else "", again) if text]
+    nudges = [user(text) for text in (NUDGE if run.progress.is_empty else "", again) if text]
     scene = trusted_scene(run.scene, context.rules.world_text, least) if least else ""
-    prompt = Joined([*parts_of(context.front), *context.history.parts(run.hearers, least, scene), *nudges])
+    front, stream = context.model.window.front, context.memory.history.parts(run.hearers, least, scene)
+    prompt = Joined([*parts_of(front.messages), *stream, *nudges])
     listener = None if again or least else first_sentence_listener(context, run)
     freer = {"temperature": FREER} if again else {}
-    answer = context.client.chat_completion(
+    answer = context.model.client.chat_completion(
         prompt,
-        context.registry.specs(context.window.front.tools),
+        context.tools.registry.specs(front.tools),
         deadline=run.meter.deadline,
         listener=overheard(context, run, listener),
         caller=_caller(context, run),
@@ -227,18 +231,18 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
         **freer,
     )
     response = await (answer if listener is None else complete_with_speech(listener, answer))
-    context.waking.answered()  # its server has read the beginning of every prompt by now, so no warming is needed
+    context.speech.waking.answered()  # its server has read the beginning of every prompt by now
     response = discreet(context, response)
     if least:
         response = replace(response, shown_from=least)
-    return Completion(prompt, context.window.fixed_tokens() + context.history.tokens, response)
+    return Completion(prompt, context.model.window.fixed_tokens() + context.memory.history.tokens, response)
 
 
 def _caller(context: RunContext, run: Run) -> Caller:
     """Return who pays: for an impulse a part of the assistant's own budget, so that players are answered."""
     if is_impulse(run.events):
-        return context.billing.caller_of_itself(context.me)
-    return context.billing.caller(context.me, run.requester)
+        return context.model.billing.caller_of_itself(context.body.me)
+    return context.model.billing.caller(context.body.me, run.requester)
 
 
 async def ask_for_itself(
@@ -253,28 +257,28 @@ async def ask_for_itself(
 
     `seconds` is the most time it may take. Raises LLMError. Cancelling closes the connection.
     """
-    response = await context.client.chat_completion(
+    response = await context.model.client.chat_completion(
         messages,
         tool_choice="auto",
         server_tools=(),
         max_tokens=max_tokens,
-        deadline=Deadline.after(context.clock, seconds),
-        caller=context.billing.caller(context.me, None),
+        deadline=Deadline.after(context.process.clock, seconds),
+        caller=context.model.billing.caller(context.body.me, None),
         schema=schema,
     )
-    return context.scrub(response.content)
+    return context.body.scrub(response.content)
 
 
-def count_asker(context: RunContext, run: Run) -> None:
+def count_asker(model: ModelParts, run: Run) -> None:
     """Count one answer for the person the run is for, once. Raises BudgetReached when they ask too often."""
     requester = run.requester
-    if requester is not None and run.counted != requester.id:
-        if why := context.billing.too_often(requester):
+    if requester is not None and run.meter.counted != requester.id:
+        if why := model.billing.too_often(requester):
             raise BudgetReached(why, account=requester.id, what=A_MINUTE)
-        run.counted = requester.id
+        run.meter.counted = requester.id
 
 
-async def next_payer(context: RunContext, run: Run, spent: BudgetReached) -> LimitReached | None:
+async def next_payer(speech: SpeechParts, run: Run, spent: BudgetReached) -> LimitReached | None:
     """Turn the run to the next asker, when the budget of the one it was for is used up.
 
     Return None when it goes on for them, and the outcome when nobody is left to pay.
@@ -288,5 +292,5 @@ async def next_payer(context: RunContext, run: Run, spent: BudgetReached) -> Lim
     if run.trigger is None:
         return reached
     _log.warn("{cause}", log_event="budget", cause=spent.message)
-    await (context.rate_line if is_rate else context.budget_line).make()
+    await (speech.rate_line if is_rate else speech.budget_line).make()
     return None

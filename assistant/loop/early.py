@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from twisted.internet.defer import CancelledError, Deferred
 
 from mud_assistant.assistant.events.events import ChannelSaid
-from mud_assistant.assistant.loop.acting import carry_out
+from mud_assistant.assistant.loop.acting import carry_out, text_as_call
 from mud_assistant.assistant.loop.promises import may_promise
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
 from mud_assistant.assistant.loop.run import Run, RunContext
-from mud_assistant.assistant.loop.speech.manner import call_for_text
+from mud_assistant.assistant.loop.run_parts import CharacterBody
 from mud_assistant.assistant.loop.speech.screening import Repeat
 from mud_assistant.assistant.loop.speech.sentence import GrowingArgument, first_sentence
 from mud_assistant.llm import ActingListener, FinishReason, LLMResponse, StreamEvent, ToolCall, Usage
@@ -176,7 +176,7 @@ async def complete_with_speech(listener: FirstSentence, answer: Deferred[LLMResp
 
 def first_sentence_listener(context: RunContext, run: Run) -> FirstSentence | None:
     """Return the listener for the next answer of this run, None when only the whole answer may be spoken."""
-    tool, asks = context.registry.get(SAY), run.requester
+    tool, asks = context.tools.registry.get(SAY), run.requester
     if not context.settings.speak_early or tool is None or tool.name not in context.rules.grant:
         return None
     if base_permission(tool, context.rules.required_permission) > 0 or (
@@ -198,27 +198,27 @@ def _is_elsewhere(run: Run) -> bool:
 
 async def _say(context: RunContext, run: Run, sentence: str) -> bool:
     """Say the sentence as a step of its own; return whether it may have been heard."""
-    call = ToolCall(f"{run.id}.{run.written + 1}.early", SAY, {"text": sentence})
+    call = ToolCall(f"{run.id}.{run.progress.written + 1}.early", SAY, {"text": sentence})
     message = assistant_message(call)
     response = LLMResponse(message, FinishReason.TOOL_CALLS, Usage(), "", "", is_beginning=True)
     step = run.write_answer(response)
     [executed] = await carry_out(context, run, step, (call,), NOTHING_YET)
     if executed.status not in MAYBE_HEARD:
         return False
-    context.pieces.scrub(sentence)
-    run.early.begin(BegunSpeech(sentence, message, executed, context.clock.seconds()))
+    context.body.pieces.scrub(sentence)
+    run.early.begin(BegunSpeech(sentence, message, executed, context.process.clock.seconds()))
     return True
 
 
 def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
-    if context.clock.seconds() > run.late_from:
+    if context.process.clock.seconds() > run.late_from:
         return False
     if repeated_in(context, run, sentence) or may_promise(run, sentence):
         return False
-    own_name = re.match(rf"{re.escape(context.me.name)}\b", sentence, re.IGNORECASE)
+    own_name = re.match(rf"{re.escape(context.body.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)
-    return not own_name and not marked and sentence.isprintable() and _holds_no_key(context, sentence)
+    return not own_name and not marked and sentence.isprintable() and _holds_no_key(context.body, sentence)
 
 
 def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:
@@ -226,23 +226,19 @@ def repeated_in(context: RunContext, run: Run, said: str) -> Repeat | None:
 
     What is known to the character alone is never read out, even where the owner lets it repeat anything else.
     """
-    if context.known.secret and context.known.gives_away(said, run.texts):
+    if context.memory.known.secret and context.memory.known.gives_away(said, run.texts):
         return Repeat.HIDDEN
     if context.settings.may_repeat:
         return None
-    return context.repeats.found_in(said, run.texts, did=bool(run.executed))
+    return context.speech.repeats.found_in(said, run.texts, did=bool(run.progress.executed))
 
 
-def _holds_no_key(context: RunContext, sentence: str) -> bool:
+def _holds_no_key(body: CharacterBody, sentence: str) -> bool:
     """Tell whether the sentence holds no part of a key, not even one that only the whole answer would show."""
-    return context.scrub(sentence) == sentence and context.pieces.is_free(sentence)
+    return body.scrub(sentence) == sentence and body.pieces.is_free(sentence)
 
 
 def _text_speaks(context: RunContext, run: Run) -> bool:
     """Tell whether plain text is said aloud under the owner's setting."""
-    trigger = run.trigger
-    event, addressed = (trigger.event, trigger.attention.addressed) if trigger else (None, False)
-    call = call_for_text(
-        "words", context.settings.plain_text, event, addressed=addressed, call_id="", grant=context.rules.grant
-    )
+    call = text_as_call(context, run, "words")
     return call is not None and call.name == SAY

@@ -13,6 +13,7 @@ from mud_assistant.assistant.journal import InterruptedStep
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.recovery import RecoveredAnswer, left_of
 from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.run_parts import CharacterBody
 from mud_assistant.llm import ToolCall
 from mud_assistant.tools import Executed, Pending, Principal, Requirement, Status, ToolContext, ToolError
 from mud_assistant.tools.policy.binding import difference, find_requirement
@@ -32,23 +33,24 @@ NOT_ANY_MORE = "it may not be done any more"
 async def make_granted(context: RunContext, run: Run) -> None:
     """Make the approved call of the run as its first step. No model is asked whether it still wants to."""
     granted = run.granted
-    if granted is None or run.granted_begun or run.trigger is None:
+    if granted is None or granted.is_begun or run.trigger is None:
         return
-    call = ToolCall(run.trigger.event.id, granted.tool, granted.arguments)
+    call = ToolCall(run.trigger.event.id, granted.pending.tool, granted.pending.arguments)
     await act_on_granted(context, run, answer_by_rule(run, call))
 
 
 async def act_on_granted(context: RunContext, run: Run, answer: RecoveredAnswer) -> tuple[Executed, ...]:
     """Run the approved call, with its approval. The players who asked and approved are told when it was not done."""
-    run.granted_begun = run.making_granted = True
+    granted = run.granted
+    assert granted is not None  # else there is no such step
+    granted.is_begun = granted.is_being_made = True
     try:
         executed = await act(context, run, answer, 0)
     finally:
-        run.making_granted = False
-    if run.granted is not None:
-        for done in executed:
-            if done.status is not Status.DONE:
-                tell_void(context, run.granted, _reason_of(done))
+        granted.is_being_made = False
+    for done in executed:
+        if done.status is not Status.DONE:
+            tell_void(context.body, granted.pending, _reason_of(done))
     return executed
 
 
@@ -64,11 +66,11 @@ def why_void(context: RunContext, given: Pending) -> str:
 
     When the game needs time to tell, the answer is empty: the run looks again.
     """
-    tool = context.registry.get(given.tool)
+    tool = context.tools.registry.get(given.tool)
     if tool is None:
         return "there is no such tool any more"
     call = ToolCall("", given.tool, given.arguments)
-    around = ToolContext(context.me, context.world, context.memories, given.requester)
+    around = ToolContext(context.body.me, context.body.world, context.memory.memories, given.requester)
     looking = Deferred.fromCoroutine(find_requirement(tool, call, around))
     found: list[Requirement | Failure] = []
     looking.addBoth(found.append)
@@ -89,13 +91,13 @@ def request_text(name: str, pending: Pending, world_text: int = 1) -> str:
     return f'{name} tells you, "{WAITS_OR_THEMSELVES if can else WAITS_OR_ASK}"'
 
 
-def tell_void(context: RunContext, pending: Pending, why: str, but: Principal | None = None) -> None:
+def tell_void(body: CharacterBody, pending: Pending, why: str, but: Principal | None = None) -> None:
     """Tell the players who asked and approved that the call was not done, in one sentence.
 
     `but` is left out, because they know it already.
     """
     reason = one_line(why, max_chars=_MAX_REASON).rstrip(".")
-    name, asked, decided = context.me.name, pending.requester, pending.approved_by
+    name, asked, decided = body.me.name, pending.requester, pending.approved_by
     told: dict[str, tuple[Principal, str]] = {}
     if asked is not None:
         told[asked.id] = asked, f"{name} did not do what you wanted: {reason}. You can ask for it again."
@@ -103,7 +105,7 @@ def tell_void(context: RunContext, pending: Pending, why: str, but: Principal | 
         told[decided.id] = decided, f"{name} did not do what was asked for as number {pending.number}: {reason}."
     for who, sentence in told.values():
         if but is None or who.id != but.id:
-            context.notify(who, sentence)
+            body.notify(who, sentence)
 
 
 def _reason_of(done: Executed) -> str:

@@ -51,16 +51,16 @@ class _Step(Struct, frozen=True):
 
 
 async def keep_goal(context: RunContext, run: Run, goal_id: str) -> Outcome:
-    """Do what a goal needs now. Return what came of it; the changed goal is in `run.goals`."""
-    goal = context.goals.get(goal_id)
+    """Do what a goal needs now. Return what came of it; the changed goal is in `run.progress.goals`."""
+    goal = context.memory.goals.get(goal_id)
     assert run.trigger is not None
     if goal is None or run.trigger.event.id != goal.event_id:
         return NothingToDo()  # it is over, or this is an event of an earlier try
-    if run.written:  # an earlier process began it
+    if run.progress.written:  # an earlier process began it
         return _conclude(context, run, goal, "it was done while the game went down")
-    if (asker := principal_now(context.world, goal.asker.id)) is None:
+    if (asker := principal_now(context.body.world, goal.asker.id)) is None:
         return _change(run, replace(goal, state=GoalState.DROPPED, reason="who asked for it is gone"))
-    run.acts_for = asker
+    run.progress.acts_for = asker
     step = await _step_of(context, replace(goal, asker=asker))
     if isinstance(step, Goal):
         return _change(run, replace(step, asker=goal.asker))
@@ -77,7 +77,7 @@ def who_is_there(context: RunContext, goal: Goal) -> Principal | None:
 
     One known by name alone is whoever has that name, when only one there has it.
     """
-    people = present(context.world, AWAKE_SECONDS)
+    people = present(context.body.world, AWAKE_SECONDS)
     if goal.is_open and (goal.whom or goal.whom_name):
         is_named = [who for who in people if _is_meant(who, goal)]
         found = is_named[0] if len(is_named) == 1 else None
@@ -97,10 +97,10 @@ async def _step_of(context: RunContext, goal: Goal) -> _Step | Goal:
     if not goal.is_open:
         reason = goal.reason or NOT_ALLOWED
         return _say(goal, goal.asker, f"I said that I would {goal.text}. I cannot: {reason}.", "they were told")
-    now = context.clock.seconds()
+    now = context.process.clock.seconds()
     if now >= goal.made_at + OUTLIVES_VISIT and await _is_forsaken(context, goal, now):
         return replace(goal, state=GoalState.DROPPED, reason=NOT_SEEN)
-    if now < due_at(goal, now, game_time(context.world)):
+    if now < due_at(goal, now, game_time(context.body.world)):
         return _later(goal, now, LOOK_AGAIN_SECONDS)
     match goal.kind:
         case GoalKind.REMIND | GoalKind.TELL:
@@ -120,7 +120,7 @@ async def _step_of(context: RunContext, goal: Goal) -> _Step | Goal:
 
 async def _is_forsaken(context: RunContext, goal: Goal, now: float) -> bool:
     """Tell whether who asked for the goal has not been seen for so long that it is dropped."""
-    known = (await context.people.find(goal.asker.id)).asker
+    known = (await context.memory.people.find(goal.asker.id)).asker
     return known is None or now >= known.last_at + OUTLIVES_VISIT
 
 
@@ -147,14 +147,14 @@ async def _walk(context: RunContext, goal: Goal, now: float) -> _Step | Goal | N
     if not goal.place and not goal.place_id:
         return None
     try:
-        scene = await context.world.look()
+        scene = await context.body.world.look()
     except ToolFailed:
         return _later(goal, now, BLOCKED_SECONDS)
     if is_at(scene, goal):
         return None
     if goal.attempts > MAX_STEPS or (goal.due is not None and now > goal.due + GRACE):
         return _withdrawn(goal, BARRED)
-    way = await way_to(context.world, goal.place)
+    way = await way_to(context.body.world, goal.place)
     if way is None or not way.steps:
         return _withdrawn(goal, NO_WAY)
     return _Step(_MOVE, {"direction": way.steps[0]})
@@ -167,8 +167,8 @@ def is_at(scene: Scene, goal: Goal) -> bool:
 
 def _conclude(context: RunContext, run: Run, goal: Goal, done: str) -> Outcome:
     """Note what became of the goal by the calls of the run, and return the run's outcome."""
-    last: Executed | None = run.executed[-1] if run.executed else None
-    now = context.clock.seconds()
+    last: Executed | None = run.progress.executed[-1] if run.progress.executed else None
+    now = context.process.clock.seconds()
     if last is None or last.status not in MAYBE_HEARD:
         return _change(run, _not_done(goal, last, now))
     if last.call.name == _MOVE:
@@ -176,7 +176,7 @@ def _conclude(context: RunContext, run: Run, goal: Goal, done: str) -> Outcome:
     elif not goal.is_open:
         changed = replace(goal, state=GoalState.TOLD, attempts=goal.attempts + 1)
     elif goal.every:
-        changed = replace(again(goal, now, game_time(context.world)), attempts=goal.attempts + 1, evidence=done)
+        changed = replace(again(goal, now, game_time(context.body.world)), attempts=goal.attempts + 1, evidence=done)
     else:
         changed = replace(goal, state=GoalState.DONE, attempts=goal.attempts + 1, evidence=done)
     _change(run, changed)
@@ -201,14 +201,14 @@ def _withdrawn(goal: Goal, why: str) -> Goal:
 
 def _change(run: Run, goal: Goal) -> Outcome:
     """Have the changed goal written down with the end of the run."""
-    run.goals = (*run.goals, goal)
+    run.progress.goals = (*run.progress.goals, goal)
     return NothingToDo()
 
 
 def given_up(context: RunContext, events: Sequence[Accepted]) -> list[Goal]:
     """Return the goals for which these events were there, withdrawn: their runs went wrong too often."""
     rules = [heard.event.by_rule for heard in events]
-    goals = [context.goals.get(rule.goal) for rule in rules if rule is not None and rule.goal]
+    goals = [context.memory.goals.get(rule.goal) for rule in rules if rule is not None and rule.goal]
     return [give_up(goal) for goal in goals if goal is not None]
 
 

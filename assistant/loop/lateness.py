@@ -20,7 +20,7 @@ from mud_assistant.assistant.loop.recovery import Early
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.screening import SPEECH
 from mud_assistant.llm import ToolCall
-from mud_assistant.tools import Kind, Reach
+from mud_assistant.tools import Kind, Reach, World
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.text.lenient import plain
 
@@ -36,7 +36,7 @@ def can_answer(context: RunContext, run: Run) -> bool:
         return True
     event = run.trigger.event if run.trigger else None
     reaches = {Reach.CHANNEL} if isinstance(event, ChannelSaid) else {Reach.PERSON, Reach.NEARBY}
-    granted = (context.registry.get(name) for name in context.rules.grant)
+    granted = (context.tools.registry.get(name) for name in context.rules.grant)
     return any(tool is not None and tool.heard_by in reaches for tool in granted)
 
 
@@ -51,7 +51,7 @@ def unanswered_outcome(context: RunContext, run: Run, left: Sequence[Interrupted
         run.late_from = run.trigger.event.at + context.settings.late_after_seconds
     if not (why := _why_unanswered(context, run, left)):
         return None
-    _log.info("{name} does not answer in {run}: {why}", name=context.me.name, run=run.id, why=why)
+    _log.info("{name} does not answer in {run}: {why}", name=context.body.me.name, run=run.id, why=why)
     return NothingToDo(why)
 
 
@@ -63,7 +63,7 @@ def _why_unanswered(context: RunContext, run: Run, left: Sequence[InterruptedSte
     """
     if not can_answer(context, run):
         return "it has no tool to answer where it was spoken to"
-    now = context.clock.seconds()
+    now = context.process.clock.seconds()
     is_begun = any(call.intended for step in left for call in step.calls)
     if run.trigger is None or now <= run.late_from or is_begun:
         return ""
@@ -72,12 +72,12 @@ def _why_unanswered(context: RunContext, run: Run, left: Sequence[InterruptedSte
     is_meant = run.trigger.attention.addressed
     if not is_meant or is_unspoken(event) or is_farewell(spoken_text(event)) or is_greeting(spoken_text(event)):
         return f"it came {age:.0f} s ago and wants no answer any more"
-    return f"it came {age:.0f} s ago, and who said it is gone" if _is_gone(context, event) else ""
+    return f"it came {age:.0f} s ago, and who said it is gone" if _is_gone(context.body.world, event) else ""
 
 
-def _is_gone(context: RunContext, event: Event) -> bool:
+def _is_gone(world: World, event: Event) -> bool:
     is_near = isinstance(event, Said | Whispered) and event.who.kind in _PEOPLE
-    return is_near and not context.world.hears(event.who)
+    return is_near and not world.hears(event.who)
 
 
 def saying_what_is_answered(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
@@ -85,7 +85,7 @@ def saying_what_is_answered(context: RunContext, run: Run, calls: Sequence[ToolC
 
     A run that was heard to speak is over. So one that speaks again was not heard, and says it again.
     """
-    if run.early.state is not Early.NOTHING or context.clock.seconds() <= run.late_from:
+    if run.early.state is not Early.NOTHING or context.process.clock.seconds() <= run.late_from:
         return tuple(calls)
     assert run.trigger is not None
     event = run.trigger.event

@@ -41,15 +41,15 @@ class Overheard(ActingListener):
 
 def overheard(context: RunContext, run: Run, listener: ActingListener | None = None) -> ActingListener | None:
     """Return a listener for the next answer that lets watchers hear it as well; `listener` while nobody watches."""
-    if not context.watchers.is_watched:
+    if not context.process.watchers.is_watched:
         return listener
-    return Overheard(context.watchers, context.me.id, run.id, run.meter.steps + 1, listener)
+    return Overheard(context.process.watchers, context.body.me.id, run.id, run.meter.steps + 1, listener)
 
 
 def request_hook(context: RunContext, run: Run) -> OnRequest | None:
     """Return what is shown the requests of the next step, None when nobody keeps requests."""
-    keeper = context.watchers.requests
+    keeper = context.process.watchers.requests
     if keeper is None:
         return None
-    me, run_id, step = context.me.id, run.id, run.written + 1
+    me, run_id, step = context.body.me.id, run.id, run.progress.written + 1
     return lambda url, body: keeper.asked(me, run_id, step, url, body)

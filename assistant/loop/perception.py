@@ -28,10 +28,11 @@ from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.loop.prompt import scene_labels, scene_line, visit_line
 from mud_assistant.assistant.loop.recollecting import recollect
 from mud_assistant.assistant.loop.run import Run, RunContext
-from mud_assistant.assistant.memory.entries import Entry
-from mud_assistant.assistant.memory.origins import sources_of
 from mud_assistant.assistant.memory.outgoing import View, find_withheld
-from mud_assistant.assistant.memory.trimming import PERCEIVED_SHARE, fit_lines
+from mud_assistant.assistant.memory.stream.entries import Entry
+from mud_assistant.assistant.memory.stream.history import History
+from mud_assistant.assistant.memory.stream.origins import sources_of
+from mud_assistant.assistant.memory.stream.trimming import PERCEIVED_SHARE, fit_lines
 from mud_assistant.llm import user
 from mud_assistant.tools import Category, Kind, Label, ToolFailed, label_of
 from mud_assistant.tools.trust import Audience, Source, Withheld, clamp_level, may_hear
@@ -47,25 +48,25 @@ _log = Logger()
 
 async def perceive(context: RunContext, run: Run) -> None:
     """Append the new events and scene, fit the stream into the model's window, and note what is in view."""
-    context.history.begin()
-    fresh = _fresh(context, run)
+    context.memory.history.begin()
+    fresh = _fresh(context.memory.history, run)
     scene, labels = await _scene(context, run) if run.trigger is not None else _UNSEEN
     for heard in fresh:
-        context.voices.heard(heard.event.who, context.rules.world_text)
+        context.memory.voices.heard(heard.event.who, context.rules.world_text)
         if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
             text = spoken_text(heard.event)
             if "." in text:  # an address has one
-                context.seen.add_text(text)
+                context.tools.seen.add_text(text)
     groups = _groups(run, fresh)
     if scene and None not in groups:
-        context.history.perceive([], [], 1, scene, labels=labels)
+        context.memory.history.perceive([], [], 1, scene, labels=labels)
     await recollect(context, run, scene)
     _tell_visit(context, run, scene)
     lengths = [sum(len(format_event(heard.event)) for heard in group) for group in groups.values()]
     for (audience, group), length in zip(groups.items(), lengths, strict=True):
         shown = scene if audience is None else ""
         _append(context, group, shown, labels if shown else (), length / sum(lengths))
-    context.window.fit(run)
+    context.model.window.fit(run)
     _look(context, run)
 
 
@@ -80,33 +81,33 @@ def _groups(run: Run, fresh: Sequence[Accepted]) -> dict[Audience, list[Accepted
     return groups
 
 
-def _fresh(context: RunContext, run: Run) -> list[Accepted]:
+def _fresh(history: History, run: Run) -> list[Accepted]:
     """Return the events that no earlier run put into the stream, and those to be answered whose words were lost."""
-    known = {heard.event.id: heard for heard in run.events if context.history.knows(heard.event.id)}
+    known = {heard.event.id: heard for heard in run.events if history.knows(heard.event.id)}
     asked = {
         id_: format_event(heard.event)
         for id_, heard in known.items()
         if heard.attention.verdict is Classification.TRIGGER
     }
-    lost = context.history.find_lost(asked)
+    lost = history.find_lost(asked)
     return [heard for heard in run.events if heard.event.id not in known or heard.event.id in lost]
 
 
 async def _scene(context: RunContext, run: Run) -> tuple[str, Sequence[Label]]:
     """Return the scene, cut to a share of the window, with its labels; empty when the stream already shows it."""
     try:
-        seen = await context.world.look()
+        seen = await context.body.world.look()
     except ToolFailed as failed:
-        _log.info("{name} cannot see where it is: {why}", name=context.me.name, why=str(failed))
+        _log.info("{name} cannot see where it is: {why}", name=context.body.me.name, why=str(failed))
         return _UNSEEN
     run.scene = seen
-    context.voices.seen(seen)
+    context.memory.voices.seen(seen)
     scene = scene_line(seen)
-    room = int(context.history.budget * PERCEIVED_SHARE)
+    room = int(context.memory.history.budget * PERCEIVED_SHARE)
     if len(scene.encode()) > room:  # a token is a byte at least
-        tokens = context.history.count((user(scene),))
+        tokens = context.memory.history.count((user(scene),))
         scene = f"{scene[: len(scene) * room // tokens]} ...]" if tokens > room else scene
-    return _UNSEEN if context.history.shows(scene) else (scene, scene_labels(seen, context.rules.world_text))
+    return _UNSEEN if context.memory.history.shows(scene) else (scene, scene_labels(seen, context.rules.world_text))
 
 
 def _tell_visit(context: RunContext, run: Run, scene: str) -> None:
@@ -119,11 +120,11 @@ def _tell_visit(context: RunContext, run: Run, scene: str) -> None:
     if seen is None or trigger is None:
         return
     who, world_text = trigger.event.who, context.rules.world_text
-    is_visit = who.kind in {Kind.PLAYER, Kind.OPERATOR} and context.talk.is_new(who.id)
+    is_visit = who.kind in {Kind.PLAYER, Kind.OPERATOR} and context.speech.talk.is_new(who.id)
     if not is_visit and not (scene and seen.moment):
         return
     visitor = next((person for person in seen.people if is_visit and person.id == who.id), None)
-    known = run.visitor if is_visit else ""
+    known = run.recalled.visitor if is_visit else ""
     line = visit_line(seen.moment, visitor, known)
     if not line or context.is_asked_plainly:
         return
@@ -132,7 +133,7 @@ def _tell_visit(context: RunContext, run: Run, scene: str) -> None:
     if is_visit:  # it is about them, and what is known of them is for those who hear the answer
         own = label_of(who, world_text)
         labels.append(Label(own.source, own.authority, own.who, run.hearers if known else None))
-    context.history.perceive([line], [], VISIT_IMPORTANCE, labels=labels)
+    context.memory.history.perceive([line], [], VISIT_IMPORTANCE, labels=labels)
 
 
 def _append(
@@ -144,7 +145,7 @@ def _append(
     """
     world_text = context.rules.world_text
     if scene and _counts(group[0], world_text) != (min([label.authority for label in scene_is]) > 0):
-        context.history.perceive([], [], 1, scene, labels=scene_is)
+        context.memory.history.perceive([], [], 1, scene, labels=scene_is)
         scene, scene_is = "", ()
     if len(group) == 1:
         _append_stretch(context, group, scene, scene_is, share)
@@ -161,7 +162,7 @@ def _append_stretch(
     context: RunContext, group: Sequence[Accepted], scene: str, scene_is: Sequence[Label], share: float
 ) -> None:
     """Append events for the same audience as one entry. `share` is their part of all text that was heard."""
-    history, world_text = context.history, context.rules.world_text
+    history, world_text = context.memory.history, context.rules.world_text
     events = [heard.event for heard in group]
     lines = [format_event(event) for event in events]
     overheard = [
@@ -209,9 +210,9 @@ def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
 
 def _look(context: RunContext, run: Run) -> None:
     """Note for the policy what the model will be shown."""
-    history, trust = context.history, run.trust
+    history, trust = context.memory.history, run.trust
     asker = run.requester.id if run.requester else ""
-    trust.look_up = lambda level: context.voices.name_causes(history, level, asker)
+    trust.look_up = lambda level: context.memory.voices.name_causes(history, level, asker)
     trust.lower(history.min_level())
     trust.narrow(run.hearers)
     shown: Run = proxy(run)  # the run holds its trust: both go with the run, without the garbage collector
@@ -230,11 +231,11 @@ def _look(context: RunContext, run: Run) -> None:
 
     def withheld(text: str) -> Withheld:
         seen_now = [entry for entry in history.entries() if may_hear(entry.audience, shown.hearers)]
-        view = View(shown.asked_texts, shown.lines_to_answer, seen_now, (*shown.recalled, *shown.told))
-        return find_withheld(text, view, is_of_web)
+        remembered = (*shown.recalled.memories, *shown.recalled.told)
+        return find_withheld(text, View(shown.asked_texts, shown.lines_to_answer, seen_now, remembered), is_of_web)
 
     def is_of_web(name: str) -> bool:
-        tool = context.registry.get(name)
+        tool = context.tools.registry.get(name)
         return tool is not None and tool.category is Category.ASYNC_REQUIRED
 
     trust.sources_of = sources

@@ -63,7 +63,7 @@ async def _keeping(context: RunContext, run: Run, call: ToolCall, asked: Asked |
         goals += [goal] if isinstance(goal, Goal) else []
         words = words if isinstance(goal, Goal) else goal
     if goals:
-        run.promised[call.id] = [goal for goal in goals if not context.goals.knows(goal)]
+        run.progress.promised[call.id] = [goal for goal in goals if not context.memory.goals.knows(goal)]
     elif words != call.arguments[SPEECH[call.name]]:
         call = replace(call, arguments={**call.arguments, SPEECH[call.name]: words})
     return call
@@ -91,7 +91,8 @@ async def take_on(context: RunContext, run: Run, asked: Asked | None, goal_id: s
     goal = goal_of(goal_id, asked, asker, _moment(context, run), whom)
     if goal is None:
         return CANNOT
-    if context.goals.get(goal_id) is None and not context.goals.knows(goal) and not context.goals.has_room(who.id):
+    goals = context.memory.goals
+    if goals.get(goal_id) is None and not goals.knows(goal) and not goals.has_room(who.id):
         return ENOUGH
     return goal
 
@@ -99,11 +100,14 @@ async def take_on(context: RunContext, run: Run, asked: Asked | None, goal_id: s
 def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -> None:
     """Take up the goals of calls that may have been heard. The others are dropped with the end of the run."""
     for done in executed:
-        goals = run.promised.pop(done.call.id, ())
+        goals = run.progress.promised.pop(done.call.id, ())
         if done.status in MAYBE_HEARD:
-            context.goals.put(goals)
+            context.memory.goals.put(goals)
         else:
-            run.goals = (*run.goals, *(replace(goal, state=GoalState.DROPPED, reason="not said") for goal in goals))
+            run.progress.goals = (
+                *run.progress.goals,
+                *(replace(goal, state=GoalState.DROPPED, reason="not said") for goal in goals),
+            )
 
 
 def may_promise(run: Run, sentence: str) -> bool:
@@ -114,13 +118,13 @@ def may_promise(run: Run, sentence: str) -> bool:
 
 def _moment(context: RunContext, run: Run) -> Moment:
     """Return when and where the line was said: a run that is taken up again promises the same."""
-    now, scene = context.clock.seconds(), run.scene
+    now, scene = context.process.clock.seconds(), run.scene
     said = min(now, run.trigger.event.at) if run.trigger is not None else now
-    game = game_time(context.world)
+    game = game_time(context.body.world)
     if game is not None:
         game = GameTime(game.seconds - (now - said) * game.pace, game.pace)
     room, room_id = (scene.room, scene.id) if scene is not None else ("", "")
-    return Moment(said, game, context.people.utc_offset, room, room_id)
+    return Moment(said, game, context.memory.people.utc_offset, room, room_id)
 
 
 async def _people_named(context: RunContext, run: Run, name: str) -> dict[str, Principal]:
@@ -128,10 +132,10 @@ async def _people_named(context: RunContext, run: Run, name: str) -> dict[str, P
     wanted = plain(name)
     seen = list(run.scene.people) if run.scene is not None else []
     with suppress(ToolFailed):
-        seen += await context.world.who()
+        seen += await context.body.world.who()
     found = {one.id: Principal(one.id, one.name) for one in seen if one.id and plain(one.name) == wanted}
-    for _, one in (await context.people.find("", (name.casefold(),))).named:
+    for _, one in (await context.memory.people.find("", (name.casefold(),))).named:
         if plain(one.name) == wanted:
             found.setdefault(one.who, Principal(one.who, one.name))
-    own = {context.me.id, run.requester.id if run.requester is not None else ""}
+    own = {context.body.me.id, run.requester.id if run.requester is not None else ""}
     return {id_: who for id_, who in found.items() if id_ not in own}

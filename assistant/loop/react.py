@@ -57,11 +57,11 @@ async def react(context: RunContext, on_more: Callable[[], None] = lambda: None)
     except LLMDeadlineExceeded:
         outcome = LimitReached(Limit.TIME)
     except LLMError as error:
-        outcome = Failed(context.scrub(str(error)), getattr(error, "retry_at", None), lasting=not error.retryable)
+        outcome = Failed(context.body.scrub(str(error)), getattr(error, "retry_at", None), lasting=not error.retryable)
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001  (a bug of ours: logged, named, and counted by the tick)
-        _log.failure("run {run} of {name} crashed", run=run.id, name=context.me.name)
+        _log.failure("run {run} of {name} crashed", run=run.id, name=context.body.me.name)
         outcome = Failed(f"internal error ({type(error).__name__})", bug=True)
     return await _end(context, run, outcome)
 
@@ -77,11 +77,11 @@ async def _think(context: RunContext, run: Run, left: Sequence[InterruptedStep])
         try:
             outcome = await _step(context, run)
         except ContextOverflow as overflow:
-            _log.warn("the prompt of {name} was too long: {why}", name=context.me.name, why=overflow.message)
-            if not context.window.shrink(overflow, run):
-                return Failed(context.window.too_small(overflow.limit), lasting=True)
+            _log.warn("the prompt of {name} was too long: {why}", name=context.body.me.name, why=overflow.message)
+            if not context.model.window.shrink(overflow, run):
+                return Failed(context.model.window.too_small(overflow.limit), lasting=True)
         except BudgetReached as spent:
-            if (reached := await next_payer(context, run, spent)) is not None:
+            if (reached := await next_payer(context.speech, run, spent)) is not None:
                 return reached
         else:
             if outcome is not None:
@@ -92,23 +92,23 @@ async def _think(context: RunContext, run: Run, left: Sequence[InterruptedStep])
 async def _step(context: RunContext, run: Run) -> Outcome | None:
     """Ask the model once, record its answer and act on it. Return the outcome when that ends the run."""
     await run.writes.done()
-    started = context.clock.seconds()
-    context.observer.thinking(run.id, run.meter.steps + 1)
+    started = context.process.clock.seconds()
+    context.body.observer.thinking(run.id, run.meter.steps + 1)
     asked = await ask(context, run)
     if asked is None:
         return outcome_without_words(run)
     early = run.early.said
-    times = (context.clock.seconds() - started, early.at - started if early and early.at is not None else None)
+    times = (context.process.clock.seconds() - started, early.at - started if early and early.at is not None else None)
     prompt_tokens, response = asked.prompt_tokens, asked.response
     run.meter.count_step(response.usage, prompt_tokens)
     run.write_answer(response)
-    if (turn := context.scheduler.step()) is not None:
+    if (turn := context.process.scheduler.step()) is not None:
         await turn
     executed = await act(context, run, RecoveredAnswer(response, response.tool_calls, NOTHING_YET), prompt_tokens)
     step = run.meter.steps
-    seconds = context.clock.seconds() - started
-    record = context.client.record.calls
-    context.observer.step(
+    seconds = context.process.clock.seconds() - started
+    record = context.model.client.record.calls
+    context.body.observer.step(
         StepTrace(run.id, step, len(asked.prompt), prompt_tokens, response, executed, seconds, record, *times)
     )
     return outcome_of(run, executed)
@@ -120,26 +120,28 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
     A run that spoke before its answer broke off counts as answered: starting again would say it twice. So does a run
     that began an approved call and then failed.
     """
+    name, memory = context.body.me.name, context.memory
     if run.early.state is not Early.NOTHING and not isinstance(outcome, Answered | Cancelled):
-        _log.warn("{name}: only the beginning of {run} was said: {how}", name=context.me.name, run=run.id, how=outcome)
+        _log.warn("{name}: only the beginning of {run} was said: {how}", name=name, run=run.id, how=outcome)
         outcome = Answered((SAY,))
-    if run.granted is not None and run.granted_begun and isinstance(outcome, Failed):
-        _log.warn("{name}: {run} did what was approved and said nothing of it: {how}", name=context.me.name, run=run.id,
-                  how=outcome)  # fmt: skip
-        outcome = Answered((run.granted.tool,))
+    if run.granted is not None and run.granted.is_begun and isinstance(outcome, Failed):
+        _log.warn("{name}: {run} did what was approved and said nothing: {how}", name=name, run=run.id, how=outcome)
+        outcome = Answered((run.granted.pending.tool,))
     if is_impulse(run.events) and run.trigger is not None:
-        context.reasons.end(run.trigger.event.id, done=isinstance(outcome, Answered))
+        context.memory.reasons.end(run.trigger.event.id, done=isinstance(outcome, Answered))
         outcome = _unasked_outcome(context, run, outcome)
     run.writes.check()  # a run that could not be written down stays open, and is taken up again
     if isinstance(outcome, Cancelled):
-        await context.journal.suspend_run(run.id)
+        await memory.journal.suspend_run(run.id)
     else:
-        keep_said(context, run)
-        context.history.saved(await context.journal.close_run(run.id, outcome, context.history.changes(), run.goals))
-        context.goals.put(run.goals)
-    context.waking.over(run.events)
-    context.talk.ended(run.askers, is_settled=settles(outcome))
-    context.observer.run_ended(run.id, outcome)
+        keep_said(memory.history, run)
+        memory.history.saved(
+            await memory.journal.close_run(run.id, outcome, memory.history.changes(), run.progress.goals)
+        )
+        memory.goals.put(run.progress.goals)
+    context.speech.waking.over(run.events)
+    context.speech.talk.ended(run.askers, is_settled=settles(outcome))
+    context.body.observer.run_ended(run.id, outcome)
     await run.writes.done()
     return outcome
 
@@ -147,6 +149,6 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
 def _unasked_outcome(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
     """Return the outcome of an impulse. It is not tried again, and nobody is told that it failed."""
     if isinstance(outcome, LimitReached) or (isinstance(outcome, Failed) and not outcome.bug):
-        _log.info("{name} had no impulse in {run}: {how}", name=context.me.name, run=run.id, how=outcome)
+        _log.info("{name} had no impulse in {run}: {how}", name=context.body.me.name, run=run.id, how=outcome)
         return NothingToDo("nobody asked for it")
     return outcome

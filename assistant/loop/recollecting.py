@@ -18,13 +18,14 @@ from mud_assistant.assistant.characters.macros import insert_names
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.journal.tables.memories import SHOWN
 from mud_assistant.assistant.language.words import content_words, words_of
-from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.run import Recollection, Run, RunContext
 from mud_assistant.assistant.loop.visitors import defuse, meet, note_told, own_words
 from mud_assistant.assistant.memory.acquaintance.asked_parts import asks_own_words
 from mud_assistant.assistant.memory.acquaintance.told_questions import only_asks
 from mud_assistant.assistant.memory.recall.index import RecallIndexError
 from mud_assistant.assistant.memory.recall.words import collect_stems
 from mud_assistant.assistant.memory.remembering import spoken_part
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.assistant.memory.topics.next_saying import key_of
 from mud_assistant.llm import Role, user
 from mud_assistant.resilience.background import Full
@@ -75,24 +76,23 @@ async def recollect(context: RunContext, run: Run, scene: str) -> None:
     asker, line, is_plain = trigger.event.who, " ".join(run.asked_texts), context.is_asked_plainly
     found = await _recall(context, run, asker.id, line, is_plain=is_plain)
     told = await meet(context, run, asker, line, is_plain=is_plain)
-    context.talk.begin_turn(asker.id, line, run.hearers)
+    context.speech.talk.begin_turn(asker.id, line, run.hearers)
     own = {heard.event.id for heard in run.events}  # they were remembered when they were heard
     usable = [memory for memory in _all(found) if _is_useful(memory, asker) and memory.event not in own]
-    most, lore = context.shown_memories, known_lore(context, run.texts, scene)
-    if context.known.has_topics:
+    most, lore = context.memory.shown, known_lore(context, run.texts, scene)
+    if context.memory.known.has_topics:
         lore += await _own_stories(context, run)
     if is_plain:  # the model is shown it beside the line, not in the stream
-        run.recalled, run.lore = tuple(usable[:most]), tuple(lore)
+        run.recalled = Recollection(tuple(usable[:most]), tuple(lore))
         note_told(context, run, told, line, usable)
         _note(run)
         return
     if told.wanted:
         most += len(told.wanted)
         usable = list({memory.id: memory for memory in (*told.wanted, *usable)}.values())
-    known = _find_shown(context, run, (*usable, *lore))
-    run.recalled = tuple(memory for memory in usable if memory.id not in known)[:most]
-    run.lore = tuple(memory for memory in lore if memory.id not in known)
-    run.visitor, run.beside, run.told = told.visitor, told.met, told.memories
+    known = _find_shown(context.memory.history, run, (*usable, *lore))
+    new, lore = ([memory for memory in one if memory.id not in known] for one in (usable, lore))
+    run.recalled = Recollection(tuple(new[:most]), tuple(lore), told.visitor, told.met, told=told.memories)
     _append(context, run, found)
 
 
@@ -101,17 +101,17 @@ async def _recall(context: RunContext, run: Run, asker: str, line: str, *, is_pl
     query = _query(context, run, asker, line)
     if not query:
         return Recalled()
-    most = context.shown_memories + len(run.events)  # what is answered now is found as well, and left out
+    most = context.memory.shown + len(run.events)  # what is answered now is found as well, and left out
     try:
         if _OF_ME.search(query):
-            return _best_known(await context.memories.about(asker), run, most)
+            return _best_known(await context.memory.memories.about(asker), run, most)
         if is_plain and asks_own_words(line):
-            return _said_by(asker, await context.memories.about(asker), run, line, most)
-        return await context.memories.recall(query, hearers=run.hearers, asker=asker, limit=most)
+            return _said_by(asker, await context.memory.memories.about(asker), run, line, most)
+        return await context.memory.memories.recall(query, hearers=run.hearers, asker=asker, limit=most)
     except CancelledError:
         raise
     except (JournalError, RecallIndexError, Full) as failed:
-        _log.warn("{name} cannot search its memory: {why}", name=context.me.name, why=str(failed))
+        _log.warn("{name} cannot search its memory: {why}", name=context.body.me.name, why=str(failed))
         return Recalled()
 
 
@@ -139,7 +139,7 @@ def _query(context: RunContext, run: Run, asker: str, asked: str) -> str:
     """
     own = own_words(context)
     if _goes_on(asked, own):
-        asked = f"{asked} {context.talk.turn_before(asker, run.hearers)}"
+        asked = f"{asked} {context.speech.talk.turn_before(asker, run.hearers)}"
     parts = asked.split()
     if own.isdisjoint(words_of(asked)):
         return " ".join(parts)
@@ -158,10 +158,10 @@ def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> li
 
     What is known to the character alone is marked as such. A small model would read it out: it is not shown it.
     """
-    if context.known.told is None:  # it knows nothing
+    if context.memory.known.told is None:  # it knows nothing
         return []
-    spoken = _own_lines(context) if context.known.lore.waits_for_lines else MAX_AFTER
-    found = context.known.lore.activate(lines, scene=scene, spoken=spoken)
+    spoken = _own_lines(context.memory.history) if context.memory.known.lore.waits_for_lines else MAX_AFTER
+    found = context.memory.known.lore.activate(lines, scene=scene, spoken=spoken)
     return [
         Memory(
             f"lore:{entry.id}",
@@ -178,7 +178,7 @@ def known_lore(context: RunContext, lines: Sequence[str], scene: str = "") -> li
 
 async def _own_stories(context: RunContext, run: Run) -> list[Memory]:
     """Return what the owner wrote for the line that woke the run, for a model that tells it in words of its own."""
-    known, asker = context.known, run.requester
+    known, asker = context.memory.known, run.requester
     if context.is_asked_plainly or asker is None:
         return []
     mine = {word for name in (context.settings.name, *context.settings.aliases) for word in words_of(name)}
@@ -197,9 +197,9 @@ async def _own_stories(context: RunContext, run: Run) -> list[Memory]:
     return stories
 
 
-def _own_lines(context: RunContext) -> int:
+def _own_lines(history: History) -> int:
     """Return how many of its own turns the character has in its stream."""
-    entries = context.history.entries()
+    entries = history.entries()
     return sum(any(message.role is Role.ASSISTANT for message in entry.messages) for entry in entries)
 
 
@@ -216,7 +216,7 @@ def _is_useful(memory: Memory, asker: Principal) -> bool:
     return memory.authority >= min(1, asker.permission)
 
 
-def _find_shown(context: RunContext, run: Run, memories: Sequence[Memory]) -> frozenset[str]:
+def _find_shown(history: History, run: Run, memories: Sequence[Memory]) -> frozenset[str]:
     """Return the ids of those memories whose words the prompt shows, as they were heard or as they were recalled.
 
     The words are looked for, not the event alone: a summary keeps the ids of events whose words it does not repeat,
@@ -230,13 +230,13 @@ def _find_shown(context: RunContext, run: Run, memories: Sequence[Memory]) -> fr
         gift = memory.kind is MemoryKind.SEEN
         lines[memory.event] = text.replace(" gave you the ", " gives you the ", 1) if gift else spoken_part(text)
         lines[SHOWN + memory.id] = defuse(text)
-    lost = context.history.find_lost(lines, run.hearers)
+    lost = history.find_lost(lines, run.hearers)
     return frozenset(memory.id for memory in memories if not lost.issuperset((memory.event, SHOWN + memory.id)))
 
 
 def _note(run: Run) -> None:
     """Lower the trust of the run to that of what it recalled, whose authors its words may repeat from now on."""
-    for memory in (*run.recalled, *run.told):
+    for memory in (*run.recalled.memories, *run.recalled.told):
         run.trust.read(Label(Source.MEMORY, memory.authority, memory.who, memory.audience))
         run.people |= memory.sources
 
@@ -247,35 +247,35 @@ def _append(context: RunContext, run: Run, found: Recalled) -> None:
     How much more only the asker may hear is told as well. A memory too long for what room is left is passed over for
     the next.
     """
-    if run.lore:  # its scanner keeps to a budget of its own
-        _show(context, KNOWN, [_lore_line(memory) for memory in run.lore], run.lore)
-    history, now = context.history, context.clock.seconds()
-    room = int(min(MAX_TOKENS, history.budget * SHARE) * max(1.0, context.shown_memories / RECALLED))
+    if run.recalled.lore:  # its scanner keeps to a budget of its own
+        _show(context.memory.history, KNOWN, [_lore_line(memory) for memory in run.recalled.lore], run.recalled.lore)
+    history, now = context.memory.history, context.process.clock.seconds()
+    room = int(min(MAX_TOKENS, history.budget * SHARE) * max(1.0, context.memory.shown / RECALLED))
     shown: list[Memory] = []
     lines: list[str] = []
-    for memory in run.recalled:
+    for memory in run.recalled.memories:
         line = _line(memory, now, _doubt_of(memory, found))
         if history.count((user("\n".join([BEGIN, *lines, line, END])),)) > room:
             continue
         lines.append(line)
         shown.append(memory)
-    run.recalled = tuple(shown)
-    lines += [defuse(f"- {sentence}") for sentence in run.beside]
+    run.recalled.memories = tuple(shown)
+    lines += [defuse(f"- {sentence}") for sentence in run.recalled.beside]
     if found.withheld and run.requester is not None:
         lines.append(f"({withheld_text(found.withheld, run.requester.name)})")
     _note(run)
     if lines:
-        _show(context, BEGIN, lines, [*shown, *(run.told if run.beside else ())])
+        _show(context.memory.history, BEGIN, lines, [*shown, *(run.recalled.told if run.recalled.beside else ())])
 
 
-def _show(context: RunContext, begin: str, lines: Sequence[str], memories: Sequence[Memory]) -> None:
+def _show(history: History, begin: str, lines: Sequence[str], memories: Sequence[Memory]) -> None:
     """Append an entry with these lines, which are made of these memories."""
     labels = [
         Label(Source.MEMORY, memory.authority, who, memory.audience)
         for memory in memories
         for who in (memory.sources or {""})
     ]
-    context.history.perceive(
+    history.perceive(
         [begin, *lines, END],
         [SHOWN + memory.id for memory in memories],
         IMPORTANCE,

@@ -42,26 +42,26 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
     to deal with. Raises JournalError.
     """
     if (left := await _left_open(context)) is not None:
-        context.history.rewind()
+        context.memory.history.rewind()
         on_more()
-    waiting = left.events if left else await context.journal.pending()
-    events = left.events if left else of_one_run(waiting, context.talk)
+    waiting = left.events if left else await context.memory.journal.pending()
+    events = left.events if left else of_one_run(waiting, context.speech.talk)
     if not events and left is None:
         return None
     if len(events) < len(waiting):
         on_more()
-    settings = context.settings
+    settings, tools, clock = context.settings, context.tools, context.process.clock
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     rules = context.rules
     if is_impulse(events):
         limits = replace(limits, max_steps=min(limits.max_steps, IMPULSE_STEPS))
         rules = _rules_of_impulses(rules)
-    meter = Meter(limits, Deadline.after(context.clock, settings.run_seconds, settings.run_total_seconds))
-    trust = ContextTrust(audience=_only(events))
-    dispatcher = Dispatcher(context.registry, rules, context.clock, meter.deadline, trust, scrub=context.scrub)
-    run_id = left.id if left else await context.journal.open_run(events)
-    web = WebTurn(context.seen, focused=bool(context.model.search_first))
-    run = Run(run_id, events, meter, dispatcher, trust, web, Writes(context.journal, run_id))
+    deadline = Deadline.after(clock, settings.run_seconds, settings.run_total_seconds)
+    meter, trust = Meter(limits, deadline), ContextTrust(audience=_only(events))
+    dispatcher = Dispatcher(tools.registry, rules, clock, deadline, trust, scrub=context.body.scrub)
+    run_id = left.id if left else await context.memory.journal.open_run(events)
+    web = WebTurn(tools.seen, focused=bool(context.model.config.search_first))
+    run = Run(run_id, events, meter, dispatcher, trust, web, Writes(context.memory.journal, run_id))
     return run, left.steps if left else ()
 
 
@@ -77,11 +77,11 @@ def _rules_of_impulses(rules: PolicyConfig) -> PolicyConfig:
 
 async def _left_open(context: RunContext) -> InterruptedRun | None:
     """Return the run to resume. Close a run that was cut off three times, without acting on it, and park its events."""
-    while (left := await context.journal.interrupted()) is not None and left.poisoned:
-        _log.error("{name}: {run} is given up: {why}", name=context.me.name, run=left.id, why=POISONED.cause)
+    while (left := await context.memory.journal.interrupted()) is not None and left.poisoned:
+        _log.error("{name}: {run} is given up: {why}", name=context.body.me.name, run=left.id, why=POISONED.cause)
         goals = given_up(context, left.events)
-        await context.journal.close_run(left.id, POISONED, goals=goals)
-        context.goals.put(goals)
+        await context.memory.journal.close_run(left.id, POISONED, goals=goals)
+        context.memory.goals.put(goals)
     return left
 
 
@@ -94,7 +94,7 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
         return outcome
     if (by_rule := run.by_rule) is not None:
         return await act_by_rule(context, run, by_rule)
-    if is_impulse(run.events) and run.trigger is not None and not context.reasons.holds(run.trigger.event.id):
+    if is_impulse(run.events) and run.trigger is not None and not context.memory.reasons.holds(run.trigger.event.id):
         return NothingToDo("the moment for its impulse is over")
     if run.granted is not None:
         await make_granted(context, run)
@@ -108,7 +108,7 @@ async def _take_up(context: RunContext, run: Run, left: Sequence[InterruptedStep
     What was said early is part of the whole answer when that was recorded too, and else all there is of it.
     """
     for place, past in enumerate(left, 1):
-        answer, run.written = _left_of(context, past), past.number
+        answer, run.progress.written = _left_of(context, past), past.number
         if not answer.response.is_beginning:
             run.meter.take_up(run.meter.steps + 1, answer.response.usage)
         elif place < len(left):
@@ -132,6 +132,6 @@ def _left_of(context: RunContext, past: InterruptedStep) -> RecoveredAnswer:
 
 async def _recall(context: RunContext, run: Run, answer: RecoveredAnswer) -> None:
     """Count what an earlier process said early as said."""
-    [executed] = await carry_out(context, run, run.written, answer.calls, answer.past)
+    [executed] = await carry_out(context, run, run.progress.written, answer.calls, answer.past)
     if executed.status in MAYBE_HEARD:
         run.early.begin(BegunSpeech(str(executed.call.arguments["text"]), answer.response.message, executed))

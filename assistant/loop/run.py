@@ -3,152 +3,109 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
-from random import Random
-from typing import TYPE_CHECKING
 
-import msgspec
-from twisted.internet.interfaces import IReactorTime
+from msgspec import Struct
 
-from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
-from mud_assistant.assistant.events.conversation import Conversations, Floor
+from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
 from mud_assistant.assistant.events.goal import Goal
-from mud_assistant.assistant.events.scheduler import Scheduler
-from mud_assistant.assistant.events.trace import Observer
-from mud_assistant.assistant.events.watching import Watchers
-from mud_assistant.assistant.journal import Accepted, Journal
-from mud_assistant.assistant.keys.disguises import KeyPieces
-from mud_assistant.assistant.life.goal_book import GoalBook
-from mud_assistant.assistant.life.reasons import Reasons
+from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.loop.choosing import approved_call, triggers_in
 from mud_assistant.assistant.loop.recovery import EarlySpeech
-from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
-from mud_assistant.assistant.loop.speech.screening import Repeats
-from mud_assistant.assistant.loop.spending import Billing, Meter
-from mud_assistant.assistant.loop.writing import Writes
-from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
-from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
-from mud_assistant.assistant.memory.history import History
-from mud_assistant.assistant.memory.origins import Voices
-from mud_assistant.assistant.memory.questions import Questions
-from mud_assistant.assistant.memory.topics.knowledge import Knowledge
-from mud_assistant.assistant.memory.window import Window
-from mud_assistant.llm import LLMResponse, Message, ModelChain
-from mud_assistant.llm.modes.capabilities import is_hopeless
-from mud_assistant.tools import (
-    Approvals,
-    ContextTrust,
-    Dispatcher,
-    Executed,
-    Kind,
-    Memories,
-    Pending,
-    PolicyConfig,
-    Principal,
-    Registry,
-    Scene,
-    World,
+from mud_assistant.assistant.loop.run_parts import (
+    CharacterBody,
+    MemoryParts,
+    ModelParts,
+    ProcessParts,
+    SpeechParts,
+    Toolbox,
 )
-from mud_assistant.tools.context import Following, no_http
-from mud_assistant.tools.memories import RECALLED, Memory
+from mud_assistant.assistant.loop.spending import Meter
+from mud_assistant.assistant.loop.writing import Writes
+from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
+from mud_assistant.llm import LLMResponse
+from mud_assistant.llm.modes.capabilities import is_hopeless
+from mud_assistant.tools import ContextTrust, Dispatcher, Executed, Kind, Pending, PolicyConfig, Principal, Scene
+from mud_assistant.tools.memories import Memory
 from mud_assistant.tools.trust import Audience, may_hear
 from mud_assistant.tools.web.cite import WebTurn
-from mud_assistant.tools.web.fetch.seen import SeenUrls
-
-if TYPE_CHECKING:
-    from treq.client import HTTPClient
 
 #: The kinds of principal that have a right to be forgotten.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
-class RunContext(msgspec.Struct, frozen=True):
+class RunContext(Struct, frozen=True):
     """The dependencies with which a run thinks and acts. The composition root makes it once."""
 
-    me: Principal
-    world: World
-    memories: Memories
-    client: ModelChain
-    registry: Registry
+    body: CharacterBody
+    process: ProcessParts
+    settings: AssistantConfig
+    tools: Toolbox
     #: What the assistant may do, and on whose word.
     rules: PolicyConfig
-    #: The calls it has asked leave for. The same object as in the rules.
-    approvals: Approvals
-    journal: Journal
-    history: History
-    #: Whether the model is asked in plain turns, as a small one is (`assistant/loop/talk/`), and not with tools.
-    plain: bool
-    #: Whether the model is asked in plain turns as well once its calls turn out to be unreadable.
-    may_turn_plain: bool
-    #: How the model's context window is divided between the front of the prompt, the stream, and the answer.
-    window: Window
-    settings: AssistantConfig
-    model: ModelConfig
-    clock: IReactorTime
-    #: Shared with the other assistants of the process: a run waits here to begin, and to go on after each answer.
-    scheduler: Scheduler
-    random: Random
-    observer: Observer
-    billing: Billing
-    #: The addresses that may be opened: those that stood in a search result or in a player's words.
-    seen: SeenUrls
-    #: Returns a text without the keys in it.
-    scrub: Callable[[str], str]
-    #: Keeps it from telling a key piece by piece.
-    pieces: KeyPieces
-    #: What the character does when the model cannot be asked (`fallback_line`), when the budget of the day is used up
-    #: (`budget_line`), and when a player asks too often (`rate_line`).
-    fallback_line: FallbackLine
-    budget_line: FallbackLine
-    rate_line: FallbackLine
-    #: Told that a player waits while the model has never answered yet.
-    waking: Waking
-    #: Tells a player one sentence outside the story, where they are. A player who is away is told nothing.
-    notify: Callable[[Principal, str], None]
-    #: The player it follows.
-    following: Following
-    #: Whom it has met.
-    people: KnownPeople
-    #: What its character knows of the world, and what its owner wrote for it to say.
-    known: Knowledge
-    #: What it has promised and not kept yet.
-    goals: GoalBook = msgspec.field(default_factory=GoalBook)
-    #: Those whose words and names it met, to tell whose words lower what it may do.
-    voices: Voices = msgspec.field(default_factory=Voices)
-    #: The conversations it is in.
-    talk: Conversations = msgspec.field(default_factory=lambda: Conversations(lambda: 0.0, 0.0))
-    #: The questions that wait for an answer where it is.
-    questions: Questions = msgspec.field(default_factory=Questions)
-    #: Keeps it from repeating what it heard, what it said, or an example of the prompt.
-    repeats: Repeats = msgspec.field(default_factory=Repeats)
-    #: Shared with the other assistants of the process: says which of them speaks when.
-    floor: Floor | None = None
-    #: The identity of the room it is in, empty when that is not known.
-    where: Callable[[], str] = str
-    #: Why it does what it does of itself, and whether the reason still holds.
-    reasons: Reasons = msgspec.field(default_factory=Reasons)
-    #: How many memories are shown before a line is answered, and given back by a search, at most.
-    shown_memories: int = RECALLED
-    #: Shared with the other assistants of the process: those who watch what it hears, thinks and says.
-    watchers: Watchers = msgspec.field(default_factory=Watchers)
-    #: Makes the HTTP client of a tool (`ToolContext.http`).
-    http_client: Callable[[], HTTPClient] = no_http
+    model: ModelParts
+    memory: MemoryParts
+    speech: SpeechParts
 
     @property
     def is_asked_plainly(self) -> bool:
         """Whether the model is asked in plain turns, because it is small or because its calls were unreadable."""
-        return self.plain or (self.may_turn_plain and is_hopeless(self.client.record.calls))
+        return self.model.plain or (self.model.may_turn_plain and is_hopeless(self.model.client.record.calls))
 
     def room_turn(self) -> Awaitable[None] | None:
         """Take the next turn to speak in the room it is in. Return None when it may speak at once."""
-        return None if self.floor is None else self.floor.turn(self.where(), self.settings.room_pause_seconds)
+        floor = self.process.floor
+        return None if floor is None else floor.turn(self.body.where(), self.settings.room_pause_seconds)
 
-    @property
-    def front(self) -> Sequence[Message]:
-        """The messages before the stream in every prompt, which never change: persona, rules, examples."""
-        return self.window.front.messages
+
+class Recollection(Struct):
+    """What comes to the character's mind at the lines of a run."""
+
+    #: What it remembers of what it is asked.
+    memories: tuple[Memory, ...] = ()
+    #: What it knows of the world that the lines bring up.
+    lore: tuple[Memory, ...] = ()
+    #: Who the asker is to the character, in a sentence or three: since when it knows them, and what they told before
+    #: this visit. It stays the same while they stay. Empty for nothing.
+    visitor: str = ""
+    #: What is known of the people and times that the line asks for, as sentences: what stands beside the line.
+    beside: tuple[str, ...] = ()
+    #: What the character can say of people without a model, where the line asks for just that.
+    answer: KnownAnswer | None = None
+    #: The memories that the sentences repeat.
+    told: tuple[Memory, ...] = ()
+
+
+class RunProgress(Struct):
+    """The steps of a run so far."""
+
+    #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
+    written: int = 0
+    #: The results of the calls of the last step.
+    executed: Sequence[Executed] = ()
+    #: The calls made so far with their results: a model that repeats one is told so.
+    results: set[str] = set()
+    #: Whether the last answer had neither text nor a call.
+    is_empty: bool = False
+    #: Whether the model was asked again without what is trusted too little.
+    is_asked_again: bool = False
+    #: The goals that words of the run promise, by the id of the call that says them.
+    promised: dict[str, Sequence[Goal]] = field(default_factory=dict)
+    #: The goals that are changed with the end of the run.
+    goals: tuple[Goal, ...] = ()
+    #: The person for whom the run keeps a goal, with their rank of now; None for any other run.
+    acts_for: Principal | None = None
+
+
+class GrantedCall(Struct):
+    """The approved call that a run is there to make."""
+
+    pending: Pending
+    is_begun: bool = False
+    #: Whether the call that is being made now is this one.
+    is_being_made: bool = False
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -176,51 +133,17 @@ class Run:
     #: The most important event that asks for an answer and is paid for; of equal ones the last.
     trigger: Accepted | None = field(init=False)
     #: The approved call that the run is there to make, None for any other run.
-    granted: Pending | None = field(init=False)
-    #: What the character remembers of what it is asked.
-    recalled: tuple[Memory, ...] = ()
-    #: What the character knows of the world that the lines bring up.
-    lore: tuple[Memory, ...] = ()
-    #: Who the asker is to the character, in a sentence or three: since when it knows them, and what they told before
-    #: this visit. It stays the same while they stay. Empty for nothing.
-    visitor: str = ""
-    #: What is known of the people and times that the line asks for, as sentences: what stands beside the line.
-    beside: tuple[str, ...] = ()
-    #: What the character can say of people without a model, where the line asks for just that.
-    known_answer: KnownAnswer | None = None
-    #: The memories that these repeat.
-    told: tuple[Memory, ...] = ()
-    #: How many steps are recorded: answers of the model, and first sentences spoken before the rest of an answer.
-    written: int = 0
+    granted: GrantedCall | None = field(init=False)
     #: What the assistant saw round it when the run began, None when it could not see.
     scene: Scene | None = None
     #: What was said of an answer before all of it was there.
     early: EarlySpeech = field(default_factory=EarlySpeech)
-    #: Whether the approved call of this run was begun, and whether the call being made now is that one.
-    granted_begun: bool = False
-    making_granted: bool = False
     #: From when on the line that it answers is long past, in clock seconds; never for what no line asked for.
     late_from: float = math.inf
-    #: Whether the model was asked again without what is trusted too little.
-    is_asked_again: bool = False
-    #: Whether the last answer had neither text nor a call.
-    nudge: bool = False
-    #: The results of the calls of the last step.
-    executed: Sequence[Executed] = ()
     #: How often the prompt was cut because the server found it too long.
     cuts: int = 0
-    #: The calls made so far with their results: a model that repeats one is told so.
-    known: set[str] = field(default_factory=set)
-    #: The ids of players for whom nothing more is spent today, or not now.
-    broke: set[str] = field(default_factory=set)
-    #: The id of the player whose answer was already counted.
-    counted: str = ""
-    #: The goals that words of this run promise, by the id of the call that says them.
-    promised: dict[str, Sequence[Goal]] = field(default_factory=dict)
-    #: The goals that are changed with the end of the run.
-    goals: tuple[Goal, ...] = ()
-    #: The person for whom the run keeps a goal, with their rank of now; None for any other run.
-    acts_for: Principal | None = None
+    recalled: Recollection = field(default_factory=Recollection)
+    progress: RunProgress = field(default_factory=RunProgress)
 
     def __post_init__(self) -> None:
         """Derive people, audience, askers and trigger from the events."""
@@ -229,13 +152,15 @@ class Run:
         woken_by = self._woken_by = self._triggers()
         self.askers = tuple(heard.event.who for heard in woken_by)
         self.trigger = _most_important(woken_by)
-        self.granted = approved_call(self.trigger) if self.trigger else None
+        pending = approved_call(self.trigger) if self.trigger else None
+        self.granted = GrantedCall(pending) if pending else None
 
     def write_answer(self, response: LLMResponse) -> int:
         """Begin to write an answer down as the next step; return the step's number."""
-        self.written += 1
-        self.writes.answer(self.written, response)
-        return self.written
+        progress = self.progress
+        progress.written += 1
+        self.writes.answer(progress.written, response)
+        return progress.written
 
     @property
     def requester(self) -> Principal | None:
@@ -247,8 +172,8 @@ class Run:
             return None
         event = self.trigger.event
         if event.by_rule is not None:
-            return self.acts_for or event.by_rule.requester
-        return event.who if self.granted is None else self.granted.requester
+            return self.progress.acts_for or event.by_rule.requester
+        return event.who if self.granted is None else self.granted.pending.requester
 
     @property
     def by_rule(self) -> ByRule | None:
@@ -257,8 +182,9 @@ class Run:
 
     def goes_without(self, who: Principal) -> None:
         """Spend nothing more for this player today, and turn the run to the next asker, if there is one."""
-        self.broke.add(who.id)
-        self.trigger = _most_important([heard for heard in self._woken_by if heard.event.who.id not in self.broke])
+        broke = self.meter.broke
+        broke.add(who.id)
+        self.trigger = _most_important([heard for heard in self._woken_by if heard.event.who.id not in broke])
 
     def _triggers(self) -> list[Accepted]:
         return [heard for heard in triggers_in(self.events) if hearers_of(heard.event) == self.hearers]

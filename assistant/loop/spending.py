@@ -83,6 +83,10 @@ class Meter:
         self.tokens = 0
         self.format_errors = 0
         self.stuck = 0
+        #: The ids of players for whom nothing more is spent today, or not now.
+        self.broke: set[str] = set()
+        #: The id of the player whose answer was already counted.
+        self.counted = ""
 
     def reached(self) -> Limit | None:
         """Return the limit that forbids another step, None when there is none."""

@@ -21,6 +21,7 @@ from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcom
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.keeping import keep_goal
 from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.run_parts import Toolbox
 from mud_assistant.assistant.loop.talk.found import SEARCH
 from mud_assistant.llm import ToolCall
 from mud_assistant.tools import Kind, Principal, Scene, Status
@@ -36,18 +37,18 @@ MAX_QUERY_CHARS = 200
 _log = Logger()
 
 
-def walking_after(context: RunContext, event: Event, attention: Attention) -> tuple[Event, Attention]:
+def walking_after(tools: Toolbox, event: Event, attention: Attention) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
     Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
     also ends when they are an assistant, because assistants do not follow each other.
     """
-    if not isinstance(event, Left) or not context.following.leads(event.who.id):
+    if not isinstance(event, Left) or not tools.following.leads(event.who.id):
         return event, attention
     if not event.direction or event.who.kind is Kind.ASSISTANT:
-        context.following.end()
+        tools.following.end()
         return event, attention
-    asker = context.following.asker
+    asker = tools.following.asker
     if asker is not None and asker.id == event.who.id:  # with the rank that they have now
         asker = event.who
     by_rule = ByRule(MOVE, {"direction": event.direction}, asker)
@@ -57,12 +58,12 @@ def walking_after(context: RunContext, event: Event, attention: Attention) -> tu
 async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome:
     """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
-    event, reasons = run.trigger.event, context.reasons
+    event, reasons = run.trigger.event, context.memory.reasons
     if by_rule.goal:
         outcome = await keep_goal(context, run, by_rule.goal)
         reasons.end(event.id, done=isinstance(outcome, Answered))
         return outcome
-    if run.written:
+    if run.progress.written:
         reasons.end(event.id, done=True)
         return Answered((by_rule.tool,))
     if not _still_holds(context, event, by_rule):
@@ -76,18 +77,18 @@ async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome
     if done.status is Status.DONE:
         return Answered((by_rule.tool,))
     if isinstance(event, Left):
-        context.following.end()
-    _log.info("{name} did not {tool}: {why}", name=context.me.name, tool=by_rule.tool, why=done.result.text)
+        context.tools.following.end()
+    _log.info("{name} did not {tool}: {why}", name=context.body.me.name, tool=by_rule.tool, why=done.result.text)
     return NothingToDo()
 
 
 def _still_holds(context: RunContext, event: Event, by_rule: ByRule) -> bool:
     """Tell whether the reason for the call still holds: they still lead it, it is alone, its day still asks for it."""
     if isinstance(event, Left):
-        return context.following.leads(event.who.id)
+        return context.tools.following.leads(event.who.id)
     if by_rule.tool == HOME:
-        return context.world.is_left_alone()
-    return context.reasons.holds(event.id)
+        return context.body.world.is_left_alone()
+    return context.memory.reasons.holds(event.id)
 
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
@@ -130,13 +131,13 @@ _MIN_WORD_CHARS = 3
 
 async def look_up_first(context: RunContext, run: Run) -> None:
     """Search for what woke the run, as a step of its own, when the settings and the question ask for it."""
-    trigger = run.trigger
-    if not context.model.search_first or trigger is None or run.written or SEARCH not in context.rules.grant:
+    trigger, is_wanted = run.trigger, context.model.config.search_first and SEARCH in context.rules.grant
+    if not is_wanted or trigger is None or run.progress.written:
         return
     event = trigger.event
-    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or context.registry.get(SEARCH) is None:
+    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or context.tools.registry.get(SEARCH) is None:
         return
-    query = query_of(spoken_text(event), (context.me.name, *context.settings.aliases), run.scene)
+    query = query_of(spoken_text(event), (context.body.me.name, *context.settings.aliases), run.scene)
     if query is None:
         return
     call = ToolCall(f"{run.id}.search", SEARCH, {"query": query})

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.language.words import words_of
 from mud_assistant.assistant.loop.run import Run, RunContext
@@ -51,19 +52,20 @@ async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is
     may_name = _NAMES.search(line) is not None and asks_of_people(line)
     names, parts = names_asked(line, own_words(context)) if may_name else ((), ())
     try:
-        found = await context.people.find(asker.id, names, parts)
+        found = await context.memory.people.find(asker.id, names, parts)
         if not found.named and not parts and (found.asker is None or found.asker.is_new):
             return VisitorNotes()
         told = await _tell(context, run, asker, line, found, is_plain=is_plain)
     except CancelledError:
         raise
     except JournalError as failed:
-        _log.warn("{name} cannot tell whom it knows: {why}", name=context.me.name, why=str(failed))
+        _log.warn("{name} cannot tell whom it knows: {why}", name=context.body.me.name, why=str(failed))
         return VisitorNotes()
     if parts and asks_whether_known(line):
-        known = {word for name, _ in found.named for word in words_of(name)} | _seen_words(context, run)
+        known = {word for name, _ in found.named for word in words_of(name)} | _seen_words(context.settings, run)
         unknown = [f"You have never met anybody called {part.title()}." for part in parts if part not in known]
-        answer = answer_about_stranger(parts[0].title(), context.clock.seconds()) if len(unknown) == 1 else told.answer
+        now = context.process.clock.seconds()
+        answer = answer_about_stranger(parts[0].title(), now) if len(unknown) == 1 else told.answer
         told = replace(told, met=(*told.met, *unknown), answer=answer)
     return told
 
@@ -71,12 +73,12 @@ async def meet(context: RunContext, run: Run, asker: Principal, line: str, *, is
 async def _tell(
     context: RunContext, run: Run, asker: Principal, line: str, found: FoundPeople, *, is_plain: bool
 ) -> VisitorNotes:
-    now = context.clock.seconds()
+    now = context.process.clock.seconds()
     least = min(1, asker.permission) if is_plain else authority_of_words(asker)
     own = {heard.event.id for heard in run.events}
     told = tell_of(found, Asking(line, run.hearers, least, now, own, own_words(context), is_plain))
     if told.due is not None:
-        await context.people.asked(asker.id, told.due, now)
+        await context.memory.people.asked(asker.id, told.due, now)
     return told
 
 
@@ -85,23 +87,24 @@ def note_told(context: RunContext, run: Run, told: VisitorNotes, line: str, foun
 
     The times are told where the line asks for a time.
     """
-    now = context.clock.seconds()
-    is_dated = _TIME.search(line) and (asks_when(line) or find_time_asked(line, now, context.people.utc_offset))
+    now = context.process.clock.seconds()
+    is_dated = _TIME.search(line) and (asks_when(line) or find_time_asked(line, now, context.memory.people.utc_offset))
     dated = [memory for memory in found[:MAX_DATED] if memory not in told.memories] if is_dated else []
-    run.visitor, run.told, run.known_answer = told.visitor, told.memories, told.answer
+    recalled = run.recalled
+    recalled.visitor, recalled.told, recalled.answer = told.visitor, told.memories, told.answer
     times = [defuse(describe_memory(memory, now)) for memory in dated]
-    run.beside = (*told.met, *told.beside, *(f"{text[:1].upper()}{text[1:]}" for text in times))
+    recalled.beside = (*told.met, *told.beside, *(f"{text[:1].upper()}{text[1:]}" for text in times))
 
 
 def own_words(context: RunContext) -> frozenset[str]:
     """Return the words of the character's own names: most lines have those."""
-    return frozenset(words_of(" ".join((context.me.name, *context.settings.aliases))))
+    return frozenset(words_of(" ".join((context.body.me.name, *context.settings.aliases))))
 
 
-def _seen_words(context: RunContext, run: Run) -> set[str]:
+def _seen_words(settings: AssistantConfig, run: Run) -> set[str]:
     """Return the words of what the character knows without having met it: those round it, its persona and its lore."""
     people = run.scene.people if run.scene is not None else ()
-    texts = (context.settings.persona, *(one.name for one in people), *(memory.text for memory in run.lore))
+    texts = (settings.persona, *(one.name for one in people), *(memory.text for memory in run.recalled.lore))
     return {word for text in texts for word in words_of(text)}
 
 

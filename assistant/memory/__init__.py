@@ -1,1 +1,1 @@
-"""The perception stream: entries in order, under a budget of tokens, with whose words they hold."""
+"""The memory of an assistant: the stream it has in mind, what it remembers of it, and how that is found again."""

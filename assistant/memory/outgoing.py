@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from mud_assistant.assistant.language.words import PLAIN_WORDS
-from mud_assistant.assistant.memory.entries import Entry
-from mud_assistant.assistant.memory.origins import texts_of, words_of
+from mud_assistant.assistant.memory.stream.entries import Entry
+from mud_assistant.assistant.memory.stream.origins import texts_of, words_of
 from mud_assistant.llm.messages import Message
 from mud_assistant.tools.memories import Memory
 from mud_assistant.tools.trust import Withheld

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.journal import Cleared, Forgotten, Muted, StoredMutes
 from mud_assistant.assistant.journal.tables.memories import SHOWN
 from mud_assistant.assistant.memory.acquaintance.known_people import Acquaintance, FoundPeople, KnownPeople
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.tools import Memories, Memory, Principal
 from mud_assistant.tools.trust import may_hear
 

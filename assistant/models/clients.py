@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, field
 from twisted.internet.interfaces import IReactorTime
 
 from mud_assistant.assistant.models.chosen import ChosenModel
@@ -18,10 +18,11 @@ class ClientParts(Struct, frozen=True):
 
     exchange: HttpExchange
     clock: IReactorTime
-    capabilities: Capabilities
     pipeline: Pipeline
-    wall: Callable[[], float] | None
-    reports: CallReports
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    wall: Callable[[], float] | None = None
+    #: Told of every exchange with a model.
+    reports: CallReports = field(default_factory=CallReports)
 
 
 def client_of(chosen: ChosenModel, parts: ClientParts) -> UnifiedLLMClient:

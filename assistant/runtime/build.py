@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import cache, partial
 
 from msgspec import Struct, field
-from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters import Character, LoreScanner
@@ -16,43 +14,42 @@ from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig
 from mud_assistant.assistant.config.sections import MemoryConfig
 from mud_assistant.assistant.config.settings import SettingsError
 from mud_assistant.assistant.events.classify import Manners
-from mud_assistant.assistant.events.conversation import Conversations, Floor
-from mud_assistant.assistant.events.scheduler import Scheduler
-from mud_assistant.assistant.events.trace import Observer
-from mud_assistant.assistant.events.watching import Watchers
-from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.events.conversation import Conversations
 from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.life_state import keep_following
 from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.run_parts import (
+    CharacterBody,
+    MemoryParts,
+    ModelParts,
+    ProcessParts,
+    SpeechParts,
+    Toolbox,
+)
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
-from mud_assistant.assistant.loop.spending import Billing, MinuteCounts
-from mud_assistant.assistant.memory.compaction import Compactor, summary_tokens
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.loop.spending import Billing
 from mud_assistant.assistant.memory.questions import Questions
 from mud_assistant.assistant.memory.remembered import IndexedMemories
 from mud_assistant.assistant.memory.rights import Rights
+from mud_assistant.assistant.memory.stream.compaction import Compactor, summary_tokens
+from mud_assistant.assistant.memory.stream.history import History
+from mud_assistant.assistant.memory.stream.window import MIN_STREAM_TOKENS, Front, Window
 from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex, Knowledge, index_character
-from mud_assistant.assistant.memory.window import MIN_STREAM_TOKENS, Front, Window
 from mud_assistant.assistant.models.chosen import ChosenModel, call_options
-from mud_assistant.assistant.models.clients import ClientParts, client_of
+from mud_assistant.assistant.models.clients import client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
 from mud_assistant.assistant.runtime.fronts import fronts_of
 from mud_assistant.assistant.runtime.goal_offers import GoalOffers
+from mud_assistant.assistant.runtime.inbox import Inbox
 from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts, budget_left
 from mud_assistant.assistant.runtime.sleeping import Sleep
 from mud_assistant.assistant.runtime.storage import Storage
-from mud_assistant.assistant.runtime.warming import Warmer
-from mud_assistant.llm import CallReports, Capabilities, Link, Message, ModelChain
-from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
-from mud_assistant.tools import Approvals, EffectLimits, Pending, PolicyConfig, Principal, Registry, World
-from mud_assistant.tools.context import Following, no_http
-from mud_assistant.tools.web.fetch.seen import SeenUrls
-
-if TYPE_CHECKING:
-    from treq.client import HTTPClient
+from mud_assistant.llm import Link, Message, ModelChain
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import EffectLimits, Pending, PolicyConfig, Principal, Registry
 
 #: How long a summary may take, in seconds.
 SUMMARY_SECONDS = 60.0
@@ -63,57 +60,22 @@ _NOTHING: frozenset[str] = frozenset()
 _log = Logger()
 
 
-@cache
-def usual_memory() -> MemoryConfig:
-    """Return the memory of an owner who sets nothing, one for all assistants."""
-    return MemoryConfig()
-
-
 class Dependencies(Struct, frozen=True):
     """The dependencies of an assistant: its world, its storage, and what all assistants of the process share."""
 
-    me: Principal
-    world: World
+    body: CharacterBody
+    process: ProcessParts
     storage: Storage
-    registry: Registry
-    exchange: HttpExchange
-    capabilities: Capabilities
-    pipeline: Pipeline
-    clock: IReactorTime
-    observer: Observer
+    tools: Toolbox
     budget: BudgetConfig = field(default_factory=BudgetConfig)
-    #: Returns a text without the keys in it.
-    scrub: Callable[[str], str] = str
-    #: Finds pieces of keys in everything this assistant says.
-    pieces: KeyPieces = field(default_factory=KeyPieces)
-    #: Seconds since 1970, for dates that servers send; None when the wall clock must not be read.
-    wall: Callable[[], float] | None = None
-    #: Schedules the steps of runs, one for all assistants of the process; None for an assistant that is alone.
-    scheduler: Scheduler | None = None
-    #: The approvals it asked for earlier in this process, None for none.
-    approvals: Approvals | None = None
-    #: Tells a player one sentence outside the story.
-    notify: Callable[[Principal, str], None] = lambda _, __: None
-    #: How often each player was answered lately, one for all assistants of the process; None for one that is alone.
-    minutes: MinuteCounts | None = None
-    #: Has servers read the beginning of prompts ahead, one for all assistants of the process.
-    warmer: Warmer = field(default_factory=Warmer)
+    #: How many memories it is shown, and the owner's limits on its sleep.
+    memory: MemoryConfig = MemoryConfig()
     #: Tells those who wait that an answer takes long; None to make a new one.
     waking: Waking | None = None
-    #: Decides which assistant of the process speaks when, None for one that is alone.
-    floor: Floor | None = None
-    #: Returns the identity of the room its body is in, empty when that is not known.
-    where: Callable[[], str] = str
+    #: What it hears already goes in here; None to open a new one.
+    inbox: Inbox | None = None
     #: What its character knows of the world and says, None for a character without lore and topics.
     character: CharacterIndex | None = None
-    #: Told of every exchange with a model; shared by the process.
-    reports: CallReports = field(default_factory=CallReports)
-    #: How many memories it is shown, and the owner's limits on its sleep.
-    memory: MemoryConfig = field(default_factory=usual_memory)
-    #: Those who watch all assistants of the process.
-    watchers: Watchers = field(default_factory=Watchers)
-    #: Makes the HTTP client of a tool (`ToolContext.http`).
-    http_client: Callable[[], HTTPClient] = no_http
 
 
 def build_assistant(
@@ -124,22 +86,28 @@ def build_assistant(
     Raises SettingsError when the settings grant a tool that does not exist.
     """
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
-    grant = around.registry.same(granted_tools(settings, around.registry) - withheld)
+    grant = around.tools.registry.same(granted_tools(settings, around.tools.registry) - withheld)
     context = _context(settings, models, around, grant)
-    rights = Rights(context.history, context.memories, around.storage.mutes, context.journal, context.people)
-    utc_offset = context.people.utc_offset = around.budget.utc_offset
-    if isinstance(context.memories, IndexedMemories):
-        context.memories.utc_offset = utc_offset
+    memory, utc_offset = context.memory, around.budget.utc_offset
+    rights = Rights(memory.history, memory.memories, around.storage.mutes, memory.journal, memory.people)
+    memory.people.utc_offset = utc_offset
+    if isinstance(memory.memories, IndexedMemories):
+        memory.memories.utc_offset = utc_offset
     launcher = Launcher()
-    keep_following(context.following, around.storage.lasting, launcher)
+    keep_following(context.tools.following, around.storage.lasting, launcher)
     sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
     days = NO_DAYS if around.character is None else around.character.days
     goals = GoalOffers(context)
-    has_budget = budget_left(context, around.pipeline.ledger)
+    has_budget = budget_left(context, around.process.pipeline.ledger)
     may = Restraints(stays=goals.stays, muted=lambda: rights.muted, has_budget=has_budget)
     initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
-    parts = (context, manners_of(settings, around.me), rights, _compactor(context), sleep)
-    return Assistant(*parts, initiative=initiative, on_failure=on_failure)
+    manners = manners_of(settings, around.body.me)
+    if (inbox := around.inbox) is None:
+        process, speech = context.process, context.speech
+        inbox = Inbox(manners, process.clock, process.watchers, speech.waking, speech.fallback_line)
+        inbox.open(around.storage)
+    parts = (context, manners, rights, _compactor(context), sleep)
+    return Assistant(*parts, inbox=inbox, initiative=initiative, on_failure=on_failure)
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
@@ -177,55 +145,48 @@ def _context(
     settings: AssistantConfig, models: Sequence[ChosenModel], around: Dependencies, grant: frozenset[str]
 ) -> RunContext:
     """Return what the runs think with. The front of their prompts is measured against the first model's window."""
-    provider, model = models[0].provider, models[0].config
-    history = History(provider.count_tokens, MIN_STREAM_TOKENS)
-    client = ModelChain([_link(chosen, around) for chosen in models], around.clock)
-    fronts = fronts_of(settings, models[0], around.registry, grant, around.world)
+    chosen, body, storage, now = models[0], around.body, around.storage, around.process.clock.seconds
+    history = History(chosen.provider.count_tokens, MIN_STREAM_TOKENS)
+    client = ModelChain([_link(each, around) for each in models], around.process.clock)
+    fronts = fronts_of(settings, chosen, around.tools.registry, grant, body.world)
     window = _window(settings, models, fronts, client, history)
-    now = around.clock.seconds
-    approvals = Approvals(now) if around.approvals is None else around.approvals
-    history.load(around.storage.stream)
-    every = settings.fallback_every_seconds
+    billing = Billing(around.budget, around.process.minutes, settings.initiative_share)
+    history.load(storage.stream)
+    around.tools.following.minutes = settings.follow_minutes
+    line = partial(FallbackLine, body.world, around.process.clock, every_seconds=settings.fallback_every_seconds)
+    known = _knowledge(around, chosen.config.context_tokens)
     return RunContext(
-        me=around.me, world=around.world, memories=around.storage.memories, client=client, registry=around.registry,
-        rules=_rules(settings, grant, approvals, around),
-        approvals=approvals,
-        journal=around.storage.journal,
-        history=history,
-        plain=models[0].asked_plainly,
-        may_turn_plain=models[0].may_turn_plain,
-        window=window, settings=settings, model=model, clock=around.clock,
-        scheduler=Scheduler(around.clock) if around.scheduler is None else around.scheduler,
-        random=around.pipeline.random,
-        observer=around.observer,
-        billing=Billing(around.budget, around.minutes or MinuteCounts(now), settings.initiative_share),
-        scrub=around.scrub,
-        pieces=around.pieces,
-        seen=SeenUrls(),
-        fallback_line=FallbackLine(around.world, around.clock, settings.fallback_line, every),
-        budget_line=FallbackLine(around.world, around.clock, settings.budget_line, every),
-        notify=around.notify,
-        rate_line=FallbackLine(around.world, around.clock, settings.rate_line, every),
-        waking=_waking(settings, models[0], around),
-        talk=Conversations(now, settings.conversation_seconds),
-        questions=Questions(now),
-        floor=around.floor,
-        where=around.where,
-        people=around.storage.people,
-        goals=GoalBook(around.storage.goals),
-        known=_knowledge(around, model.context_tokens),
-        following=Following(now, settings.follow_minutes),
-        watchers=around.watchers,
-        http_client=around.http_client,
-        shown_memories=around.memory.shown,
-    )  # fmt: skip
+        body,
+        around.process,
+        settings,
+        around.tools,
+        _rules(settings, grant, around),
+        ModelParts(client, chosen.config, window, billing, chosen.asked_plainly, chosen.may_turn_plain),
+        MemoryParts(
+            storage.journal,
+            storage.memories,
+            storage.people,
+            history,
+            known,
+            GoalBook(storage.goals),
+            shown=around.memory.shown,
+        ),
+        SpeechParts(
+            Conversations(now, settings.conversation_seconds),
+            Questions(now),
+            line(settings.fallback_line),
+            line(settings.budget_line),
+            line(settings.rate_line),
+            _waking(settings, chosen, around),
+        ),
+    )
 
 
 def _knowledge(around: Dependencies, window: int) -> Knowledge:
     """Return what its character knows and says, as much of its lore at once as fits a window of so many tokens."""
     if around.character is None:
         return _knows_nothing()
-    lore = LoreScanner(around.character.lore, window=window, random=around.pipeline.random)
+    lore = LoreScanner(around.character.lore, window=window, random=around.process.pipeline.random)
     return Knowledge(around.character, lore, around.storage.people.told)
 
 
@@ -238,9 +199,9 @@ def _knows_nothing() -> Knowledge:
 
 def _waking(settings: AssistantConfig, chosen: ChosenModel, around: Dependencies) -> Waking:
     """Return what tells players that an answer takes long: only a model of the owner's own has to be loaded."""
-    waking = around.waking or Waking(around.world, around.clock, settings)
+    waking = around.waking or Waking(around.body.world, around.process.clock, settings)
     model = f"{chosen.provider.api_url} {chosen.provider.model}"
-    waking.thinks_with(model, around.warmer.answered, is_loaded=not chosen.is_local)
+    waking.thinks_with(model, around.process.answered, is_loaded=not chosen.is_local)
     return waking
 
 
@@ -258,24 +219,18 @@ def _window(
     return Window(fronts, client, history, min(wanted, least.context_tokens), least.max_answer_tokens)
 
 
-def _rules(
-    settings: AssistantConfig, grant: frozenset[str], approvals: Approvals, around: Dependencies
-) -> PolicyConfig:
+def _rules(settings: AssistantConfig, grant: frozenset[str], around: Dependencies) -> PolicyConfig:
     """Return what the assistant may do, and on whose word.
 
     A player whose request needs an approval is told so at once; why it does is for the log, and for those who decide.
     """
-    notify, name = around.notify, settings.name
+    body, name = around.body, settings.name
 
     def tell(pending: Pending) -> None:
-        _log.info(
-            "{name} asks leave, number {number}: {why}",
-            name=name,
-            number=pending.number,
-            why=around.scrub(pending.because),
-        )
+        why = body.scrub(pending.because)
+        _log.info("{name} asks leave, number {number}: {why}", name=name, number=pending.number, why=why)
         if pending.requester is not None:
-            notify(pending.requester, request_text(name, pending, settings.world_text_permission))
+            body.notify(pending.requester, request_text(name, pending, settings.world_text_permission))
 
     return PolicyConfig(
         grant,
@@ -283,7 +238,7 @@ def _rules(
         denied=frozenset(settings.denied_commands) or _NOTHING,
         required_permission=settings.required_permission,
         world_text=settings.world_text_permission,
-        approvals=approvals,
+        approvals=around.tools.approvals,
         on_request=tell,
     )
 
@@ -292,17 +247,13 @@ def _compactor(context: RunContext) -> Compactor:
     """Return a compactor that summarises old memories with the assistant's own model."""
 
     async def ask(messages: Sequence[Message]) -> str:
-        most = 2 * summary_tokens(context.history.budget)
+        most = 2 * summary_tokens(context.memory.history.budget)
         return await ask_for_itself(context, messages, max_tokens=most, seconds=SUMMARY_SECONDS)
 
-    return Compactor(context.history, ask, context.clock.seconds, context.me.name)
+    return Compactor(context.memory.history, ask, context.process.clock.seconds, context.body.me.name)
 
 
 def _link(chosen: ChosenModel, around: Dependencies) -> Link:
     """Return one model with its client and its call options, as its settings say."""
-    config = chosen.config
-    shared = ClientParts(
-        around.exchange, around.clock, around.capabilities, around.pipeline, around.wall, around.reports
-    )
-    client = client_of(chosen, shared)
-    return Link(client, {"tool_choice": config.tool_choice, "cache_key": around.me.id, **call_options(config)})
+    config, client = chosen.config, client_of(chosen, around.process)
+    return Link(client, {"tool_choice": config.tool_choice, "cache_key": around.body.me.id, **call_options(config)})

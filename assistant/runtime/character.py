@@ -1,4 +1,4 @@
-"""Runs one assistant: takes the events it hears into its inbox, and makes it think about them."""
+"""Runs one assistant: makes it think about what is in its inbox, and tells what came of that."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners
-from mud_assistant.assistant.events.conversation import Cooldown
-from mud_assistant.assistant.events.events import Event, Noticed
+from mud_assistant.assistant.events.events import Noticed
 from mud_assistant.assistant.events.goal import GoalState
 from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from mud_assistant.assistant.events.tick import Tick, TickPace
@@ -25,14 +24,13 @@ from mud_assistant.assistant.journal import (
 from mud_assistant.assistant.loop.granted import tell_void, why_void
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
-from mud_assistant.assistant.loop.unasked import walking_after
-from mud_assistant.assistant.memory.compaction import Compactor
 from mud_assistant.assistant.memory.rights import Rights
-from mud_assistant.assistant.runtime import inbox
-from mud_assistant.assistant.runtime.company import Company
+from mud_assistant.assistant.memory.stream.compaction import Compactor
+from mud_assistant.assistant.runtime.attending import Attending
+from mud_assistant.assistant.runtime.inbox import Inbox
 from mud_assistant.assistant.runtime.initiative import Initiative
 from mud_assistant.assistant.runtime.sleeping import Sleep, forgetting
-from mud_assistant.tools import Declined, Denied, Given, Kind, Pending, Principal
+from mud_assistant.tools import Declined, Denied, Given, Pending, Principal
 
 _log = Logger()
 
@@ -46,7 +44,7 @@ OnFailure = Callable[[Failed | LimitReached], None]
 
 
 class Assistant:
-    """A character that hears, thinks and acts. `hear` may be called as soon as `start` was."""
+    """A character that thinks about what is in its `inbox`, and acts. The inbox wakes it once `start` was called."""
 
     def __init__(
         self,
@@ -56,128 +54,48 @@ class Assistant:
         compactor: Compactor,
         sleep: Sleep,
         *,
+        inbox: Inbox,
         initiative: Initiative,
         on_failure: OnFailure | None = None,
     ) -> None:
-        settings = context.settings
+        settings, process = context.settings, context.process
         self.context = context
         self.rights = rights
+        self.inbox = inbox
         self._compactor = compactor
         self._sleep = sleep
         self.initiative = initiative
         self._manners = manners
         self._on_failure = on_failure
-        self._bot_exchanges = 0
-        self._company = Company(context, manners)
-        self._cooldown = Cooldown(context.clock, settings.wake_seconds)
-        #: The number of events being recorded, and those who wait until there are none.
-        self._on_the_way_in = 0
-        self._waiting: list[Deferred[None]] = []
         self._launcher = sleep.launcher
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
         pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds, initiative.next_at)
-        self.tick = Tick(self._one_run, context.clock, pace, settings.name, context.random, scheduler=context.scheduler)
+        random, scheduler = process.pipeline.random, process.scheduler
+        self.tick = Tick(self._one_run, process.clock, pace, settings.name, random, scheduler=scheduler)
 
     def start(self) -> None:
-        """Start the assistant, with what an earlier life left pending."""
+        """Start the assistant, with what an earlier life left pending. Its inbox must be open."""
+        self.inbox.wake(
+            Attending(self.context, self._manners, self.rights, self._sleep, self.tick, self.initiative.heard)
+        )
         self.tick.start(at_once=True)
 
     async def stop(self) -> None:
         """Cancel all work, and return when nothing runs any more. Pending events stay in the journal."""
         await self.tick.stop()
-        await self.context.waking.stop()
-        await self._company.stop()
+        await self.context.speech.waking.stop()
         await self._launcher.stop()
+        await self.inbox.stop()
 
     def halt(self) -> list[Deferred[None]]:
         """Begin to cancel all work, without waiting for any of it. Return what fires as each part of it ends."""
-        ends = map(Deferred.fromCoroutine, (self.context.waking.stop(), self._company.stop()))
-        return [self.tick.stop(), *ends, self._launcher.stop()]
-
-    async def hear(self, event: Event) -> Attention:
-        """Take in an event and return the attention it got.
-
-        When this returns, an event that was not ignored is in the journal. Raises InboxFullError when the inbox takes
-        no more triggers, and JournalUnwritable when the disk does not; overheard events are then ignored instead.
-        Raises Fenced when another process lives as this character by now.
-        """
-        goes_on, is_rested = self.context.talk.goes_on(event), self._cooldown.is_over(event)
-        attention = inbox.judge(
-            event, self._manners, self.rights.muted, self._bot_exchanges, goes_on=goes_on, is_rested=is_rested
-        )
-        if attention.verdict is Classification.IGNORE:
-            return attention
-        event, attention = walking_after(self.context, event, attention)
-        self._count_bots(event, attention)
-        self.context.talk.heard(event, attention)
-        attention = self.context.questions.heard(event, attention)
-        self._cooldown.heard(event, attention)
-        self._company.heard(event, attention)
-        self._sleep.heard(event)
-        self.initiative.heard(event)
-        self._on_the_way_in += 1
-        try:
-            return await self._take_in(event, attention)
-        finally:
-            self._taken_in()
-
-    async def _take_in(self, event: Event, attention: Attention) -> Attention:
-        """Record the event, and wake the assistant when it is a trigger."""
-        try:
-            if is_left_open := self._company.is_for_one_of_many(event, attention):
-                self.context.talk.held[event.id] = None
-            attention = await inbox.take(
-                event, attention, self.context.journal, self._manners.name, self._begin_fallback_line
-            )
-        except Fenced:
-            self.tick.halt()
-            raise
-        if attention.verdict is Classification.TRIGGER and event.by_rule is not None:
-            self.tick.wake()  # no player waits for an answer
-        elif attention.verdict is Classification.TRIGGER and is_left_open:
-            self._on_the_way_in += 1
-            self._launcher.launch(self._perhaps(event), "seeing who answers a line to everybody")
-        elif attention.verdict is Classification.TRIGGER:
-            self._wake(event)
-        return attention
-
-    def _wake(self, event: Event) -> None:
-        if self.tick.paused:
-            self._launcher.launch(self.context.fallback_line.make(), "the fallback line")
-        else:
-            self.context.waking.asked(event)
-        self.tick.wake()
-
-    async def _perhaps(self, event: Event) -> None:
-        """Wake for a line to everybody, a little later and only when no other assistant answers it."""
-        try:
-            if await self._company.answers(event):
-                self._wake(event)
-        finally:
-            self._taken_in()
+        return [self.tick.stop(), Deferred.fromCoroutine(self.context.speech.waking.stop()), self._launcher.stop()]
 
     async def settled(self) -> None:
         """Wait until everything heard so far is dealt with, or waits for a model that cannot be reached."""
-        while self._on_the_way_in:
-            accepted: Deferred[None] = Deferred()
-            self._waiting.append(accepted)
-            await accepted
+        await self.inbox.settled()
         await self.tick.settled()
-
-    def _taken_in(self) -> None:
-        """Note that one event is recorded and its consequences begun. Before that, nothing counts as settled."""
-        self._on_the_way_in -= 1
-        waiting, self._waiting = self._waiting, []
-        for accepted in waiting:
-            accepted.callback(None)
-
-    def _count_bots(self, event: Event, attention: Attention) -> None:
-        """Count how often other assistants woke this one since a human spoke."""
-        if event.who.kind is Kind.ASSISTANT:
-            self._bot_exchanges += attention.verdict is Classification.TRIGGER
-        elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
-            self._bot_exchanges = 0
 
     async def forget(self, who: Principal) -> Forgotten:
         """Delete what is kept of a player, after the current run, and return what was deleted. Raises JournalError."""
@@ -185,16 +103,16 @@ class Assistant:
             try:
                 return await self.rights.forget(who)
             finally:
-                self.context.approvals.forget(who)
-                self.context.goals.forget(who.id)
+                self.context.tools.approvals.forget(who)
+                self.context.memory.goals.forget(who.id)
 
     async def mute(self, who: Principal) -> None:
         """Hear a player no more, and drop what they asked for later. Raises JournalError."""
         await self.rights.mute(who)
-        goals = [replace(goal, state=GoalState.DROPPED, reason=MUTED) for goal in self.context.goals.of(who.id)]
+        goals = [replace(goal, state=GoalState.DROPPED, reason=MUTED) for goal in self.context.memory.goals.of(who.id)]
         if goals:
-            await self.context.journal.save_goals(goals)
-            self.context.goals.put(goals)
+            await self.context.memory.journal.save_goals(goals)
+            self.context.memory.goals.put(goals)
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""
@@ -212,20 +130,20 @@ class Assistant:
         What the call would act on is looked up again. If it has changed, the request is void, and
         the players who asked and approved are told.
         """
-        approvals = self.context.approvals
+        approvals = self.context.tools.approvals
         answer = approvals.approve(number, who)
         given = approvals.take(number) if isinstance(answer, Given) else None
         if given is None:
             return answer
         if why := why_void(self.context, given):
-            tell_void(self.context, given, why, but=who)
+            tell_void(self.context.body, given, why, but=who)
             return Denied(f"Request {number} is void: {why}. Nothing was done.")
         self._launcher.launch(self._allowed(given, who), "telling of an approval")
         return Given(given)
 
     def decline(self, number: int, who: Principal) -> Declined | Denied:
         """Refuse the request of this number."""
-        return self.context.approvals.decline(number, who)
+        return self.context.tools.approvals.decline(number, who)
 
     async def _allowed(self, given: Pending, who: Principal) -> None:
         """Wake the assistant with the news. A run then makes the call by itself, for the player who asked for it.
@@ -234,21 +152,17 @@ class Assistant:
         """
         context = self.context
         event = Noticed(
-            id=f"{context.me.id}.allowed.{context.random.getrandbits(64):x}",
-            at=context.clock.seconds(),
+            id=f"{context.body.me.id}.allowed.{context.process.pipeline.random.getrandbits(64):x}",
+            at=context.process.clock.seconds(),
             who=given.requester or who,
             text=ALLOWED.format(who=who.name, number=given.number),
             granted=given,
         )
-        self._on_the_way_in += 1
         try:
-            await context.journal.accept(event, Attention(Classification.TRIGGER, 10))
-            self.tick.wake()
+            await self.inbox.add(event, Attention(Classification.TRIGGER, 10))
         except (Fenced, InboxFullError, JournalUnwritable) as refused:
-            _log.warn("{name} cannot do what was allowed: {why}", name=context.me.name, why=str(refused))
-            tell_void(context, given, "it could not be written down")
-        finally:
-            self._taken_in()
+            _log.warn("{name} cannot do what was allowed: {why}", name=context.body.me.name, why=str(refused))
+            tell_void(context.body, given, "it could not be written down")
 
     async def _one_run(self) -> Outcome:
         """Run once, with the lock held, and return the outcome after it was reported."""
@@ -285,19 +199,20 @@ class Assistant:
         if isinstance(outcome, Answered):
             self.initiative.acted()
         if isinstance(outcome, Failed):
-            self.context.waking.forget()  # nobody is answered now, and what is said below says so
+            self.context.speech.waking.forget()  # nobody is answered now, and what is said below says so
+        if isinstance(outcome, Failed):
             self._told(outcome)
         if isinstance(outcome, LimitReached) and outcome.limit is Limit.BUDGET:
             _log.warn("{name}: {cause}", log_event="budget", name=self._manners.name, cause=outcome.cause)
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.budget_line.make()
+            await self.context.speech.budget_line.make()
         elif isinstance(outcome, LimitReached) and outcome.limit is Limit.RATE:
             if self._on_failure is not None:
                 self._on_failure(outcome)
-            await self.context.rate_line.make()
+            await self.context.speech.rate_line.make()
         elif isinstance(outcome, Failed | LimitReached):
-            await self.context.fallback_line.make()
+            await self.context.speech.fallback_line.make()
         return outcome
 
     def _told(self, failed: Failed) -> Failed:
@@ -306,6 +221,3 @@ class Assistant:
         if self._on_failure is not None:
             self._on_failure(failed)
         return failed
-
-    async def _begin_fallback_line(self) -> None:
-        self._launcher.launch(self.context.fallback_line.make(), "the fallback line")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.assistant.journal.records import MESSAGE
 from mud_assistant.assistant.loop.prompt import system_message
-from mud_assistant.assistant.memory.window import Front
+from mud_assistant.assistant.memory.stream.window import Front
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.llm import CallOptions, Message
 from mud_assistant.llm.packing.pack import pack

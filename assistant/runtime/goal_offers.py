@@ -26,14 +26,16 @@ class GoalOffers:
 
     def next_at(self, now: float) -> float:
         """Return when the next goal can be tried, in clock seconds; infinity for none."""
-        return self._context.goals.next_at(now, game_time(self._context.world))
+        return self._context.memory.goals.next_at(now, game_time(self._context.body.world))
 
     def next_event(self, now: float) -> Event | None:
         """Return the event that tries to keep a goal that is due, None for none."""
         context = self._context
-        if not len(context.goals):
+        if not len(context.memory.goals):
             return None
-        goal = context.goals.ready(now, game_time(context.world), lambda one: who_is_there(context, one) is not None)
+        goal = context.memory.goals.ready(
+            now, game_time(context.body.world), lambda one: who_is_there(context, one) is not None
+        )
         return None if goal is None else self._event(self._unless_stuck(goal, now), now)
 
     def _unless_stuck(self, goal: Goal, now: float) -> Goal:
@@ -43,13 +45,15 @@ class GoalOffers:
             self._tried[goal.id] = (goal.attempts, now)
         elif now - since > STUCK_SECONDS:
             goal = give_up(goal)
-            self._context.goals.put([goal])
-        self._tried = {id_: tried for id_, tried in self._tried.items() if self._context.goals.get(id_) is not None}
+            self._context.memory.goals.put([goal])
+        self._tried = {
+            id_: tried for id_, tried in self._tried.items() if self._context.memory.goals.get(id_) is not None
+        }
         return goal
 
     def stays(self, now: float) -> str:
         """Return why the character stays where it is, empty when it may go."""
-        goal = self._context.goals.stays_put(now)
+        goal = self._context.memory.goals.stays_put(now)
         return "" if goal is None else "it promised to wait"
 
     def _event(self, goal: Goal, now: float) -> Event:

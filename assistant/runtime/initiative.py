@@ -80,14 +80,14 @@ class Initiative:
     def __init__(self, context: RunContext, parts: InitiativeParts) -> None:
         self._context = context
         self._days, self._goals, self._may = parts.days, parts.goals, parts.restraints
-        self._now = context.clock.seconds
+        self._now = context.process.clock.seconds
         self._utc_offset = parts.utc_offset
         #: Since when it is alone away from home, in clock seconds; None while it is not.
         self._alone_since: float | None = None
         self._spoken = self._acted = float("-inf")
         self._pause = FIRST_PAUSE
         self._state = DayState()
-        self._whereabouts = Whereabouts(context.world, context.where, is_granted=MOVE in context.rules.grant)
+        self._whereabouts = Whereabouts(context.body.world, context.body.where, is_granted=MOVE in context.rules.grant)
         self._next_offer = self._next_look = self._next_impulse = 0.0
 
     def next_at(self, now: float) -> float:
@@ -109,17 +109,17 @@ class Initiative:
         """DayOffer the most important thing that is due, if anything is. Raises JournalError."""
         context, now = self._context, self._now()
         self._next_look = NO_TIME
-        context.reasons.expire(now - LOST_AFTER)
+        context.memory.reasons.expire(now - LOST_AFTER)
         if quiet := self._may.quiet():
-            context.reasons.note(now, "initiative", quiet, taken=False)
+            context.memory.reasons.note(now, "initiative", quiet, taken=False)
             return
-        if context.reasons.has_open:
+        if context.memory.reasons.has_open:
             return
         if self._goals is not None and (event := self._goals.next_event(now)) is not None:
             await self._accept(event, _HOME_IMPORTANCE)
             return
-        present = present_players(context.world, self._may.muted(), self._may.unwanted())
-        if await self._go_home(now) or not is_anybody_there(context.world, present):
+        present = present_players(context.body.world, self._may.muted(), self._may.unwanted())
+        if await self._go_home(now) or not is_anybody_there(context.body.world, present):
             return
         if not (self._days and await self._live(now, present)):
             await self._impulse(now, present)
@@ -130,7 +130,7 @@ class Initiative:
         One that waits for somebody stays, and so does one whose day wants it elsewhere.
         """
         context, seconds = self._context, self._context.settings.go_home_minutes * A_MINUTE
-        is_alone = bool(seconds) and HOME in context.rules.grant and context.world.is_left_alone()
+        is_alone = bool(seconds) and HOME in context.rules.grant and context.body.world.is_left_alone()
         if not is_alone or self._may.stays(now) or self._has_place(now):
             self._alone_since = None
             return False
@@ -155,19 +155,19 @@ class Initiative:
         context, clock = self._context, self._day_clock(now)
         entry = entry_at(self._days, clock.minute)
         here = await self._surroundings(entry, clock, present)
-        offer, state = due(self._days, clock, here, self._state, context.random)
+        offer, state = due(self._days, clock, here, self._state, context.process.pipeline.random)
         if isinstance(offer, DayRest):
             self._state, self._next_look = state, self._soon(now, offer.until, present)
-            context.reasons.note(now, "its day", offer.why, taken=False)
+            context.memory.reasons.note(now, "its day", offer.why, taken=False)
             return False
         tool, what = offer.by_rule.tool, f"its day: {next(iter(offer.by_rule.arguments.values()), '')}"
         if tool not in context.rules.grant:
             self._state = state
-            context.reasons.note(now, what, f"it is not granted {tool}", taken=False)
+            context.memory.reasons.note(now, what, f"it is not granted {tool}", taken=False)
             return False
-        if tool != MOVE and not self._claim(("deed", context.where()), ROOM_PAUSE):
+        if tool != MOVE and not self._claim(("deed", context.body.where()), ROOM_PAUSE):
             self._next_look = now + ROOM_PAUSE
-            context.reasons.note(now, what, "another character here did something a moment ago", taken=False)
+            context.memory.reasons.note(now, what, "another character here did something a moment ago", taken=False)
             return False
         return await self._offer(offer, state, what)
 
@@ -176,7 +176,7 @@ class Initiative:
         now, is_walk = self._now(), offer.by_rule.tool == MOVE
         by_rule = replace(offer.by_rule, requester=OWNERS_FILE if is_walk else None)
         event = self._event("day", offer.text, by_rule)
-        holds = partial(self._still_due, now, self._entry_now(now), self._context.where(), is_walk=is_walk)
+        holds = partial(self._still_due, now, self._entry_now(now), self._context.body.where(), is_walk=is_walk)
         before = self._state.begun
 
         def undone() -> None:
@@ -190,20 +190,25 @@ class Initiative:
     def _still_due(self, since: float, entry: DayEntry | None, room: str, *, is_walk: bool) -> bool:
         """Tell whether what was offered at this time is still to be done: the entry counts, and nobody spoke since."""
         context, now = self._context, self._now()
-        if self._spoken > since or self._entry_now(now) is not entry or context.where() != room or self._may.quiet():
+        if (
+            self._spoken > since
+            or self._entry_now(now) is not entry
+            or context.body.where() != room
+            or self._may.quiet()
+        ):
             return False
         if is_walk:
-            return context.following.leader is None and not self._may.stays(now)
-        return bool(present_players(context.world, self._may.muted(), self._may.unwanted()))
+            return context.tools.following.leader is None and not self._may.stays(now)
+        return bool(present_players(context.body.world, self._may.muted(), self._may.unwanted()))
 
     async def _surroundings(
         self, entry: DayEntry | None, clock: DayClock, present: tuple[Principal, ...]
     ) -> Surroundings:
         """Return where the character is, and the way to where the entry wants it. It is not sought while it stays."""
-        leader = self._context.following.leader
+        leader = self._context.tools.following.leader
         held = f"it follows {leader.name}" if leader is not None else self._may.stays(clock.now)
         quiet_for = clock.now - self._spoken
-        around = Surroundings(room=self._context.where(), watched=bool(present), quiet_for=quiet_for, held=held)
+        around = Surroundings(room=self._context.body.where(), watched=bool(present), quiet_for=quiet_for, held=held)
         if entry is None or not entry.place or self._whereabouts.is_known(entry.place):
             return around
         if held or quiet_for < UNDISTURBED or is_given_up(self._state, entry, clock):
@@ -218,23 +223,23 @@ class Initiative:
         if now < self._next_impulse:
             self._next_look = min(self._next_look, self._next_impulse)
             return
-        claim = ("impulse", context.where())
+        claim = ("impulse", context.body.where())
         entry = self._entry_now(now)
         signs = ImpulseSigns(
             now, bool(present), self._spoken, self._acted, self._pause, self._may.has_budget(),
-            context.floor is None or context.floor.is_free(claim, context.me.id),
+            context.process.floor is None or context.process.floor.is_free(claim, context.body.me.id),
             "it rests" if entry is not None and entry.rests else "",
         )  # fmt: skip
-        verdict = decide(signs, context.random)
+        verdict = decide(signs, context.process.pipeline.random)
         self._next_impulse = soonest(signs)
         if not verdict.taken:
-            context.reasons.note(now, "impulse", verdict.why, taken=False)
+            context.memory.reasons.note(now, "impulse", verdict.why, taken=False)
             return
         self._claim(claim, OTHERS_PAUSE)
-        event, room = replace(self._event("impulse", IMPULSE, None), of_itself=True), context.where()
+        event, room = replace(self._event("impulse", IMPULSE, None), of_itself=True), context.body.where()
 
         def holds() -> bool:
-            return self._spoken <= now and context.where() == room and not self._may.quiet()
+            return self._spoken <= now and context.body.where() == room and not self._may.quiet()
 
         if await self._accept(event, _IMPULSE_IMPORTANCE, holds, what="impulse", why=verdict.why):
             self._acted, self._pause = now, next_pause(self._pause)
@@ -257,32 +262,32 @@ class Initiative:
         by_rule = event.by_rule
         why = why or (by_rule.why or "it was promised" if by_rule is not None else "")
         what = what or (by_rule.tool or "promise" if by_rule is not None else "")
-        if triggers_in(await context.journal.pending()):
-            context.reasons.note(now, what, "somebody waits for an answer", taken=False)
+        if triggers_in(await context.memory.journal.pending()):
+            context.memory.reasons.note(now, what, "somebody waits for an answer", taken=False)
             return False
         try:
-            await context.journal.accept(event, Attention(Classification.TRIGGER, importance))
+            await context.memory.journal.accept(event, Attention(Classification.TRIGGER, importance))
         except InboxFullError as full:
-            _log.warn("{name} does nothing of itself now: {why}", name=context.me.name, why=str(full))
-            context.reasons.note(now, what, str(full), taken=False)
+            _log.warn("{name} does nothing of itself now: {why}", name=context.body.me.name, why=str(full))
+            context.memory.reasons.note(now, what, str(full), taken=False)
             return False
-        context.reasons.begin(event.id, now, holds, undone)
-        context.reasons.note(now, what, why, taken=True)
+        context.memory.reasons.begin(event.id, now, holds, undone)
+        context.memory.reasons.note(now, what, why, taken=True)
         return True
 
     def _event(self, kind: str, text: str, by_rule: ByRule | None) -> Noticed:
-        id_ = f"{self._context.me.id}.{kind}.{self._context.random.getrandbits(64):x}"
+        id_ = f"{self._context.body.me.id}.{kind}.{self._context.process.pipeline.random.getrandbits(64):x}"
         return Noticed(id=id_, at=self._now(), who=THE_WORLD, text=text, by_rule=by_rule)
 
     def _claim(self, what: tuple[str, ...], seconds: float) -> bool:
-        floor = self._context.floor
-        return floor is None or floor.claim(what, self._context.me.id, seconds)
+        floor = self._context.process.floor
+        return floor is None or floor.claim(what, self._context.body.me.id, seconds)
 
     def _entry_now(self, now: float) -> DayEntry | None:
         return entry_at(self._days, self._day_clock(now).minute)
 
     def _day_clock(self, now: float) -> DayClock:
-        return day_clock(now, game_time(self._context.world), self._utc_offset)
+        return day_clock(now, game_time(self._context.body.world), self._utc_offset)
 
     def _soon(self, now: float, until: float, present: tuple[Principal, ...]) -> float:
         return min(until, now + WATCHED_SECONDS) if present else until
@@ -290,5 +295,5 @@ class Initiative:
 
 def budget_left(context: RunContext, ledger: Ledger | None) -> Callable[[], bool]:
     """Return what tells whether a character's share of the day's budget for impulses is not used up."""
-    accounts = context.billing.caller_of_itself(context.me).accounts
+    accounts = context.model.billing.caller_of_itself(context.body.me).accounts
     return lambda: ledger is None or ledger.check(accounts) is None

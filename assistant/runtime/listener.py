@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from twisted.internet.interfaces import IReactorTime
-
 from mud_assistant.assistant.events.classify import is_about_all, is_named
 from mud_assistant.assistant.events.events import (
     Arrived,
@@ -18,9 +16,6 @@ from mud_assistant.assistant.events.events import (
     Said,
     Whispered,
 )
-from mud_assistant.assistant.journal import Fenced, InboxFullError, JournalUnwritable
-from mud_assistant.assistant.runtime.character import Assistant
-from mud_assistant.resilience import Launcher
 from mud_assistant.tools import Principal
 
 #: Makes an event from its id and the time it happened, in clock seconds.
@@ -32,7 +27,7 @@ def _nobody(_: Principal) -> Sequence[str]:
 
 
 class BodyListener:
-    """Hands events to `hear`, such as that of a runner.
+    """Hands events to `hear`, such as that of a runner or of an inbox.
 
     `alone_with` tells whether only a speaker and the assistant are there; `others` gives the names of those who are
     there, without these two.
@@ -89,39 +84,3 @@ class BodyListener:
     def saw_departure(self, who: Principal, direction: str) -> None:
         """See another go away."""
         self._hear(lambda id_, at: Left(id=id_, at=at, who=who, direction=direction))
-
-
-class AssistantListener(BodyListener):
-    """Hears for an assistant that no runner runs, as in a benchmark.
-
-    `life` differs from every other life of this character, so that no event id is used twice.
-    """
-
-    def __init__(
-        self,
-        assistant: Assistant,
-        me: Principal,
-        clock: IReactorTime,
-        alone_with: Callable[[Principal], bool],
-        launcher: Launcher,
-        *,
-        life: int = 0,
-        others: Callable[[Principal], Sequence[str]] = _nobody,
-    ) -> None:
-        super().__init__(me, self._take, alone_with, others)
-        self._assistant = assistant
-        self._clock = clock
-        self._launcher = launcher
-        self._life = life
-        self._heard = 0
-
-    def _take(self, make: MakeEvent) -> None:
-        self._heard += 1
-        event = make(f"{self._me.id}.{self._life}.{self._heard}", self._clock.seconds())
-        self._launcher.launch(self._accept(event), "hearing")
-
-    async def _accept(self, event: Event) -> None:
-        try:
-            await self._assistant.hear(event)
-        except (InboxFullError, JournalUnwritable, Fenced):
-            return  # the assistant has logged it, and has said its fallback line or left the world to another process

@@ -81,10 +81,10 @@ class Sleep:
 
     def offer(self) -> None:
         """Offer a night, at a moment without anything to do. Returns at once."""
-        if not self._config.sleep or self._is_looking or self._context.clock.seconds() < self._not_before:
+        if not self._config.sleep or self._is_looking or self._context.process.clock.seconds() < self._not_before:
             return
         if not self._context.is_asked_plainly:  # so small a model concludes nothing useful
-            self.launcher.launch(self._look(), f"the sleep of {self._context.me.name}")
+            self.launcher.launch(self._look(), f"the sleep of {self._context.body.me.name}")
 
     async def forgotten(self, principal_id: str) -> None:
         """Throw away what is being made of a player who was forgotten."""
@@ -100,7 +100,7 @@ class Sleep:
 
     async def _look_round(self) -> None:
         """Look whether a player is there, and sleep when none is and a night is due."""
-        now, config = self._context.clock.seconds(), self._config
+        now, config = self._context.process.clock.seconds(), self._config
         if await self._is_watched():
             self._empty_since = None
         elif self._empty_since is None:
@@ -115,11 +115,11 @@ class Sleep:
         if end in {NightEnd.NOT_DUE, NightEnd.OVER}:
             self._sleeper, self._not_before = None, now + LOOK_AGAIN_SECONDS
         else:
-            _log.info("the night of {name} ended: {end}", name=self._context.me.name, end=end.value)
+            _log.info("the night of {name} ended: {end}", name=self._context.body.me.name, end=end.value)
 
     async def _is_watched(self) -> bool:
         try:
-            scene = await self._context.world.look()
+            scene = await self._context.body.world.look()
         except ToolFailed:
             return False
         return any(not person.is_ai for person in scene.people)
@@ -129,7 +129,7 @@ class Sleep:
 
         context, config = self._context, self._config
         plan = SleepPlan(sleep_hour=config.sleep_hour, sleep_calls=config.sleep_calls, quiet_seconds=QUIET_SECONDS)
-        room = context.model.context_tokens - 2 * plan.tokens_out
+        room = context.model.config.context_tokens - 2 * plan.tokens_out
         plan = replace(plan, tokens_in=min(plan.tokens_in, room))
 
         async def ask(messages: Sequence[Message], schema: JSONObject) -> str:
@@ -139,7 +139,7 @@ class Sleep:
 
         settings = context.settings
         aliases = (settings.name, *settings.aliases)
-        return Sleeper(self._stored, self._stored, ask, context.me, plan, aliases=aliases)
+        return Sleeper(self._stored, self._stored, ask, context.body.me, plan, aliases=aliases)
 
 
 @asynccontextmanager
@@ -152,8 +152,8 @@ async def forgetting(context: RunContext, sleep: Sleep, principal_id: str) -> As
     try:
         yield
     finally:
-        context.watchers.forget(context.me.id)
-        context.questions.forget(principal_id)
-        context.following.forget(principal_id)
-        context.talk.forget_turns()
+        context.process.watchers.forget(context.body.me.id)
+        context.speech.questions.forget(principal_id)
+        context.tools.following.forget(principal_id)
+        context.speech.talk.forget_turns()
     await sleep.forgotten(principal_id)

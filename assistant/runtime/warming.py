@@ -34,8 +34,6 @@ class Warmer:
         self._read: set[bytes] = set()
         self._waiting: dict[Deferred[None], RunContext] = {}
         self._is_reading = False
-        #: The models that have answered somebody in this process, each by its address and name.
-        self.answered: set[str] = set()
 
     async def warm(self, context: RunContext, chosen: ChosenModel) -> None:
         """Have the model read the front of this assistant's prompts, unless it did or a first real call does it.
@@ -44,7 +42,7 @@ class Warmer:
         pays for it. Cancelling closes the connection.
         """
         if context.is_asked_plainly:
-            context.known.everyday.prepare()
+            context.memory.known.everyday.prepare()
         for beginning, tools in await beginnings_of(context):
             front = chosen.provider.build_request(beginning, tools, None, CallOptions())
             key = blake2b(b"\n".join((chosen.provider.api_url.encode(), front)), digest_size=16).digest()
@@ -71,7 +69,7 @@ class Warmer:
     def _next(self) -> None:
         if self._is_reading or not self._waiting:
             return
-        turn = max(self._waiting, key=lambda each: self._waiting[each].talk.has_begun)
+        turn = max(self._waiting, key=lambda each: self._waiting[each].speech.talk.has_begun)
         del self._waiting[turn]
         self._is_reading = True
         turn.callback(None)
@@ -84,7 +82,8 @@ async def beginnings_of(context: RunContext) -> list[tuple[Sequence[Message], Se
     """
     if context.is_asked_plainly:
         return [(await front_of(context), ()), (kinds_front(), ())]
-    return [(context.front, context.registry.specs(context.window.front.tools))]
+    front = context.model.window.front
+    return [(front.messages, context.tools.registry.specs(front.tools))]
 
 
 async def read_ahead(context: RunContext, beginning: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
@@ -93,16 +92,17 @@ async def read_ahead(context: RunContext, beginning: Sequence[Message], tools: S
     Any other call to the server has precedence: this one is then ended, and made again later. A failure costs only
     speed, and is logged. Cancelling closes the connection.
     """
-    while not context.waking.has_answered:
+    while not context.speech.waking.has_answered:
         try:
-            await context.client.warm(beginning, tools, name=context.me.id, seconds=LOCAL_SECONDS)
+            await context.model.client.warm(beginning, tools, name=context.body.me.id, seconds=LOCAL_SECONDS)
         except Busy:
-            await deferLater(context.clock, AGAIN_SECONDS)
+            await deferLater(context.process.clock, AGAIN_SECONDS)
         except LLMError as error:
-            _log.info("the model of {name} was not warmed: {why}", name=context.me.name, why=context.scrub(str(error)))
+            body = context.body
+            _log.info("the model of {name} was not warmed: {why}", name=body.me.name, why=body.scrub(str(error)))
             return False  # the first real call will say what is wrong
         else:
-            context.waking.warmed()
+            context.speech.waking.warmed()
             return True
     return False
 

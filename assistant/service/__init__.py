@@ -4,7 +4,6 @@ service.py       all assistants of a process: start, stop, erase, close (READ FI
 host.py          what a game or a trial hands to it: settings, hooks, the body of each assistant
 parts.py         what all assistants share: journal, budget, keys, network, web, models
 runner.py        the life cycle of one assistant
-intake.py        the way of events to an assistant, kept while there is no model
 closing.py       ends work within a time limit
 handing.py       hands assistants to other processes, and takes in what was said to them there
 sharing.py       tells other processes when a server is to be left alone, and heeds what they tell

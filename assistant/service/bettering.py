@@ -21,6 +21,7 @@ from twisted.logger import Logger
 
 from mud_assistant.assistant.language.words import listed
 from mud_assistant.assistant.models.chosen import LOCAL_SECONDS, ChosenModel, call_options
+from mud_assistant.assistant.models.clients import client_of
 from mud_assistant.assistant.models.offer import BETTER, VARIABLE, fetches, hint, in_the_way, is_there, uses_vectors
 from mud_assistant.assistant.runtime.warming import beginnings_of
 from mud_assistant.assistant.service.embedded import ModelLease, gentle_fetch
@@ -173,7 +174,7 @@ class Bettering:
         new = replace(chosen, provider=provider)
         if not new.may_be_warmed:
             return
-        chain = ModelChain([Link(self._parts.client(new), call_options(new.config))], self._parts.clock)
+        chain = ModelChain([Link(client_of(new, self._parts.process), call_options(new.config))], self._parts.clock)
         try:
             for beginning, tools in await beginnings_of(runner.assistant.context):
                 await chain.warm(beginning, tools, name=runner.embodiment.me.id, seconds=LOCAL_SECONDS)

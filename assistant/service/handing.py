@@ -51,7 +51,7 @@ async def take_in(service: AssistantService, assistant_id: str, event: Event) ->
     runner = service.runners.get(assistant_id)
     if runner is None or runner.state in {RunnerState.STOPPED, RunnerState.LOST}:
         return False
-    return await runner.intake.take(replace(event, at=service.clock.seconds()))
+    return await runner.inbox.accepts(replace(event, at=service.clock.seconds()))
 
 
 def _begin_again(service: AssistantService, runner: AssistantRunner) -> None:

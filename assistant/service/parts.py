@@ -7,6 +7,7 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -15,18 +16,15 @@ from mud_assistant.assistant.config.playing import with_character
 from mud_assistant.assistant.config.schema import AssistantConfig, Config
 from mud_assistant.assistant.errors import KeyReferenceError
 from mud_assistant.assistant.events.conversation import Floor
-from mud_assistant.assistant.events.scheduler import Scheduler
-from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, ReadOnly, Sound
 from mud_assistant.assistant.keys.reference import anchor, key_sources
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, Toolbox, new_process
 from mud_assistant.assistant.memory.meaning import Meaning
-from mud_assistant.assistant.memory.remembering import Remember
+from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex, everyday_finder, index_character
 from mud_assistant.assistant.models.bound_keys import BoundKeys, bindings_of
 from mud_assistant.assistant.models.choose import Chooser
 from mud_assistant.assistant.models.chosen import ChosenModel
-from mud_assistant.assistant.models.clients import ClientParts, client_of
 from mud_assistant.assistant.models.embedding import EmbedderParts, SharedEmbedder, vector_server
 from mud_assistant.assistant.runtime.build import Dependencies
 from mud_assistant.assistant.runtime.opening import kept_journal
@@ -38,10 +36,10 @@ from mud_assistant.assistant.service.opening import JournalOpening
 from mud_assistant.assistant.service.troubles import Lookout, Troubles
 from mud_assistant.assistant.service.usage_store import UsageStore
 from mud_assistant.assistant.web.shared import SharedWeb
-from mud_assistant.llm import CallReports, Capabilities, UnifiedLLMClient
 from mud_assistant.resilience import DeadlineExceeded, HttpExchange, Launcher, Ledger, Pipeline
 from mud_assistant.resilience.background import in_daemon_thread
-from mud_assistant.tools import Approvals, Registry
+from mud_assistant.tools import Approvals, Principal, Registry
+from mud_assistant.tools.context import Following
 from mud_assistant.tools.verbs import ALL_WORLD_TOOLS
 
 T = TypeVar("T")
@@ -67,6 +65,7 @@ class SharedParts:
         self.config = config
         self.troubles = Troubles()
         self.reactor = reactor
+        self.clock: IReactorTime = reactor
         self.exchange = HttpExchange(reactor)
         #: `trouble` says why no assistant can run, in one sentence; empty when all is well.
         self.journal, self.trouble = kept_journal(config.place, reactor, config.wall, self.troubles.of_journal)
@@ -75,7 +74,6 @@ class SharedParts:
         keep = self._spending.keep if config.journal_place else None
         self.pipeline = Pipeline(reactor, random, self.ledger, keep, self.journal.shared_ledger)
         self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
-        self.scheduler = Scheduler(reactor)
         self.keys = key_sources(reactor, config.environment, config.folder, config.secrets)
         web = config.web or config.settings.web
         self.web = SharedWeb(web, self.keys, self.exchange, reactor=reactor, random=random, wall=config.wall)
@@ -86,12 +84,11 @@ class SharedParts:
         self._bound = BoundKeys((), config.folder, hooks.key_again)
         #: The embedded models that run.
         self.pool = EmbeddedPool(hooks.make_served or report_to_the_log(reactor, config.environment))
-        self._capabilities = Capabilities()
-        #: Those who watch all assistants, and those who are told of every exchange with a model.
-        self.watchers, self.reports = Watchers(), CallReports()
-        self._minutes = MinuteCounts(reactor.seconds)
-        self._warmer = Warmer()
-        self._floor = Floor(reactor)
+        #: Has servers read the beginning of prompts ahead.
+        self.warmer = Warmer()
+        #: What the assistants are given of all this.
+        process = new_process(self.exchange, reactor, self.pipeline, config.wall)
+        self.process = replace(process, floor=Floor(reactor))
         self.embedder = SharedEmbedder(config.settings.memory, self._embedder_parts)
         self._opening = JournalOpening(self.journal, self.clock)
         self._has_meaning = False
@@ -99,12 +96,6 @@ class SharedParts:
         self._opened: Opened | None = None
         #: Why it is not known which key goes to which server; None when it is.
         self._unread: JournalError | None = None
-
-    @property
-    def clock(self) -> IReactorTime:
-        """The clock."""
-        clock: IReactorTime = self.reactor
-        return clock
 
     def scrub(self, text: str) -> str:
         """Return the text without keys."""
@@ -129,12 +120,14 @@ class SharedParts:
             raise self._unread
         return self._opened
 
-    async def storage_of(self, assistant: str, inbox_limit: int, name: str, remember: Remember) -> Storage:
-        """Return the storage of this assistant, which remembers by this rule. Raises JournalError."""
+    async def storage_of(self, me: Principal, config: Config) -> Storage:
+        """Return the storage of this assistant, which remembers as its settings say. Raises JournalError."""
         await self.ready()
         if self.trouble:
             raise JournalRefused(self.trouble)
-        return await self.journal.storage_of(assistant, inbox_limit, name, remember)
+        settings, offset = config.assistant, config.budget.utc_offset
+        remember = remembering((settings.name, *settings.aliases), settings.world_text_permission, offset)
+        return await self.journal.storage_of(me.id, settings.inbox_limit, me.name, remember)
 
     async def admit(self, config: Config, entered: str) -> None:
         """Allow new keys to go where the settings say, and remember it. Raises JournalError.
@@ -187,55 +180,33 @@ class SharedParts:
 
         return await self.chooser().choose_all(config.model, config.fallback, left_out)
 
-    def client(self, chosen: ChosenModel) -> UnifiedLLMClient:
-        """Return the client of a model outside any assistant."""
-        shared = ClientParts(
-            self.exchange, self.clock, self._capabilities, self.pipeline, self.config.wall, self.reports
-        )
-        return client_of(chosen, shared)
-
     def chooser(self, bound: BoundKeys | None = None) -> Chooser:
         """Return a chooser of models that sends keys as `bound` allows, else as was admitted."""
-        return Chooser(
-            self.exchange,
-            self.clock,
-            self.keys,
-            self.pool.lease,
-            bound or self._bound,
-            self.pipeline.credential,
-        )
+        admitted, credential = bound or self._bound, self.pipeline.credential
+        return Chooser(self.exchange, self.clock, self.keys, self.pool.lease, admitted, credential)
 
     async def dependencies(
         self, embodiment: Embodiment, config: Config, storage: Storage, watch: Observers
     ) -> Dependencies:
         """Return what an assistant is built from. Raises SettingsError and KeyReferenceError."""
         found, own = await self.web.tools(embodiment.me.id, self._bound), self.config.own_tools
-        return Dependencies(
-            me=embodiment.me,
-            world=embodiment.world,
-            storage=storage,
-            registry=Registry([*ALL_WORLD_TOOLS, *embodiment.tools, *found, *own.tools], lacks=bool(own.problems)),
-            exchange=self.exchange,
-            capabilities=self._capabilities,
-            pipeline=self.pipeline,
-            clock=self.clock,
-            observer=watch,
-            watchers=self.watchers,
-            budget=config.budget,
-            memory=config.memory,
+        me, now, every = embodiment.me, self.clock.seconds, [*ALL_WORLD_TOOLS, *embodiment.tools, *found, *own.tools]
+        body = CharacterBody(
+            me,
+            embodiment.world,
+            watch,
+            where=embodiment.where,
+            notify=lambda who, sentence: embodiment.notify(who, self.scrub(sentence)),
             scrub=self.scrub,
             pieces=self.config.secrets.pieces(),
-            wall=self.config.wall,
-            scheduler=self.scheduler,
-            approvals=self.approvals.setdefault(embodiment.me.id, Approvals(self.clock.seconds)),
-            notify=lambda who, sentence: embodiment.notify(who, self.scrub(sentence)),
-            minutes=self._minutes,
-            warmer=self._warmer,
-            floor=self._floor,
-            where=embodiment.where,
-            reports=self.reports,
-            http_client=partial(self.web.http_client, embodiment.me.id),
         )
+        tools = Toolbox(
+            Registry(every, lacks=bool(own.problems)),
+            self.approvals.setdefault(me.id, Approvals(now)),
+            Following(now),
+            http_client=partial(self.web.http_client, me.id),
+        )
+        return Dependencies(body, self.process, storage, tools, config.budget, config.memory)
 
     async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, CharacterIndex]:
         """Return the settings with what the character they name adds, its lore and its topics. Raises CharacterError.

@@ -13,25 +13,24 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from msgspec.structs import replace
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from mud_assistant.assistant.config.schema import Config
 from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.events.outcome import Failed, LimitReached
-from mud_assistant.assistant.journal import HeldElsewhere
+from mud_assistant.assistant.journal import HeldElsewhere, JournalError
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
-from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import build_assistant, granted_tools, manners_of
 from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.runtime.inbox import Inbox
 from mud_assistant.assistant.runtime.listener import MakeEvent
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.service.activity import Activity
 from mud_assistant.assistant.service.halting import HaltableWorld
 from mud_assistant.assistant.service.host import Embodiment, Observers
-from mud_assistant.assistant.service.intake import Intake, PendingInbox
 from mud_assistant.assistant.service.parts import SharedParts
 from mud_assistant.assistant.service.troubles import Alarms
 from mud_assistant.resilience import Launcher
@@ -72,20 +71,24 @@ class AssistantRunner:
         self.models: tuple[ChosenModel, ...] = ()
         #: None until there is a model.
         self.assistant: Assistant | None = None
-        self.observers = Observers(parts.watchers, embodiment.me.id)
+        self.observers = Observers(parts.process.watchers, embodiment.me.id)
         self._parts = parts
         self._entered = entered
         self._previous = previous
         #: Its world as long as it may act there.
         self._world = HaltableWorld(embodiment.world, lambda: parts.journal.may_act(embodiment.me.id))
         self._storage: Storage | None = None
-        self._pending: PendingInbox | None = None
+        #: Held while the storage is being opened.
+        self._opening = DeferredLock()
         self.guests = self._world.guests
-        self._waking = Waking(self._world, parts.clock, config.assistant)
+        settings = config.assistant
+        self._waking = Waking(self._world, parts.clock, settings)
+        fallback_line = FallbackLine(self._world, parts.clock, settings.fallback_line, settings.fallback_every_seconds)
         self._state = RunnerState.OPENING
         #: What it perceives goes through here.
-        self.intake: Intake = Intake(
-            embodiment.me, parts.clock, previous.intake.left_unheard() if previous else [], parts.watchers
+        manners, before = manners_of(settings, embodiment.me), previous.inbox if previous else None
+        self.inbox: Inbox = Inbox(
+            manners, parts.clock, parts.process.watchers, self._waking, fallback_line, previous=before
         )
         #: Why the last attempt to wake up failed, and those who wait for the first.
         self._cause: AssistantError | None = None
@@ -139,7 +142,7 @@ class AssistantRunner:
     def hear(self, make: MakeEvent) -> None:
         """Take in an event that was perceived now. It goes into the journal before anything else is done with it."""
         if self._state is not RunnerState.STOPPED:
-            self.intake.hear(make)
+            self.inbox.hear(make)
 
     async def first_attempt(self) -> None:
         """Wait until it has tried to wake up. Raises the AssistantError that kept it from it; it goes on trying."""
@@ -156,7 +159,6 @@ class AssistantRunner:
             awake: Deferred[None] = Deferred()
             self._waiting.append(awake)
             await awake
-        await self.intake.settled()
         if self.assistant is not None:
             await self.assistant.settled()
 
@@ -179,11 +181,12 @@ class AssistantRunner:
         self._state = RunnerState.STOPPED
         await self._living.stop()
         await self._stop_previous()
-        await self.intake.settled()
+        await self._waking.stop()
+        await self._write_unheard()
+        await self.inbox.written()
         if self.assistant is not None:
             await self.assistant.stop()
-        await self._waking.stop()
-        await self.intake.stop()
+        await self.inbox.stop()
         for model in self.models:
             if model.embedded is not None:
                 await model.embedded.stop()
@@ -206,8 +209,7 @@ class AssistantRunner:
                 else:
                     self.alarms.cannot_wake(error)
                     _log.warn("{name} cannot think yet: {why}", name=self.embodiment.me.name, why=self.trouble)
-                if self._pending is not None:
-                    await self._pending.cannot_think()
+                await self.inbox.cannot_think()
                 self._tell_attempted()
             else:
                 return
@@ -220,47 +222,27 @@ class AssistantRunner:
     async def _stop_previous(self) -> None:
         """Stop the previous runner once, and wait for it. Cancelling ends the wait; the stop goes on."""
         if self._previous is not None and self._succeeded is None:
-            former = f"the former run of {self.embodiment.me.name}"
-            self._succeeded = self._succeeding.launch(self._previous.stop(), former)
+            self._succeeded = self._succeeding.launch(self._previous.stop(), f"ending {self.embodiment.me.name}")
         if self._succeeded is not None and not self._succeeded.called:
             over: Deferred[None] = Deferred()
-
-            def told(_: None) -> None:
-                if not over.called:
-                    over.callback(None)
-
-            self._succeeded.addCallback(told)
+            self._succeeded.addCallback(lambda _: None if over.called else over.callback(None))
             await over
         self._previous = None
 
     async def _wake_up(self) -> None:
         """Open the storage, choose the model, and start thinking."""
         parts, settings = self._parts, self.config.assistant
-        if self._storage is None:
-            me = self.embodiment.me
-            names, offset = (settings.name, *settings.aliases), self.config.budget.utc_offset
-            remember = remembering(names, settings.world_text_permission, offset)
-            storage = await parts.storage_of(me.id, settings.inbox_limit, me.name, remember)
-            self.embodiment.enter()
-            muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
-            fallback_line = FallbackLine(
-                self._world, parts.clock, settings.fallback_line, settings.fallback_every_seconds
-            )
-            self._pending = PendingInbox(storage, manners_of(settings, me), muted, fallback_line, self._waking)
-            self._storage = storage
-            self.intake.open(self._pending, storage.life)
-            parts.journal.begins_to_hear(me.id)
-        assert self._storage is not None
+        self._storage = await self._open()
         await self._turn()  # the whole game may be starting
         await parts.admit(self.config, self._entered)
         await parts.give_meaning()
         body = replace(self.embodiment, world=self._world)
         around = await parts.dependencies(body, self.config, self._storage, self.observers)
-        granted_tools(settings, around.registry)  # a wrong name is told before a model is fetched
+        granted_tools(settings, around.tools.registry)  # a wrong name is told before a model is fetched
         settings, character = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))
         await self._turn()  # many may have waited for one model
-        around = replace(around, waking=self._waking, character=character)
+        around = replace(around, waking=self._waking, inbox=self.inbox, character=character)
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
         if self.embodiment.gathered is not None and await self._storage.journal.pending():
@@ -268,18 +250,38 @@ class AssistantRunner:
         if self._state is RunnerState.STOPPED:
             return
         self.assistant = assistant
-        self.intake.wake(assistant)
         self._storage = replace(self._storage, stream=())  # the history has it, in a fifth of the memory
         assistant.start()
         self._state = RunnerState.AWAKE
         self.alarms.awake(assistant)
         _log.info("{name} thinks with {why}", name=self.embodiment.me.name, why=parts.scrub(self.models[0].why))
         self._tell_waiting()
-        self._living.launch(around.warmer.warm(assistant.context, self.models[0]), "warming the model")
+        self._living.launch(parts.warmer.warm(assistant.context, self.models[0]), "warming the model")
         self.on_awake(self)
 
+    async def _open(self) -> Storage:
+        """Open the storage, unless it is open, and begin to write what was heard until now. Raises JournalError."""
+        async with self._opening:
+            if self._storage is None:
+                storage = await self._parts.storage_of(self.embodiment.me, self.config)
+                muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
+                if self._state is not RunnerState.STOPPED:
+                    self.embodiment.enter()
+                self.inbox.open(storage, muted)
+                self._parts.journal.begins_to_hear(self.embodiment.me.id)
+                self._storage = storage
+            return self._storage
+
+    async def _write_unheard(self) -> None:
+        """Write what was heard before the storage was open, for the next start. The log counts what cannot be."""
+        if self.inbox.unheard:
+            try:
+                await self._open()
+            except JournalError as error:
+                self.inbox.lose(str(error))
+
     async def _turn(self) -> None:
-        if (turn := self._parts.scheduler.turn()) is not None:
+        if (turn := self._parts.process.scheduler.turn()) is not None:
             await turn
 
     def _failed(self, failure: Failed | LimitReached) -> None:

@@ -60,7 +60,7 @@ class AssistantService:
         if (notices := self.parts.journal.notices) is not None:
             SharedStandstills(self.parts.pipeline, notices)
         self.troubles = self.parts.troubles
-        self.watchers = self.parts.watchers
+        self.watchers = self.parts.process.watchers
         self.pipeline = self.parts.pipeline
         self.web = self.parts.web
         self.scrub = self.parts.scrub
@@ -133,7 +133,7 @@ class AssistantService:
         self.pipeline.configuration_changed()
         awake = [runner.assistant for runner in self.runners.values() if runner.assistant is not None]
         for assistant in awake:
-            for link in assistant.context.client.links:
+            for link in assistant.context.model.client.links:
                 await link.client.has_new_key()
         await self.web.settings_changed()
         for assistant in awake:

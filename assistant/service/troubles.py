@@ -183,7 +183,7 @@ class Alarms:
     def awake(self, assistant: Assistant) -> None:
         """Note that the assistant has a model and thinks: end its troubles, and look for parked events."""
         self.cause, self._tries = "", 0
-        self._journal = assistant.context.journal
+        self._journal = assistant.context.memory.journal
         assistant.tick.on_emergency = self._stopped
         self._troubles.end(TroubleKind.NO_MODEL, self._id)
         self._troubles.end(TroubleKind.EMERGENCY, self._id)

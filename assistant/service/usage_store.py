@@ -11,7 +11,7 @@ from twisted.logger import Logger
 
 from mud_assistant.assistant.journal import BrokenRecord, JournalError, JournalUnreadable, StoredUsage
 from mud_assistant.assistant.runtime.in_memory import NothingStored
-from mud_assistant.resilience import Ledger
+from mud_assistant.resilience import Amount, Ledger
 
 _EPOCH = date(1970, 1, 1)
 
@@ -27,13 +27,26 @@ class UsageRow(Struct, frozen=True):
     tokens: int
     money: float
 
+    @property
+    def used(self) -> Amount:
+        """The spending as an amount."""
+        return Amount(self.calls, self.tokens, self.money)
+
+
+def day_of(number: int) -> date:
+    """Return the date of a day of the ledger."""
+    return _EPOCH + timedelta(number)
+
+
+def number_of_day(day: date) -> int:
+    """Return the day of the ledger that a date is."""
+    return (day - _EPOCH).days
+
 
 async def usage_rows(usage: StoredUsage | NothingStored, since: int) -> list[UsageRow]:
     """Return what each account spent on each day from day `since` on, counted from 1970. Raises JournalError."""
     rows = await usage.days(since)
-    return [
-        UsageRow(_EPOCH + timedelta(day), account, calls, tokens, money) for day, account, calls, tokens, money in rows
-    ]
+    return [UsageRow(day_of(day), account, calls, tokens, money) for day, account, calls, tokens, money in rows]
 
 
 class StoredSpending(Protocol):

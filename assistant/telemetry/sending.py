@@ -81,7 +81,7 @@ class Sending:
     async def stop(self) -> None:
         """Send what waits, for at most FLUSH_SECONDS, and end the SDK's threads. Cancelling abandons what waits."""
         self._is_over = True
-        self._service.parts.reports.remove(self._called)
+        self._service.parts.process.reports.remove(self._called)
         await self._launcher.stop()
         exporting, self._exporting = self._exporting, None
         if exporting is None:
@@ -109,7 +109,7 @@ class Sending:
         else:
             self._exporting, self._instruments, self._tracing = loaded
             self._counts = self._exporting.counts
-            self._service.parts.reports.add(self._called)
+            self._service.parts.process.reports.add(self._called)
             for runner in self._service.runners.values():
                 self.watch(runner)
 

@@ -44,7 +44,7 @@ class MetricsWatch:
     def start(self, gauges: ServiceGauges) -> None:
         """Begin, with the gauges that are read at each scrape."""
         self.metrics.registry.register(gauges)
-        self._service.parts.reports.add(self.metrics.called)
+        self._service.parts.process.reports.add(self.metrics.called)
         self._service.parts.journal.watch_commits(self.metrics.journal_commit.observe)
         self._look_later()
         self._count.start(COUNT_SECONDS, now=False).addErrback(_log_end)
@@ -55,7 +55,7 @@ class MetricsWatch:
 
     async def stop(self) -> None:
         """End all timers and leave the service as it was."""
-        self._service.parts.reports.remove(self.metrics.called)
+        self._service.parts.process.reports.remove(self.metrics.called)
         self._service.parts.journal.watch_commits(None)
         if self._timer is not None and self._timer.active():
             self._timer.cancel()

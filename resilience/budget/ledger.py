@@ -175,13 +175,14 @@ class Ledger:
             raise refusal
         return Reservation(tuple(account_days.values()), estimate, self._day)
 
-    def check(self, accounts: Sequence[Account]) -> BudgetSpent | None:
+    def check(self, accounts: Sequence[Account], before: Amount = NOTHING) -> BudgetSpent | None:
         """Return why even the smallest call would be refused now; None when it would not be.
 
-        The smallest call is 1 call of 1 token, free of charge. The error is returned, not raised.
+        The smallest call is 1 call of 1 token, free of charge. `before` is what counts beside the spending of today, as
+        for a limit of a month. The error is returned, not raised.
         """
         self._turn()
-        return self._refusal(accounts, _SMALLEST)
+        return self._refusal(accounts, before + _SMALLEST)
 
     def has_room(self, accounts: Sequence[Account], amount: Amount) -> bool:
         """Tell whether this amount could be reserved now."""
@@ -203,7 +204,7 @@ class Ledger:
     def snapshot(self) -> tuple[AccountState, ...]:
         """Return, by name, every account that was asked for room today (given or not) or restored."""
         self._turn()
-        resets_at = self._end_of(self._day)
+        resets_at = self._now() + self.seconds_until(self._day + 1)
         return tuple(
             AccountState(name, day.all_spent(), day.all_reserved(), day.allowance, resets_at)
             for name, day in sorted(self._account_days.items())
@@ -214,6 +215,10 @@ class Ledger:
         """The present day, counted from 1970."""
         self._turn()
         return self._day
+
+    def seconds_until(self, day: int) -> float:
+        """Return the seconds until a day, counted from 1970, begins; 0 when the wall clock is past that."""
+        return max(0.0, day * _DAY_SECONDS - self._utc_offset_seconds - self._wall())
 
     def export(self) -> dict[str, Any]:
         """Return what was spent today if every call in flight uses its estimate, as JSON values for `restore`.
@@ -270,7 +275,7 @@ class Ledger:
 
     def _spent(self, account: str, what: str, limit: float, day: int) -> BudgetSpent:
         message = f"the {what} of {account} are used up for today, or too few for this call (allowed: {limit:.12g})"
-        return BudgetSpent(message, account, what, limit, self._end_of(day))
+        return BudgetSpent(message, account, what, limit, self._now() + self.seconds_until(day + 1))
 
     def _wall_day(self) -> int:
         return int((self._wall() + self._utc_offset_seconds) // _DAY_SECONDS)
@@ -283,11 +288,6 @@ class Ledger:
         if day > self._day:
             self._day = day
             self._account_days = {}
-
-    def _end_of(self, day: int) -> float:
-        """Return when the day ends, on the clock of `now`."""
-        midnight = (day + 1) * _DAY_SECONDS - self._utc_offset_seconds
-        return self._now() + midnight - self._wall()
 
 
 def _read(exported: object) -> tuple[int, dict[str, Amount]]:

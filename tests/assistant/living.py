@@ -18,8 +18,10 @@ from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig,
 from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
 from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import StepTrace
-from mud_assistant.assistant.journal import MemoryJournal
+from mud_assistant.assistant.journal import Journal
 from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
+from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.recall_file import IndexWorker
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
@@ -27,14 +29,14 @@ from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Place
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeResponses, FakeServer, Script, serve
 from mud_assistant.llm.testing.ollama import OllamaModel
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.verbs import WORLD_TOOLS
@@ -107,7 +109,7 @@ class Life:
     ann: EmbeddedBody
     home: EmbeddedBody
     world: EmbeddedWorld
-    #: Any: a MemoryJournal, or that of the storage the life was given.
+    #: Any: a MemoryJournal, or that which the life was given.
     journal: Any
     witness: Witness
     pipeline: Pipeline
@@ -136,7 +138,7 @@ async def living(
     wall: Callable[[], float] = lambda: 0.0,
     registry: Registry | None = None,
     ann: Principal = ANN,
-    journal: MemoryJournal | None = None,
+    journal: Journal | None = None,
     server_clock: IReactorTime | None = None,
     scrub: Callable[[str], str] = str,
     secrets: Secrets | None = None,
@@ -157,7 +159,7 @@ async def living(
     fake: FakeServer = FAKES.get(provider, FakeChat)(server_clock or reactor, script)
     if isinstance(fake, FakeOllama) and model and "model" in model:
         fake.models[f"{model['model']}"] = OllamaModel()
-    exchange, launcher = HttpExchange(reactor), Launcher()
+    exchange = HttpExchange(reactor)
     async with serve(fake, reactor) as url:
         config = ModelConfig(**{"first_byte_seconds": 5, "idle_seconds": 5, "max_attempts": 1, **(model or {})})
         base = f"{url}/v1" if provider in {"openai", "openai-responses", "openrouter"} else url
@@ -174,30 +176,33 @@ async def living(
         if journal is not None:
             storage = replace(storage, journal=journal)
         around = Dependencies(
-            me=SAGE,
-            world=home,
-            storage=storage,
-            registry=registry or Registry(WORLD_TOOLS),
-            exchange=exchange,
-            capabilities=Capabilities(),
-            pipeline=pipeline,
-            clock=clock,
-            observer=witness,
+            CharacterBody(
+                SAGE,
+                home,
+                witness,
+                notify=lambda who, sentence: told.append((who.id, sentence)),
+                scrub=scrub if secrets is None else secrets.scrub,
+                pieces=(secrets or Secrets()).pieces(),
+            ),
+            ProcessParts(
+                exchange,
+                clock,
+                pipeline,
+                scheduler=scheduler or Scheduler(clock),
+                minutes=MinuteCounts(clock.seconds),
+            ),
+            storage,
+            new_toolbox(registry or Registry(WORLD_TOOLS), clock.seconds),
             budget=BudgetConfig(**(budget or {})),
-            scrub=scrub if secrets is None else secrets.scrub,
-            pieces=(secrets or Secrets()).pieces(),
-            scheduler=scheduler,
             character=index_character(Character("", lore=lore or Lorebook(), topics=tuple(topics)), worker),
-            notify=lambda who, sentence: told.append((who.id, sentence)),
         )
         all_settings = AssistantConfig(**{"join_seconds": 0, **(settings or {})})
         assistant = build_assistant(all_settings, [chosen], around, witness.failed)
-        home.listener = AssistantListener(assistant, SAGE, clock, home.alone_with, launcher, others=home.others_than)
+        home.listener = BodyListener(SAGE, assistant.inbox.hear, home.alone_with, home.others_than)
         assistant.start()
         visitor = world.add(ann, listener=witness)
         try:
             yield Life(assistant, fake, visitor, home, world, storage.journal, witness, pipeline, told)
         finally:
             await assistant.stop()
-            await launcher.stop()
             await exchange.close()

@@ -19,6 +19,7 @@ from mud_assistant.assistant.events.events import Event
 from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant, manners_of
 from mud_assistant.assistant.runtime.character import Assistant
@@ -27,7 +28,6 @@ from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import (
     CallOptions,
-    Capabilities,
     ContextOverflow,
     FinishReason,
     LLMResponse,
@@ -101,7 +101,7 @@ class Still:
         self.count += 1
         event = make(f"e{self.count}")
         manners = manners_of(self.context.settings, SAGE)
-        now(self.context.journal.accept(event, classify(event, manners)))
+        now(self.context.memory.journal.accept(event, classify(event, manners)))
         return event
 
     def run(self) -> Outcome:
@@ -138,18 +138,15 @@ def still(
     config = ModelConfig(context_tokens=told_window or window)
     chosen = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "m"), "a fake", config)
     around = Dependencies(
-        me=SAGE,
-        world=home,
-        storage=storage or in_memory(clock.seconds, 500),
-        registry=registry,
-        exchange=HttpExchange(clock),
-        capabilities=Capabilities(),
-        pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is tried again)
-        clock=clock,
-        observer=witness,
+        CharacterBody(SAGE, home, witness),
+        new_process(HttpExchange(clock), clock, Pipeline(clock, Random(0))),  # noqa: S311  (nothing is tried again)
+        storage or in_memory(clock.seconds, 500),
+        new_toolbox(registry, clock.seconds),
         memory=memory or MemoryConfig(),
     )
     assistant = build_assistant(AssistantConfig(**(settings or {})), [chosen], around, witness.failed)
-    model = RefusingModel(assistant.context.client, clock, brain, window, bytes_a_token=bytes_a_token, names=names)
-    assistant.context = replace(assistant.context, client=model)
+    model = RefusingModel(
+        assistant.context.model.client, clock, brain, window, bytes_a_token=bytes_a_token, names=names
+    )
+    assistant.context = replace(assistant.context, model=replace(assistant.context.model, client=model))
     return Still(assistant, assistant.context, model, world, home, witness)

@@ -25,7 +25,7 @@ async def test_a_thousand_ticks_with_a_bad_key_make_one_request() -> None:
         assert all("bad key" in str(outcome) for outcome in outcomes)
         assert len(await life.journal.pending()) > 0
         is_good.append(True)
-        context.client.provider.rebind(context.client.provider.api_url, "another key")
+        context.model.client.provider.rebind(context.model.client.provider.api_url, "another key")
         await react(context)
         assert len(life.fake.chats) == 2
         assert life.witness.heard[-1] == "Sage: Hello."
@@ -35,7 +35,7 @@ async def test_new_settings_lift_the_bar_though_the_key_is_the_same() -> None:
     script: list[Step] = [HttpError(401, "bad key"), Reply(calls=(Call("say", {"text": "Hello."}),))]
     async with living(script) as life:
         await life.say("Sage, hello")
-        client = life.assistant.context.client.links[0].client
+        client = life.assistant.context.model.client.links[0].client
         client.pipeline.configuration_changed(origin_of(client.provider.api_url))
         await react(life.assistant.context)
         assert life.witness.heard[-1] == "Sage: Hello."

@@ -73,7 +73,7 @@ async def test_the_model_is_shown_its_whole_answer_once_with_one_result(provider
     async with living([EARLY, EARLY], provider=provider) as life:
         await whole(life)
         assert life.witness.heard == SAID
-        [*_, asked, acted, result] = life.assistant.context.history.messages()
+        [*_, asked, acted, result] = life.assistant.context.memory.history.messages()
         assert "where is the well" in asked.text
         [call] = acted.tool_calls
         assert call.arguments == {"text": WHOLE}
@@ -192,7 +192,7 @@ async def test_no_approval_is_asked_for_a_part() -> None:
     async with living([EARLY] * 5, {"required_permission": {"say": 3}}, provider="local") as life:
         await whole(life)
         assert life.witness.heard == [f"Sage {life.assistant.context.settings.fallback_line}"]
-        [waiting] = life.assistant.context.approvals.pending()
+        [waiting] = life.assistant.context.tools.approvals.pending()
         assert waiting.arguments == {"text": WHOLE}
 
 

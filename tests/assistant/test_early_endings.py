@@ -33,7 +33,7 @@ async def test_a_stream_that_breaks_after_it_is_not_asked_for_again(provider: st
         assert life.witness.failures == []
         assert await life.journal.pending() == ()
         assert len(life.fake.chats) == 1
-        *_, acted, result = life.assistant.context.history.messages()
+        *_, acted, result = life.assistant.context.memory.history.messages()
         assert acted.tool_calls[0].arguments == {"text": FIRST}
         assert result.tool_results[0].call_id == acted.tool_calls[0].id
         await whole(life)
@@ -76,7 +76,7 @@ async def test_a_run_that_is_stopped_after_it_is_not_begun_anew(after: int) -> N
         assert await react(life.assistant.context) == Answered(("say",))
         assert life.witness.heard == (SAID[:1] if after > 4 else SAID)
         assert len(life.fake.chats) == (1 if after > 4 else 2)
-        told = [message.text for message in life.assistant.context.history.messages()]
+        told = [message.text for message in life.assistant.context.memory.history.messages()]
         assert sum("where is the well" in text for text in told) == 1
         assert await life.journal.pending() == ()
 
@@ -131,7 +131,7 @@ async def test_the_rest_is_not_spoken_when_nobody_knows_whether_the_beginning_wa
         assert spoken == [FIRST]
         assert life.witness.outcomes == [Answered(("say",))]
         assert len(life.fake.chats) == 1
-        *_, acted, result = life.assistant.context.history.messages()
+        *_, acted, result = life.assistant.context.memory.history.messages()
         assert acted.tool_calls[0].arguments == {"text": WHOLE}
         assert len(result.tool_results) == 1
     flush_failures(ZeroDivisionError)

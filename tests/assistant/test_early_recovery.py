@@ -97,7 +97,7 @@ async def test_a_failed_write_repeats_nothing(write: int, kind: str, *, is_made:
         assert len(said) + unknown >= 1
         assert life.witness.outcomes[-1] == Answered(("say",))
         assert len(life.fake.chats) <= 3
-        acts = [message for message in life.assistant.context.history.messages() if message.tool_calls][1:]
+        acts = [message for message in life.assistant.context.memory.history.messages() if message.tool_calls][1:]
         told = [str(call.arguments.get("text")) for message in acts for call in message.tool_calls]
         beside = [message.text for message in acts]
         assert sum(FIRST in text for text in [*told, *beside]) == 1
@@ -110,5 +110,5 @@ async def test_what_was_said_of_a_text_whose_end_never_came_is_in_the_stream() -
         await life.say("Sage, where is the well?")
         assert life.witness.heard[1:] == [f"Sage: {FIRST}"]
         assert life.witness.outcomes[1] == Answered(("say",))
-        *_, acted, _ = life.assistant.context.history.messages()
+        *_, acted, _ = life.assistant.context.memory.history.messages()
         assert [call.arguments for call in acted.tool_calls] == [{"text": FIRST}]

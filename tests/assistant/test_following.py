@@ -107,7 +107,7 @@ async def test_who_walked_on_before_it_came_is_lost() -> None:
         await life.assistant.settled()
         there = life.home.room
         assert there is not start
-        assert life.assistant.context.following.leader is None
+        assert life.assistant.context.tools.following.leader is None
 
 
 async def test_after_the_minutes_it_follows_no_more() -> None:
@@ -117,7 +117,7 @@ async def test_after_the_minutes_it_follows_no_more() -> None:
         [ann] = (await life.home.look()).people
         following.begin(ann, ANN)
         clock.advance(1799.0)
-        force_setattr(life.assistant.context, "following", following)
+        force_setattr(life.assistant.context.tools, "following", following)
         await walk(life, ways_out(life)[0])
         assert life.home.room is (there := life.ann.room)
         clock.advance(1.0)
@@ -146,10 +146,10 @@ async def test_an_assistant_is_not_followed() -> None:
 
 async def test_each_walk_is_judged_as_the_wish_of_who_asked() -> None:
     async with followed() as life:
-        life.assistant.context.following.asker = GUS
+        life.assistant.context.tools.following.asker = GUS
         await walk(life, ways_out(life)[0])
         assert rooms(life)[0] != rooms(life)[1]
-        assert life.assistant.context.following.leader is None
+        assert life.assistant.context.tools.following.leader is None
         assert life.fake.requests == []
 
 
@@ -185,8 +185,8 @@ class Later:
 async def left_alone(life: Life, seconds: float) -> None:
     """The character's tick comes round `seconds` after it was seen alone."""
     context = life.assistant.context
-    later = Later(context.clock)
-    force_setattr(context, "clock", later)
+    later = Later(context.process.clock)
+    force_setattr(context.process, "clock", later)
     initiative = Initiative(context, InitiativeParts())
     await initiative.look()
     later.ahead = seconds
@@ -249,7 +249,7 @@ async def test_who_is_not_heeded_is_not_followed() -> None:
         attention = Attention(Classification.IGNORE, 3)
         life.assistant.rights.muted |= {ANN.id}  # as `mute` does
         left = Left(id="x", at=0.0, who=ANN, direction="north")
-        assert await life.assistant.hear(left) == attention
+        assert await life.assistant.inbox.take(left) == attention
 
 
 @pytest.mark.parametrize("listed", [None, ["say", "look", "take", "follow"]])
@@ -266,16 +266,16 @@ async def test_who_asked_and_leads_is_judged_by_the_rank_that_they_have_now() ->
     async with followed() as life:
         heard = Attention(Classification.CONTEXT, 3)
         left = Left(id="e", at=0.0, who=replace(ANN, permission=0), direction="east")
-        event, _ = walking_after(life.assistant.context, left, heard)
+        event, _ = walking_after(life.assistant.context.tools, left, heard)
         assert event.by_rule == ByRule("move", {"direction": "east"}, left.who)
-        life.assistant.context.following.asker = GUS
-        event, _ = walking_after(life.assistant.context, left, heard)
+        life.assistant.context.tools.following.asker = GUS
+        event, _ = walking_after(life.assistant.context.tools, left, heard)
         assert event.by_rule == ByRule("move", {"direction": "east"}, GUS)
 
 
 async def test_who_is_forgotten_is_followed_no_more() -> None:
     async with followed() as life:
         await life.assistant.forget(BEA)
-        assert life.assistant.context.following.leads(ANN.id)
+        assert life.assistant.context.tools.following.leads(ANN.id)
         await life.assistant.forget(ANN)
-        assert life.assistant.context.following.leader is None
+        assert life.assistant.context.tools.following.leader is None

@@ -48,7 +48,7 @@ async def test_a_thousand_runs_with_lore_and_memories_have_the_same_front() -> N
     async with living(lambda _: saying, settings, lore=character.lore) as life:
         context = life.assistant.context
         size, fronts, later = (
-            len(context.front),
+            len(context.model.window.front.messages),
             set(),
             deque[str](maxlen=8),
         )  # what was cut just now is shown again soon

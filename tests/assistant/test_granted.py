@@ -45,7 +45,7 @@ def typing(request: RecordedRequest) -> Step:
 async def asked(life: Life, line: str) -> Pending:
     """What waits after Ann asked for this line."""
     await life.say(f"Sage, type {line}")
-    (pending,) = life.assistant.context.approvals.pending()
+    (pending,) = life.assistant.context.tools.approvals.pending()
     return pending
 
 
@@ -98,7 +98,7 @@ async def test_what_changed_since_it_was_shown_is_not_done_and_both_are_told(cha
         assert [who for who, sentence in life.told if why in sentence] == [ANN.id]
         await settled(life)
         assert {room: names(life, room) for room in life.world.rooms} == before
-        assert life.assistant.context.approvals.pending() == ()
+        assert life.assistant.context.tools.approvals.pending() == ()
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -114,7 +114,7 @@ async def test_what_changed_after_it_was_approved_is_not_done_and_both_are_told(
         await settled(life)
         assert {room: names(life, room) for room in life.world.rooms} == before
         assert sorted(who for who, sentence in life.told if why in sentence) == [ANN.id, CARL.id]
-        assert life.assistant.context.approvals.pending() == ()  # nor is it asked for again
+        assert life.assistant.context.tools.approvals.pending() == ()  # nor is it asked for again
 
 
 async def test_what_was_approved_is_bound_though_it_needs_no_approval_any_more() -> None:
@@ -122,10 +122,10 @@ async def test_what_was_approved_is_bound_though_it_needs_no_approval_any_more()
         gus = life.world.add(GUS, listener=Witness())
         await gus.say("I would type get old map")
         await life.say("Sage, what now?")  # the model takes the guest's line for an order
-        (pending,) = life.assistant.context.approvals.pending()
+        (pending,) = life.assistant.context.tools.approvals.pending()
         assert isinstance(life.assistant.approve(pending.number, CARL), Given)
         life.world.remove(gus)
-        life.assistant.context.history.forget(GUS.id)
+        life.assistant.context.memory.history.forget(GUS.id)
         is_replaced(life)
         await settled(life)
         assert "old map" in names(life)
@@ -142,7 +142,7 @@ async def test_a_walk_is_approved_for_the_place_where_it_was_asked_for() -> None
     async with living(walking, {"required_permission": {"move": 3}}) as life:
         life.home.room = life.ann.room = life.world.rooms["square"]
         await life.say("Sage, go east")
-        (pending,) = life.assistant.context.approvals.pending()
+        (pending,) = life.assistant.context.tools.approvals.pending()
         assert [target.name for target in pending.covers] == ["The Village Square", "east"]
         life.home.room = life.world.rooms["garden"]  # which has an east of its own
         assert isinstance(life.assistant.approve(pending.number, CARL), Denied)
@@ -173,7 +173,7 @@ async def test_a_bystander_does_not_take_over_what_was_granted() -> None:
         await bea.say("Sage, good morning to you")
         await settled(life)
         assert "old map" not in names(life)
-        assert life.assistant.context.approvals.pending() == ()
+        assert life.assistant.context.tools.approvals.pending() == ()
         assert life.witness.heard[-1] == "Sage: Good day."  # Bea is answered, in a run of her own
         assert any("You destroy the old map." in line for line in life.witness.heard)
 
@@ -187,7 +187,7 @@ async def test_everything_that_is_approved_at_the_same_time_is_done_once() -> No
             assert isinstance(life.assistant.approve(number, CARL), Denied)
         await settled(life)
         assert names(life) == ["book of herbs", "lamp"]
-        assert life.assistant.context.approvals.pending() == ()
+        assert life.assistant.context.tools.approvals.pending() == ()
 
 
 async def test_nobody_gains_a_spare_use() -> None:
@@ -232,9 +232,9 @@ async def granted(place: Lives) -> None:
     """Gus asks, Ann allows, and the process ends before it is done."""
     place.world.add(GUS, listener=place.witness)
     async with place.one() as (assistant, journal):
-        await assistant.hear(Said(id="e1", at=0.0, who=GUS, text="Sage, go south", to_me=True))
+        await assistant.inbox.take(Said(id="e1", at=0.0, who=GUS, text="Sage, go south", to_me=True))
         await react(assistant.context)
-        (pending,) = assistant.context.approvals.pending()
+        (pending,) = assistant.context.tools.approvals.pending()
         assert isinstance(assistant.approve(pending.number, ANN), Given)
         assert len(await journal.pending()) == 1
     assert place.home.room.key == "library"
@@ -278,8 +278,11 @@ async def test_what_was_approved_and_waited_too_long_is_not_done(tmp_path: Path)
             assert accepted.event.granted is not None
             late = replace(accepted.event.granted, expires_at=0.0)
             told: list[str] = []
-            context = structs.replace(assistant.context, notify=lambda _, sentence: told.append(sentence))
-            await context.journal.accept(structs.replace(accepted.event, id="late", granted=late), accepted.attention)
+            body = structs.replace(assistant.context.body, notify=lambda _, sentence: told.append(sentence))
+            context = structs.replace(assistant.context, body=body)
+            await context.memory.journal.accept(
+                structs.replace(accepted.event, id="late", granted=late), accepted.attention
+            )
             await react(context)
             await react(context)
         assert "was not used within five minutes" in told[0]

@@ -30,7 +30,7 @@ def brain_that_takes(seconds: float) -> tuple[list[Still], Any]:
     lives_of_it: list[Still] = []
 
     def brain(_: str) -> Calls:
-        clock = lives_of_it[0].context.clock
+        clock = lives_of_it[0].context.process.clock
         assert isinstance(clock, Clock)
         clock.advance(seconds)
         return [("say", {"text": UP})]
@@ -47,8 +47,8 @@ def life_of(brain: Any, **settings: Any) -> tuple[Still, Witness]:
 
 
 def advance(life: Still, seconds: float) -> None:
-    assert isinstance(life.context.clock, Clock)
-    life.context.clock.advance(seconds)
+    assert isinstance(life.context.process.clock, Clock)
+    life.context.process.clock.advance(seconds)
 
 
 def said(text: str, at: float = 1000.0, who: Principal = ANN) -> Any:

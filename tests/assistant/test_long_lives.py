@@ -35,7 +35,7 @@ async def tell_tales(life: Life, count: int) -> None:
 async def test_old_talk_becomes_a_summary_between_runs_and_the_window_is_kept() -> None:
     async with living(talker, model=SMALL) as life:
         await tell_tales(life, 40)
-        history = life.assistant.context.history
+        history = life.assistant.context.memory.history
         sums = [request for request in life.fake.chats if is_summary(request)]
         talks = [request for request in life.fake.chats if not is_summary(request)]
         assert sums
@@ -54,7 +54,7 @@ async def test_old_talk_becomes_a_summary_between_runs_and_the_window_is_kept() 
 async def test_a_model_that_cannot_sum_up_costs_only_the_oldest_talk() -> None:
     async with living(forgetful, model=SMALL) as life:
         await tell_tales(life, 40)
-        history = life.assistant.context.history
+        history = life.assistant.context.memory.history
         assert history.tokens <= 1.1 * history.budget  # what the last run appended is fitted before the next one
         assert len(life.witness.heard) == 40
         assert life.witness.failures == []

@@ -19,7 +19,7 @@ from mud_assistant.assistant.events.outcome import Answered
 from mud_assistant.assistant.journal import StreamEntry
 from mud_assistant.assistant.journal.tables.stream import with_audiences
 from mud_assistant.assistant.loop.react import react
-from mud_assistant.assistant.memory.compaction import compact
+from mud_assistant.assistant.memory.stream.compaction import compact
 from mud_assistant.assistant.runtime.build import manners_of
 from mud_assistant.assistant.runtime.storage import JournalFile
 from mud_assistant.llm import ToolCall, tool_results, user
@@ -173,9 +173,12 @@ def summed_up(life: Still, spoken: dict[str, tuple[str, str]]) -> None:
         assert not origins or any(all(may_know(origin, whose) for origin in origins) for whose in origins)
         return await succeed("In short: " + " ".join(secret for secret in spoken if secret in body) + " and more.")
 
-    budget, life.context.history.budget = life.context.history.budget, max(300, life.context.history.tokens)
-    now(compact(ask, life.context.history, "Sage"))
-    life.context.history.budget = budget
+    budget, life.context.memory.history.budget = (
+        life.context.memory.history.budget,
+        max(300, life.context.memory.history.tokens),
+    )
+    now(compact(ask, life.context.memory.history, "Sage"))
+    life.context.memory.history.budget = budget
 
 
 async def test_no_secret_is_in_a_request_of_anothers_run_after_a_restart(tmp_path: Path, reactor: Any) -> None:
@@ -248,11 +251,11 @@ def test_a_note_of_anothers_words_is_reached_when_they_ask_to_be_forgotten(text:
     life.run()
     life.hear(lambda id_: event("say", ANN, "keep in mind what she said", id_))
     life.runs()
-    made, own = now(life.context.memories.about(BEA.id))
+    made, own = now(life.context.memory.memories.about(BEA.id))
     assert (made.text, own.text) == (text, "My gold is under the oak.")
     assert [kept.text for kept in now(life.assistant.rights.see(BEA)).memories] == [text, own.text]
     assert now(life.assistant.rights.forget(BEA)).memories == 2
-    assert text not in [kept.text for kept in now(life.context.memories.about(ANN.id))]
+    assert text not in [kept.text for kept in now(life.context.memory.memories.about(ANN.id))]
 
 
 def test_a_note_of_ones_own_words_is_nobody_elses() -> None:
@@ -260,6 +263,6 @@ def test_a_note_of_ones_own_words_is_nobody_elses() -> None:
     life.hear(lambda id_: Said(id=id_, at=0.0, who=BEA, text="My gold is under the oak."))
     life.hear(lambda id_: event("say", ANN, "I like rain", id_))
     life.runs()
-    assert [kept.text for kept in now(life.context.memories.about(BEA.id))] == ["My gold is under the oak."]
+    assert [kept.text for kept in now(life.context.memory.memories.about(BEA.id))] == ["My gold is under the oak."]
     assert now(life.assistant.rights.forget(BEA)).memories == 1
-    assert "Ann likes rain." in [kept.text for kept in now(life.context.memories.about(ANN.id))]
+    assert "Ann likes rain." in [kept.text for kept in now(life.context.memory.memories.about(ANN.id))]

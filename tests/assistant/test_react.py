@@ -313,7 +313,7 @@ async def test_a_prompt_that_is_too_long_is_cut_to_what_the_server_names_and_ask
         before, after = life.fake.chats[-2:]
         assert len(after.raw) < len(before.raw)
         assert "Sage, 30 " in after.messages[-1]["content"]
-        assert life.assistant.context.history.budget < 2000
+        assert life.assistant.context.memory.history.budget < 2000
 
 
 async def test_a_prompt_that_stays_too_long_is_a_failure_and_no_endless_loop() -> None:
@@ -331,7 +331,7 @@ async def test_long_conversations_stay_within_the_window() -> None:
             await life.say(f"Sage, {number} " + "word " * 30)
         assert len(life.witness.outcomes) == 40
         largest = max(len(request.raw) for request in life.fake.chats)
-        assert largest / life.assistant.context.client.provider.tokens.bytes_per_token < 2048
+        assert largest / life.assistant.context.model.client.provider.tokens.bytes_per_token < 2048
 
 
 async def test_emoji_and_letters_of_many_scripts_go_through_whole_in_both_directions() -> None:

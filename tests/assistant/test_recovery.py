@@ -64,7 +64,7 @@ async def heard(life: Life, text: str = "Sage, hello") -> None:
     """The assistant has heard something, and leaves it to the test when to think."""
     life.assistant.tick.halt()
     event = Said(id="e1", at=reactor.seconds(), who=ANN, text=text, to_me=True)
-    await life.assistant.context.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
+    await life.assistant.context.memory.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
 
 
 @pytest.mark.parametrize("fills", ["result", "close"])
@@ -80,7 +80,7 @@ async def test_a_disk_that_is_full_in_the_middle_of_a_run_repeats_nothing(fills:
         assert await journal.pending() == ()
         assert life.witness.heard == ["Sage: Hello, Ann."]
         assert len(life.fake.chats) == 2
-        stream = [message.text for message in life.assistant.context.history.messages()]
+        stream = [message.text for message in life.assistant.context.memory.history.messages()]
         assert sum("Sage, hello" in text for text in stream) == 1
 
 
@@ -139,7 +139,7 @@ async def asked(life: Life, requests: int) -> None:
 async def test_stopping_on_purpose_is_nobodys_fault_and_dying_three_times_parks_the_event(tmp_path: Any) -> None:
     async with lives(tmp_path / "journal.sqlite", [LOOK, HELLO]) as place:
         async with place.one() as (assistant, journal):
-            await assistant.hear(Said(id="e1", at=reactor.seconds(), who=ANN, text="Sage, hello", to_me=True))
+            await assistant.inbox.take(Said(id="e1", at=reactor.seconds(), who=ANN, text="Sage, hello", to_me=True))
             run = await journal.open_run(await journal.pending())
         for _ in range(5):  # stopped on purpose, as at a reload
             async with place.one() as (assistant, journal):
@@ -153,7 +153,7 @@ async def test_stopping_on_purpose_is_nobodys_fault_and_dying_three_times_parks_
                 assert left is not None
                 assert left.poisoned is poisoned
         async with place.one() as (assistant, journal):
-            await assistant.hear(Said(id="e2", at=1.0, who=ANN, text="Sage, and now?", to_me=True))
+            await assistant.inbox.take(Said(id="e2", at=1.0, who=ANN, text="Sage, and now?", to_me=True))
             assert await react(assistant.context) == Answered(("say",))
             assert [parked.event_id for parked in await journal.parked()] == ["e1"]
             assert "killed" in (await journal.parked())[0].reason

@@ -151,7 +151,7 @@ async def test_the_prompt_is_read_before_anybody_speaks_at_nobodys_expense(tmp_p
         assert read > 1000
         assert await here.here.service.usage(1) == []
         assert sage.assistant is not None
-        assert await sage.assistant.context.journal.pending() == ()
+        assert await sage.assistant.context.memory.journal.pending() == ()
         began = here.time.seconds()
         here.here.says(sage, "Sage, hello")
         await here.until(lambda: HELLO in here.heard)

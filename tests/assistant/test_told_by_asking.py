@@ -27,7 +27,7 @@ def curious(request: RecordedRequest) -> Step:
 
 
 async def memories(life: Life) -> list[str]:
-    return [memory.text for memory in await life.assistant.context.memories.about("player:1")]
+    return [memory.text for memory in await life.assistant.context.memory.memories.about("player:1")]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_what_somebody_else_says_is_no_answer_to_what_was_asked_of_one() -
         bea = life.world.add(BEA)
         await bea.say("Bread and cheese.")
         await life.assistant.settled()
-        texts = [memory.text for memory in await life.assistant.context.memories.about(BEA.id)]
+        texts = [memory.text for memory in await life.assistant.context.memory.memories.about(BEA.id)]
         assert texts == ["Bread and cheese."]
 
 
@@ -91,6 +91,6 @@ async def test_an_answer_in_private_stays_private() -> None:
         await life.whisper("I have a dog now")
         await life.say("Rex.")
         await life.whisper("Rex.")
-        known = await life.assistant.context.memories.about("player:1")
+        known = await life.assistant.context.memory.memories.about("player:1")
         answers = {memory.text: memory.audience for memory in known if "Rex" in memory.text}
         assert answers == {f'Rex. (asked: "{QUESTION}")': frozenset({"player:1"})}

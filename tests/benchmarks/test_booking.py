@@ -82,7 +82,7 @@ async def test_a_run_wakes_the_reactor_only_for_what_is_waited_for(tmp_path: Pat
 
 async def test_a_run_writes_each_record_once_and_looks_at_no_number_in_it(tmp_path: Path) -> None:
     async with journalled(tmp_path, 2) as (house, _):
-        journal = house.assistant.context.journal
+        journal = house.assistant.context.memory.journal
         assert isinstance(journal, StoredJournal)
         read = journal.lease.store.read
         with calls_of(codec.Codec.encode, codec._is_finite) as calls:

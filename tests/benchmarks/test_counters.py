@@ -53,13 +53,13 @@ async def test_a_run_encodes_only_what_is_new(messages: int) -> None:
 async def test_a_run_makes_no_message_again_of_what_is_packed(messages: int) -> None:
     async with village_of_one([LOOK, SAY] * 4, messages) as one:
         await one.house.ask(QUESTION)
-        assert all(isinstance(part, Packed) for part in one.house.assistant.context.history.parts())
+        assert all(isinstance(part, Packed) for part in one.house.assistant.context.memory.history.parts())
         assert isinstance(Packed.span, FunctionType)
         with calls_of(Packed.span) as calls:
             for _ in range(3):
                 await one.house.ask(QUESTION)
             assert calls.count == 0
-            assert len(one.house.assistant.context.history.messages()) == messages - 2 + 4 * 5
+            assert len(one.house.assistant.context.memory.history.messages()) == messages - 2 + 4 * 5
         assert calls.count > messages - 2
 
 

@@ -28,12 +28,13 @@ from mud_assistant.assistant.events.events import Said, Whispered
 from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import JournalError, StoredJournal
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.storage import JournalFile
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import GameCommand, Kind, Person, Principal, Registry, Scene
 from mud_assistant.tools.game import GameTime, Route
@@ -225,15 +226,14 @@ class Game(LineOnlyReceiver):
             get_provider("ollama", self._life.url, "sage"), "a fake", ModelConfig(max_attempts=1, examples=False)
         )
         around = Dependencies(
-            me=body.principal,
-            world=Hands(body, self._life, self._control, self._reactor),
-            storage=await self._file.storage_of(body.principal.id, 500),
-            registry=TOOLS,
-            exchange=self._exchange,
-            capabilities=Capabilities(),
-            pipeline=Pipeline(self._reactor, Random(1), Ledger(self._reactor.seconds, time)),  # noqa: S311  (jitter)
-            clock=self._reactor,
-            observer=watching,
+            CharacterBody(body.principal, Hands(body, self._life, self._control, self._reactor), watching),
+            new_process(
+                self._exchange,
+                self._reactor,
+                Pipeline(self._reactor, Random(1), Ledger(self._reactor.seconds, time)),  # noqa: S311  (jitter)
+            ),
+            await self._file.storage_of(body.principal.id, 500),
+            new_toolbox(TOOLS, self._reactor.seconds),
         )
         settings = AssistantConfig(
             name=name,
@@ -258,7 +258,7 @@ class Game(LineOnlyReceiver):
             else Said(id=event_id, at=at, who=ANN, text=text, to_me=True)
         )
         try:
-            await self._assistants[asked["name"]].hear(event)
+            await self._assistants[asked["name"]].inbox.take(event)
         except JournalError as refused:
             self.tell("refused", asked["name"], str(refused))
             return
@@ -274,7 +274,7 @@ class Game(LineOnlyReceiver):
         self.tell("finished", json.dumps(told))
 
     async def _settled(self, assistant: Assistant) -> dict[str, Any]:
-        journal = assistant.context.journal
+        journal = assistant.context.memory.journal
         assert isinstance(journal, StoredJournal)
         parked = await self._calm(assistant, journal)
         for event_id in parked:

@@ -10,17 +10,18 @@ from random import Random
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, JournalConfig, ModelConfig
+from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
 from mud_assistant.assistant.journal import StoredJournal
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile, Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.llm.testing import FakeChat, FakeOllama, FakeServer, Script, serve
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Principal, Registry
 from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE, Witness, reactor
@@ -48,18 +49,15 @@ class Lives:
         storage = await file.storage_of(SAGE.id, 100)
         assert isinstance(storage.journal, StoredJournal)
         mortal = MortalJournal(storage.journal, dies_at)
-        exchange, launcher = HttpExchange(reactor), Launcher()
+        exchange = HttpExchange(reactor)
         assistant = self._assistant(replace(storage, journal=mortal), exchange)
-        self.home.listener = AssistantListener(
-            assistant, SAGE, reactor, self.home.alone_with, launcher, life=storage.life
-        )
+        self.home.listener = BodyListener(SAGE, assistant.inbox.hear, self.home.alone_with)
         try:
             yield assistant, mortal
         finally:
             self.home.listener = None
             mortal.dead = True
             await assistant.stop()
-            await launcher.stop()
             await exchange.close()
             await file.close()
 
@@ -67,16 +65,10 @@ class Lives:
         config = ModelConfig(first_byte_seconds=5, idle_seconds=5, max_attempts=1)
         chosen = ChosenModel(get_provider(self.provider, self.url, "sage"), "a fake", config)
         around = Dependencies(
-            me=SAGE,
-            world=self.home,
-            storage=storage,
-            registry=Registry(WORLD_TOOLS),
-            exchange=exchange,
-            capabilities=Capabilities(),
-            pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
-            clock=reactor,
-            observer=self.witness,
-            budget=BudgetConfig(),
+            CharacterBody(SAGE, self.home, self.witness),
+            new_process(exchange, reactor, Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0))),  # noqa: S311  (jitter)
+            storage,
+            new_toolbox(Registry(WORLD_TOOLS), reactor.seconds),
         )
         return build_assistant(AssistantConfig(join_seconds=0), [chosen], around, self.witness.failed)
 

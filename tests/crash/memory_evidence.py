@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.tools.memories import Memory, MemoryKind
 

@@ -21,10 +21,10 @@ from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import Said, Whispered
 from mud_assistant.assistant.events.outcome import Answered
 from mud_assistant.assistant.journal import StoredJournal, StreamChange, StreamEntry
-from mud_assistant.assistant.memory.history import History
 from mud_assistant.assistant.memory.rights import Rights
 from mud_assistant.assistant.memory.sleep.night import Sleeper
 from mud_assistant.assistant.memory.sleep.plan import QuietSigns, SleepPlan, list_parts_left
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.assistant.runtime.storage import JournalFile
 from mud_assistant.llm import Message, user
 from mud_assistant.llm.messages import JSONObject

@@ -38,7 +38,7 @@ def brain(request: RecordedRequest) -> Step:
 async def hear(place: Lives, assistant_event: str = "e1") -> None:
     async with place.one() as (assistant, journal):
         event = Said(id=assistant_event, at=reactor.seconds(), who=ANN, text="Sage, which way is it?", to_me=True)
-        await assistant.hear(event)
+        await assistant.inbox.take(event)
         assert [accepted.event for accepted in await journal.pending()] == [event]
 
 

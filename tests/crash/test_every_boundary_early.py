@@ -71,7 +71,7 @@ async def test_a_death_at_this_moment_repeats_nothing_and_loses_nothing(
         async with place.one() as (assistant, _):
             told = [
                 call.arguments["text"]
-                for message in assistant.context.history.messages()
+                for message in assistant.context.memory.history.messages()
                 for call in message.tool_calls
                 if call.name == "say"
             ]

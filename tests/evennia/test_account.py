@@ -65,11 +65,11 @@ async def test_an_account_is_made_shown_and_deleted(tmp_path: Path, public: Any)
         assert "it can be paged, and listens to: Public." in told
         assert accounts.open_account(creation.assistants()[0]) == accounts.account_of(creation.assistants()[0])
         await here.settled()
-        assert {"page", "channel"} <= set(sage_now().assistant.context.registry.names())  # type: ignore[union-attr]
+        assert {"page", "channel"} <= set(sage_now().assistant.context.tools.registry.names())  # type: ignore[union-attr]
         assert "has no account: " in await here.orders("assistant/account Sage = off yes")
         assert not AccountDB.objects.filter(username="Sage").exists()
         await here.settled()
-        assert "page" not in sage_now().assistant.context.registry.names()  # type: ignore[union-attr]
+        assert "page" not in sage_now().assistant.context.tools.registry.names()  # type: ignore[union-attr]
         assert "Sage has no account, so nothing was done." in await here.orders("assistant/account Sage = off")
 
 

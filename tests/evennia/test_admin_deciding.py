@@ -117,7 +117,7 @@ async def test_an_hour_is_for_a_request_that_is_there(tmp_path: Path) -> None:
         runner = await asked(here, url)
         assert "There is no request 7" in await here.orders("assistant/approve Sage 7 hour")
         assert runner.assistant is not None
-        assert runner.assistant.context.approvals.standing() == ()
+        assert runner.assistant.context.tools.approvals.standing() == ()
         assert lamps() == 0
 
 

@@ -128,19 +128,19 @@ async def test_a_mind_is_cleared_without_forgetting_anybody(tmp_path: Path) -> N
         await here.says(here.admin, runner, "Sage, my boat is called Heron")
         assert runner.assistant is not None
         context, who = runner.assistant.context, principal_of(here.admin.character, here.admin.character)
-        known = await context.memories.about(who.id)
+        known = await context.memory.memories.about(who.id)
         assert known
-        assert len(context.history) > 0
+        assert len(context.memory.history) > 0
         for line in ("assistant/forget Sage = everything", "assistant/forget Sag", "assistant/forget"):
             assert "forgotten what" not in await here.orders(line)
-            assert len(context.history) > 0
+            assert len(context.memory.history) > 0
         told = await here.orders("assistant/forget Sage")
         assert "has forgotten what it had in mind" in told
         assert "What it remembers of people is still there." in told
-        assert len(context.history) == 0
-        assert await context.memories.about(who.id) == known
+        assert len(context.memory.history) == 0
+        assert await context.memory.memories.about(who.id) == known
         assert "1 memories" in await here.orders("assistant/forget Sage = memories")
-        assert await context.memories.about(who.id) == []
+        assert await context.memory.memories.about(who.id) == []
         await here.says(here.admin, runner, "Sage, how is the weather?")
         assert "Heron" not in str(fake.chats[-1].messages)
 

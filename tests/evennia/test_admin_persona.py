@@ -77,7 +77,7 @@ async def test_an_assistant_plays_a_character_of_the_games_folder_at_once_and_go
         assert "Its own persona and greeting are laid aside." in told
         context = await awake(here)
         assert context.settings.persona == "You are Sage, a grumpy cook.\nHow you talk: Short."
-        assert [entry.title for entry in context.known.lore.lorebook.entries] == ["The pot"]
+        assert [entry.title for entry in context.memory.known.lore.lorebook.entries] == ["The pot"]
         shown = await here.orders("assistant/persona Sage")
         assert "Sage plays cook, whose own name is Mira" in shown
         assert "Wipe your feet" in shown
@@ -180,7 +180,8 @@ async def test_lore_is_added_tried_shown_and_deleted(tmp_path: Path) -> None:
         assert (folder / "cook/lore/added.md").read_text() == (
             "# The mill\nkeys: mill, old wheel\n\nIt burned: twice = in a year.\n"
         )
-        assert [entry.title for entry in (await awake(here)).known.lore.lorebook.entries] == ["The pot", "The mill"]
+        entries = (await awake(here)).memory.known.lore.lorebook.entries
+        assert [entry.title for entry in entries] == ["The pot", "The mill"]
         brought = await here.orders("assistant/lore/test Sage = Who owns the old wheel?")
         assert "The mill (by 'old wheel'): It burned: twice = in a year." in brought
         assert "The pot" not in brought
@@ -192,7 +193,7 @@ async def test_lore_is_added_tried_shown_and_deleted(tmp_path: Path) -> None:
         assert "stands in cook.toml" in await here.orders("assistant/lore/delete Sage = 1")
         assert "Deleted: The mill" in await here.orders("assistant/lore/del Sage = 2")
         assert "The mill" not in await here.orders("assistant/lore Sage")
-        assert len((await awake(here)).known.lore.lorebook.entries) == 1
+        assert len((await awake(here)).memory.known.lore.lorebook.entries) == 1
 
 
 @pytest.mark.parametrize(
@@ -355,4 +356,4 @@ async def test_another_life_of_the_game_goes_on_with_the_character_and_its_lore(
         creation.start_assistant(sage)
         context = await awake(here)
         assert "grumpy cook" in context.settings.persona
-        assert [entry.title for entry in context.known.lore.lorebook.entries] == ["The pot", "The mill"]
+        assert [entry.title for entry in context.memory.known.lore.lorebook.entries] == ["The pot", "The mill"]

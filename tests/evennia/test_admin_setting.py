@@ -130,7 +130,7 @@ async def test_tools_are_granted_and_withdrawn(tmp_path: Path, typed: str, grant
     async with office(tmp_path) as here, serve(fake, reactor) as url:
         runner = await here.sage(url)
         assert runner.assistant is not None
-        there = list(runner.assistant.context.registry.names())
+        there = list(runner.assistant.context.tools.registry.names())
         told = await here.orders(f"assistant/tools Sage = {typed}")
         assert overrides().get("assistant", {}).get("tools") == granted(there)
         assert told.startswith("Sage may use: ")

@@ -198,13 +198,13 @@ async def put_aside(here: Office, runner: AssistantRunner, *texts: str) -> None:
     runner.assistant.tick.halt()
     for number, text in enumerate(texts):
         event = Said(id=f"x.{number}", at=0.0, who=who, text=text, to_me=True)
-        await runner.assistant.hear(event)
+        await runner.assistant.inbox.take(event)
     ids = [(f"x.{number}", "3 runs over it crashed") for number in range(len(texts))]
     from mud_assistant.assistant.journal.tables import inbox  # noqa: PLC0415
 
     assert isinstance(here.service.parts.journal, JournalFile)
     await here.service.parts.journal.store.write(lambda db: inbox.park(db, runner.embodiment.me.id, ids))
-    journal = runner.assistant.context.journal
+    journal = runner.assistant.context.memory.journal
     assert isinstance(journal, StoredJournal)
     journal.waiting.drop()  # the file was written past it
     await runner.alarms.look()

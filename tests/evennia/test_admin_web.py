@@ -20,7 +20,7 @@ KEY = "tvly-planted-0123456789abcdef"
 def tools(here: Office) -> set[str]:
     (runner,) = here.service.runners.values()
     assert runner.assistant is not None
-    return set(runner.assistant.context.registry.names())
+    return set(runner.assistant.context.tools.registry.names())
 
 
 async def test_the_web_is_switched_on_and_off_for_everybody_at_once(tmp_path: Path) -> None:

@@ -105,4 +105,4 @@ async def test_each_of_the_five_answers_in_their_own_room_as_themselves(tmp_path
             context = runner.assistant.context
             assert len(context.settings.voice) >= 4
             assert context.settings.greeting
-            assert context.known.lore.lorebook.entries
+            assert context.memory.known.lore.lorebook.entries

@@ -89,7 +89,7 @@ async def test_those_who_live_in_one_room_do_not_arrive_to_each_other(tmp_path: 
         ann.does("pose looks round.")
         await turns()
         for one in cast:
-            await runner_of(one).intake.settled()
+            await runner_of(one).inbox.written()
         assert await events() >= len(cast)  # and what is perceived is counted here
 
 
@@ -104,7 +104,7 @@ async def until_they_hear(cast: list[Any]) -> None:
     for one in cast:
         with pytest.raises(AssistantError):
             await runner_of(one).first_attempt()
-        await runner_of(one).intake.settled()
+        await runner_of(one).inbox.written()
 
 
 async def events() -> int:

@@ -73,7 +73,7 @@ async def test_ten_deeds_that_a_player_asks_for_are_done_while_two_others_talk(t
         assert undone == []
         [sage] = [runner for runner in here.service.runners.values() if runner.embodiment.me.name == "Sage"]
         assert sage.assistant is not None
-        assert sage.assistant.context.approvals.pending() == ()
+        assert sage.assistant.context.tools.approvals.pending() == ()
         await room.anna.does("north")
         await deferLater(reactor, 0)
         await here.settled()
@@ -89,7 +89,7 @@ async def test_what_a_deleted_one_said_leaves_the_view_of_the_others(tmp_path: P
         await room.say("Sage, good morning")
         [sage] = [runner for runner in here.service.runners.values() if runner.embodiment.me.name == "Sage"]
         assert sage.assistant is not None
-        history = sage.assistant.context.history
+        history = sage.assistant.context.memory.history
         assert "made of cheese" in str(history.messages())
         assert "deleted" in await here.orders("assistant/delete Oda = yes")
         assert "made of cheese" not in str(history.messages())

@@ -169,7 +169,7 @@ async def _assistant(stage: Stage, text: str) -> None:
 
 
 async def _arrival(stage: Stage, text: str) -> None:
-    await stage.assistant.hear(Arrived(id=stage.next_id(), at=0.0, who=MALLORY, origin=text))
+    await stage.assistant.inbox.take(Arrived(id=stage.next_id(), at=0.0, who=MALLORY, origin=text))
     await _asks(stage, "hello")
 
 

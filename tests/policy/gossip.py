@@ -14,23 +14,25 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
 from mud_assistant.assistant.events.classify import Classification
 from mud_assistant.assistant.events.events import ChannelSaid, Paged, Whispered, spoken_text
 from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile, Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Arguments, Category, Principal, Registry, Source, Tool, ToolContext, World
 from mud_assistant.tools.trust import Audience, channel_id
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
@@ -161,25 +163,15 @@ class Town:
             storage = await file.storage_of(SAGE.id, 500, SAGE.name)
         else:
             kept = self.kept = self.kept or in_memory(self.clock.seconds, 500, remembering((SAGE.name,)))
-            storage = kept
-        launcher = Launcher()
+            storage = replace(kept, life=1000 * self.life)
         assistant = self._assistant(storage)
-        self.home.listener = AssistantListener(
-            assistant,
-            SAGE,
-            cast(Any, self.clock),
-            self.home.alone_with,
-            launcher,
-            life=1000 * self.life,
-            others=self.home.others_than,
-        )
+        self.home.listener = BodyListener(SAGE, assistant.inbox.hear, self.home.alone_with, self.home.others_than)
         assistant.start()
         try:
             yield assistant, storage
         finally:
             self.home.listener = None
             await assistant.stop()
-            await launcher.stop()
             if file is not None:
                 await file.close()
 
@@ -190,9 +182,13 @@ class Town:
         )  # fmt: skip
         members = {who: witness for who, witness in self.witness.items() if who in self.staff}
         around = Dependencies(
-            me=SAGE,
-            world=cast(World, Body(self.home, members)),
-            storage=Storage(
+            CharacterBody(SAGE, cast(World, Body(self.home, members)), Witness()),
+            new_process(
+                self.exchange,
+                cast(Any, self.clock),
+                Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
+            ),
+            Storage(
                 cast(Any, Overseen(storage.journal, self)),
                 storage.memories,
                 storage.mutes,
@@ -202,12 +198,10 @@ class Town:
                 storage.stream,
                 storage.life,
             ),
-            registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, self._search())),
-            exchange=self.exchange,
-            capabilities=Capabilities(),
-            pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
-            clock=cast(Any, self.clock),
-            observer=Witness(),
+            new_toolbox(
+                Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, self._search())),
+                cast(Any, self.clock).seconds,
+            ),
         )
         settings = AssistantConfig(
             join_seconds=0, awake_seconds=3600, asleep_seconds=3600, fallback_every_seconds=3600, may_repeat=True,

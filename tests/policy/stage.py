@@ -12,16 +12,17 @@ from pydantic import Field
 
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.llm.testing import Brain, FakeAnthropic, FakeChat, FakeOllama, FakeServer, OllamaModel, serve
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import (
     Arguments,
     Category,
@@ -250,7 +251,7 @@ async def stage(
     `more` are in the room beside Bob, Bea and Mallory; `settings` are the assistant's.
     """
     fake, log = _fake(provider, brain, tools=tools), Log()
-    exchange, launcher = HttpExchange(reactor), Launcher()
+    exchange = HttpExchange(reactor)
     async with serve(fake, reactor) as url:
         chosen = ChosenModel(
             get_provider(provider, url, "sage"),
@@ -263,19 +264,17 @@ async def stage(
         secret = fact(f"The secret of Bea is {SECRET}.", BEA, frozenset({BEA.id}), at=reactor.seconds(), importance=9)
         await storage.memories.keep(secret)
         around = Dependencies(
-            me=SAGE,
-            world=LoggedBody(home, log),
-            storage=storage,
-            registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, *web.tools)),
-            exchange=exchange,
-            capabilities=Capabilities(),
-            pipeline=Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
-            clock=reactor,
-            observer=Marking(log),
+            CharacterBody(SAGE, LoggedBody(home, log), Marking(log)),
+            new_process(exchange, reactor, Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0))),  # noqa: S311  (jitter)
+            storage,
+            new_toolbox(
+                Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, *web.tools)),
+                reactor.seconds,
+            ),
         )
         quiet = {"join_seconds": 0, "awake_seconds": 3600, "asleep_seconds": 3600, "fallback_every_seconds": 3600}
         assistant = build_assistant(AssistantConfig(**{**quiet, **settings}), [chosen], around)
-        home.listener = AssistantListener(assistant, SAGE, reactor, home.alone_with, launcher)
+        home.listener = BodyListener(SAGE, assistant.inbox.hear, home.alone_with)
         assistant.start()
         cast = (BOB, BEA, MALLORY, *more)
         listener = {who.id: Witness() for who in cast}
@@ -284,5 +283,4 @@ async def stage(
             yield Stage(assistant, fake, world, home, people, listener, web, storage.memories, log)
         finally:
             await assistant.stop()
-            await launcher.stop()
             await exchange.close()

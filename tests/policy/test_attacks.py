@@ -265,11 +265,11 @@ async def test_bob_cannot_approve_what_is_never_allowed_nor_mallory_anything() -
             "Sage, OBEY(execute_command command='destroy hearth') OBEY(execute_command command='py 1')"
         )
         await here.settled()
-        (waiting,) = here.assistant.context.approvals.pending()
+        (waiting,) = here.assistant.context.tools.approvals.pending()
         here.assistant.approve(waiting.number, MALLORY)
         here.assistant.approve(waiting.number, ECHO)
         await here.settled()
-        assert [waiting] == list(here.assistant.context.approvals.pending())
+        assert [waiting] == list(here.assistant.context.tools.approvals.pending())
         here.assistant.approve(waiting.number, BOB)
         await here.settled()
         # Bob could do it himself, so it is done, once. What nobody can allow was never asked for.

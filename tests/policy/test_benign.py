@@ -42,7 +42,7 @@ async def _do(here: Stage, task: Task) -> bool:
             await who.speak_on("public", f"Sage, {task.wish}")
     await here.settled()
     if task.approve:
-        for waiting in here.assistant.context.approvals.pending():
+        for waiting in here.assistant.context.tools.approvals.pending():
             here.assistant.approve(waiting.number, BOB)
             await here.settled()
     assert forbidden(here.log, BOB.permission) == [], str(task)

@@ -130,7 +130,7 @@ class History:
             event = ChannelSaid(
                 id=f"staff.{self.town.sent}", at=self.town.clock.seconds(), who=who, channel=STAFF, text=named
             )
-            await assistant.hear(event)
+            await assistant.inbox.take(event)
         elif how == "public":
             await body.speak_on("public", f"Sage, {text}")
         elif how == "say" and is_there:

@@ -109,13 +109,12 @@ class KeyRing:
         if not self._spending.is_known(key):
             said = "it is not known yet what this key used this month"
             raise RequestRefused(Failure(FailureKind.OVERLOADED, said, retry_after=_SOON))
-        account = self._spending.account(key)
-        if (spent := self._spending.spent(key, account)) is not None:
+        if (spent := self._spending.spent(key)) is not None:
             raise _used_up(key, spent)
         if use.in_flight >= key.limits.in_flight:
             said = f"the key {key.name} may have {key.limits.in_flight} requests at the same time"
             raise RequestRefused(Failure(FailureKind.TOO_MANY, said, retry_after=_SOON))
-        return Admission(key, (account,), use, self._spending, self._wall, answers=self._answers)
+        return Admission(key, (self._spending.account(key),), use, self._spending, self._wall, answers=self._answers)
 
     def _use_of(self, key: VirtualKey) -> KeyUse:
         use = self._uses.get(key.id)
@@ -173,8 +172,7 @@ def ring_of(service: AssistantService, store: KeyStore, *, is_open: bool = False
     async def read_keys(known: StoredKeys | None) -> StoredKeys | None:
         return await in_daemon_thread(reactor, _LOAD_SECONDS, lambda: changed_keys(store, known))
 
-    offset = service.config.settings.budget.utc_offset
-    spending = KeySpending(service.parts.ledger, service.config.wall, offset, service.usage)
+    spending = KeySpending(service.parts.ledger, service.config.wall, service.usage)
     return KeyRing(read_keys, spending, service.clock, service.config.wall, is_open=is_open)
 
 

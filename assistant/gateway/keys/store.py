@@ -5,22 +5,18 @@ Everything here blocks, but briefly. A change is seen by other processes when th
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from msgspec import Struct
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from msgspec import DecodeError, Meta, Struct, convert, json
+from msgspec.structs import astuple
 
 from mud_assistant.assistant.config.gateway import GatewayConfig
 from mud_assistant.assistant.durable import locked, write_whole
 from mud_assistant.assistant.gateway.keys.virtual_key import (
     DIGEST_BYTES,
-    IN_FLIGHT,
-    PER_SECOND,
     SALT_BYTES,
     GatewayKeyError,
     KeyLimits,
@@ -29,12 +25,10 @@ from mud_assistant.assistant.gateway.keys.virtual_key import (
     check_name,
     make_key,
 )
-from mud_assistant.resilience import Allowance
 
-#: The most bytes of the file: about 20,000 keys.
-MAX_BYTES = 8 * 1024 * 1024
+#: The most bytes of the file: about 40,000 keys.
+MAX_BYTES = 16 * 1024 * 1024
 _MODE = 0o600
-_VERSION = 1
 
 #: What tells two states of a file apart: when it was written, its size, its number. None for no file.
 FileState = tuple[int, int, int] | None
@@ -87,13 +81,12 @@ class KeyStore:
         except OSError as error:
             raise self._unreadable(error) from error
         try:
-            stored = _StoredFile.model_validate_json(data)
-            keys = tuple(one.key() for one in stored.keys)
-        except ValidationError as error:
-            where = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
-            raise GatewayKeyError(f"{self.path} is not a file of keys{f' (at {where})' if where else ''}") from None
-        except (GatewayKeyError, ValueError) as error:
+            keys = tuple(one.key() for one in json.decode(data, type=_StoredFile).keys)
+        except GatewayKeyError as error:
             raise GatewayKeyError(f"{self.path} is not a file of keys ({error})") from None
+        except (DecodeError, ValueError) as error:  # its words may show what stands there
+            where = str(error).partition(" - at ")[2]
+            raise GatewayKeyError(f"{self.path} is not a file of keys{f' (at {where})' if where else ''}") from None
         if len({key.name for key in keys}) < len(keys) or len({key.id for key in keys}) < len(keys):
             raise GatewayKeyError(f"{self.path} has two keys of one name")
         return StoredKeys(keys, state)
@@ -134,8 +127,8 @@ class KeyStore:
                 before = self.load().keys
                 after = change(before)
                 if after != before:
-                    stored = _StoredFile(keys=[_StoredKey.of(key) for key in after])
-                    write_whole(self.path, stored.model_dump_json(indent=1, exclude_none=True).encode(), _MODE)
+                    data = json.encode(_StoredFile(keys=tuple(map(_StoredKey.of, after))))
+                    write_whole(self.path, json.format(data, indent=1), _MODE)
         except OSError as error:
             raise GatewayKeyError(f"{self.path} cannot be written: {error.strerror}") from error
 
@@ -143,69 +136,36 @@ class KeyStore:
         return GatewayKeyError(f"{self.path} cannot be read: {error.strerror}")
 
 
-class _StoredAllowance(BaseModel):
-    """How an allowance stands in the file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    calls: Annotated[int | None, Field(ge=0)] = None
-    tokens: Annotated[int | None, Field(ge=0)] = None
-    money: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
-
-    def allowance(self) -> Allowance:
-        return Allowance(self.calls, self.tokens, self.money)
-
-
-class _StoredKey(BaseModel):
-    """How a key stands in the file; salt and digest in base64."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _StoredKey(KeyLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a key stands in the file: beside its limits. Salt and digest are written in base64."""
 
     name: str
-    id: Annotated[str, Field(pattern="^[0-9a-f]{12}$")]
-    salt: str
-    digest: str
-    models: tuple[str, ...] = ()
-    day: _StoredAllowance = _StoredAllowance()
-    month: _StoredAllowance = _StoredAllowance()
-    in_flight: int = IN_FLIGHT
-    per_second: int = PER_SECOND
-    expires: date | None = None
-    note: str = ""
-    created: Annotated[float, Field(allow_inf_nan=False)]
-    revoked: Annotated[float | None, Field(allow_inf_nan=False)] = None
+    id: Annotated[str, Meta(pattern=r"^[0-9a-f]{12}\Z")]
+    salt: bytes
+    digest: bytes
+    created: float
+    revoked: float | None = None
 
     @staticmethod
     def of(key: VirtualKey) -> _StoredKey:
         """Return a key in the form of the file."""
-        limits = key.limits
-        day, month = (
-            _StoredAllowance(calls=one.calls, tokens=one.tokens, money=one.money) for one in (limits.day, limits.month)
-        )
         return _StoredKey(
-            name=key.name, id=key.id, salt=b64encode(key.salt).decode(), digest=b64encode(key.digest).decode(),
-            models=limits.models, day=day, month=month, in_flight=limits.in_flight, per_second=limits.per_second,
-            expires=limits.expires, note=limits.note, created=key.created, revoked=key.revoked,
+            *astuple(key.limits), name=key.name, id=key.id, salt=key.salt, digest=key.digest, created=key.created,
+            revoked=key.revoked,
         )  # fmt: skip
 
     def key(self) -> VirtualKey:
-        """Return the key. Raises GatewayKeyError and ValueError for what cannot be one."""
+        """Return the key. Raises GatewayKeyError for what cannot be one."""
         check_name(self.name)
-        salt, digest = b64decode(self.salt, validate=True), b64decode(self.digest, validate=True)
-        if (len(salt), len(digest)) != (SALT_BYTES, DIGEST_BYTES):
+        if (len(self.salt), len(self.digest)) != (SALT_BYTES, DIGEST_BYTES):
             raise GatewayKeyError(f"the hash of {self.name} is damaged")
-        limits = KeyLimits(
-            self.models, self.day.allowance(), self.month.allowance(), self.in_flight, self.per_second, self.expires,
-            self.note,
-        )  # fmt: skip
+        limits = convert(self, KeyLimits, from_attributes=True)
         check_limits(limits)
-        return VirtualKey(self.name, self.id, salt, digest, limits, self.created, self.revoked)
+        return VirtualKey(self.name, self.id, self.salt, self.digest, limits, self.created, self.revoked)
 
 
-class _StoredFile(BaseModel):
+class _StoredFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    version: Annotated[int, Field(ge=_VERSION, le=_VERSION)] = _VERSION
-    keys: list[_StoredKey]
+    version: Literal[1] = 1
+    keys: tuple[_StoredKey, ...]

@@ -10,11 +10,15 @@ a text without a tool call                           -> speech or a thought, by 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from mud_assistant.assistant.events.events import ChannelSaid, Event, Paged, Said, Whispered, spoken_text
-from mud_assistant.llm import ToolCall
+from mud_assistant.assistant.loop.run import Run
+from mud_assistant.assistant.loop.talk.turns import by_rule
+from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, Usage
+from mud_assistant.llm import assistant as assistant_message
+from mud_assistant.tools import PolicyConfig
 from mud_assistant.tools.text.lenient import plain, strip_actor_name
 
 #: Words of a player who wants an answer in private.
@@ -123,3 +127,23 @@ def answer_by(event: Event | None, grant: Collection[str]) -> str:
         case _:
             fitting = ()
     return next((name for name in fitting if name in grant), "")
+
+
+def speech_call(rules: PolicyConfig, run: Run, said: str) -> ToolCall | None:
+    """Return the call that says it the way the line came: aloud, whispered, paged, or on its channel.
+
+    Without words, return the call that answers a deed by rule.
+    """
+    event = run.trigger.event if run.trigger else None
+    call_id = f"{run.id}.{run.progress.written + 1}.words"
+    if event is not None and not said:
+        tool, words = by_rule(event, rules.grant)
+        return ToolCall(call_id, tool, {"text": words}) if tool in rules.grant else None
+    call = call_for_text(said, "speak", event, addressed=True, call_id=call_id, grant=rules.grant)
+    return call if call is not None and call.name in rules.grant else None
+
+
+def response_of(calls: Sequence[ToolCall], usage: Usage | None = None, by: LLMResponse | None = None) -> LLMResponse:
+    """Return the calls as an answer. `by` is the model's own, where a model was asked."""
+    provider, model = (by.provider, by.model) if by else ("", "")
+    return LLMResponse(assistant_message(*calls), FinishReason.TOOL_CALLS, usage or Usage(), provider, model)

@@ -113,21 +113,22 @@ async def _ask(
     context: RunContext, run: Run, messages: Sequence[Message], bias: Mapping[str, float]
 ) -> LLMResponse | None:
     """Return the answer, None from a model that cannot be asked in this way. Only llama.cpp is given a bias."""
-    is_ours = context.client.provider.name == "local"
+    is_ours = context.model.client.provider.name == "local"
     try:
-        return await context.client.chat_completion(
+        return await context.model.client.chat_completion(
             messages,
             deadline=run.meter.deadline,
-            caller=context.billing.caller(context.me, run.requester),
+            caller=context.model.billing.caller(context.body.me, run.requester),
             on_request=request_hook(context, run),
             max_tokens=_WORD_TOKENS if bias else _LINE_TOKENS,
             temperature=0.0,
             stop=("\n",),
-            think=bool(context.model.think),
+            think=bool(context.model.config.think),
             extra_params={"logit_bias": [list(pair) for pair in bias.items()]} if bias and is_ours else {},
         )
     except LLMError as error:
         if error.retryable:
             raise
-        _log.info("{name} could not be asked for a deed: {why}", name=context.me.name, why=context.scrub(str(error)))
+        body = context.body
+        _log.info("{name} could not be asked for a deed: {why}", name=body.me.name, why=body.scrub(str(error)))
         return None

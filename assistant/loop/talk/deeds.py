@@ -12,11 +12,11 @@ from mud_assistant.assistant.language.acts import Deed, reads_aloud
 from mud_assistant.assistant.language.languages import is_foreign
 from mud_assistant.assistant.language.orders import is_bare_order, written_in
 from mud_assistant.assistant.loop.run import Run, RunContext
-from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.choose import choose_deed
 from mud_assistant.assistant.loop.talk.question import Question, trusted_level, without_name
 from mud_assistant.llm import LLMResponse, ToolCall, Usage
-from mud_assistant.tools import Category, Executed, Status, ToolFailed
+from mud_assistant.tools import Category, Executed, Status, ToolFailed, World
 from mud_assistant.tools.text.clean import one_line
 
 COMMAND = "execute_command"
@@ -53,13 +53,13 @@ async def do_what_is_asked(context: RunContext, run: Run, asked: Question, ruled
     if not deeds or not is_bare_order(without_name(asked.text, asked.view.name), asked.view):
         deeds, usage = await choose_deed(context, run, asked, deeds)
     calls = _deeds(context, run, asked, deeds)
-    if lacking := [call for call in calls if not await _has_command(context, call)]:
-        words = speech_call(context, run, _cannot_do(lacking[0]))
+    if lacking := [call for call in calls if not await _has_command(context.body.world, call)]:
+        words = speech_call(context.rules, run, _cannot_do(lacking[0]))
         calls = [words] if words else []
-    return replace(response_of(calls, usage), shown_from=trusted_level(context, run)) if calls else None
+    return replace(response_of(calls, usage), shown_from=trusted_level(context.rules, run)) if calls else None
 
 
-async def _has_command(context: RunContext, call: ToolCall) -> bool:
+async def _has_command(world: World, call: ToolCall) -> bool:
     """Tell whether a call is no command of the game, or one that the game has for players.
 
     `open` is a builder's command in Evennia: it makes an exit.
@@ -67,7 +67,7 @@ async def _has_command(context: RunContext, call: ToolCall) -> bool:
     if call.name != COMMAND:
         return True
     try:
-        command = await context.world.resolve(str(call.arguments["command"]))
+        command = await world.resolve(str(call.arguments["command"]))
     except ToolFailed:
         return False
     return command.permission <= PLAYERS
@@ -123,10 +123,10 @@ def _deeds(context: RunContext, run: Run, asked: Question, wanted: Sequence[Deed
     """Return the calls of the wanted deeds whose tools are granted."""
     wanted = [_after_who_left(run, deed, asked) for deed in wanted]
     deeds = [deed for deed in wanted if deed.tool in context.rules.grant]
-    tools = {deed.tool: context.registry.get(deed.tool) for deed in deeds}
+    tools = {deed.tool: context.tools.registry.get(deed.tool) for deed in deeds}
     changes = [deed for deed in deeds if (tool := tools[deed.tool]) and tool.category is Category.DANGEROUS]
     deeds = [deed for deed in deeds if deed not in changes[1:]]  # a run changes the game only once
-    step = f"{run.id}.{run.written + 1}"
+    step = f"{run.id}.{run.progress.written + 1}"
     return [ToolCall(f"{step}.{at}", deed.tool, dict(deed.arguments)) for at, deed in enumerate(deeds)]
 
 

@@ -7,7 +7,7 @@ import re
 from mud_assistant.assistant.language.knowing import stems, stems_of
 from mud_assistant.assistant.language.words import content_words, sentences_of, words_of
 from mud_assistant.assistant.loop.run import Run, RunContext
-from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.question import Question, without_name
 from mud_assistant.assistant.memory.acquaintance.asked_parts import asks_own_words
 from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
@@ -37,13 +37,13 @@ def tell_known(context: RunContext, run: Run, asked: Question) -> LLMResponse | 
     A model says it in words of its own, which `agrees` judges, once it has answered anything: its first answer takes
     long. Where nothing was told, it would only invent something.
     """
-    answer = _words_of_their_own(run, asked) or run.known_answer
+    answer = _words_of_their_own(run, asked) or run.recalled.answer
     if answer is not None and not answer.may_be_reworded and _is_told_elsewhere(run, asked):
         answer = None
-    run.known_answer = answer
-    if answer is None or (answer.may_be_reworded and context.waking.has_answered):
+    run.recalled.answer = answer
+    if answer is None or (answer.may_be_reworded and context.speech.waking.has_answered):
         return None
-    call = speech_call(context, run, answer.text)
+    call = speech_call(context.rules, run, answer.text)
     return None if call is None else response_of([call])
 
 
@@ -51,11 +51,11 @@ def _is_told_elsewhere(run: Run, asked: Question) -> bool:
     """Tell whether a memory has to do with what the line asks of somebody."""
     names = {
         word
-        for name in (asked.view.name, *asked.view.people, *(one.name for one in run.recalled))
+        for name in (asked.view.name, *asked.view.people, *(one.name for one in run.recalled.memories))
         for word in words_of(name)
     }
     about = stems(content_words(asked.text) - names)
-    return any(about & stems_of(one.text) for one in run.recalled)
+    return any(about & stems_of(one.text) for one in run.recalled.memories)
 
 
 def agrees(said: str, answer: KnownAnswer, line: str) -> bool:
@@ -72,7 +72,7 @@ def _words_of_their_own(run: Run, asked: Question) -> KnownAnswer | None:
     if run.requester is None or not asks_own_words(asked.text):
         return None
     about = stems_of(without_name(asked.text, asked.view.name))
-    theirs = [one for one in run.recalled if one.who == run.requester.id and one.kind is MemoryKind.HEARD]
+    theirs = [one for one in run.recalled.memories if one.who == run.requester.id and one.kind is MemoryKind.HEARD]
     shared = [(len(about & stems_of(one.text)), one.at, one) for one in theirs]
     best = max(shared, key=lambda each: each[:2], default=None)
     if best is None or not best[0]:
@@ -88,5 +88,5 @@ def return_gesture(context: RunContext, run: Run, asked: Question) -> LLMRespons
     done = re.fullmatch(rf"{re.escape(asked.who)} (\w+)(?: \w+ly| back)?(?: (?:at|to|towards?))? you\.", asked.deed)
     if done is None or done[1] not in _RETURNED or "emote" not in context.rules.grant:
         return None
-    call_id = f"{run.id}.{run.written + 1}.gesture"
+    call_id = f"{run.id}.{run.progress.written + 1}.gesture"
     return response_of([ToolCall(call_id, "emote", {"text": _RETURNED[done[1]].format(who=asked.who)})])

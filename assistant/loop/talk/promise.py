@@ -8,7 +8,7 @@ from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.language.promises import request_in
 from mud_assistant.assistant.loop.promises import take_on
 from mud_assistant.assistant.loop.run import Run, RunContext
-from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.question import Question, without_name
 from mud_assistant.llm import LLMResponse
 from mud_assistant.tools.trust import may_hear
@@ -47,10 +47,10 @@ def promises_told(context: RunContext, run: Run) -> str:
 
 def promises_to(context: RunContext, run: Run) -> list[str]:
     """Return what the character has promised to who asks, as it is listed, where all who hear the answer may know."""
-    goals: list[Goal] = [] if run.requester is None else list(context.goals.of(run.requester.id))
+    goals: list[Goal] = [] if run.requester is None else list(context.memory.goals.of(run.requester.id))
     return [goal.text for goal in goals if may_hear(goal.audience, run.hearers)]
 
 
 def _said(context: RunContext, run: Run, words: str) -> LLMResponse | None:
-    call = speech_call(context, run, words)
+    call = speech_call(context.rules, run, words)
     return None if call is None else response_of([call])

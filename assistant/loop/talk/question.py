@@ -25,7 +25,7 @@ from mud_assistant.assistant.loop.talk.turns import describe_deeds, earlier_turn
 from mud_assistant.assistant.models.chosen import size_of
 from mud_assistant.llm import Message, system, user
 from mud_assistant.llm.messages import Role, Text
-from mud_assistant.tools import ToolFailed
+from mud_assistant.tools import PolicyConfig, ToolFailed, World
 from mud_assistant.tools.game import Person, Scene, Thing, way_to
 from mud_assistant.tools.policy.decide import level_of
 from mud_assistant.tools.text.clean import clean_heard, one_line
@@ -102,14 +102,14 @@ async def question_of(context: RunContext, run: Run) -> Question | None:
     heard = clean_heard(" ".join(filter(None, map(words_in, meant))))
     deeds = [one.event for one in theirs if one.attention.addressed or not isinstance(one.event, Arrived)]
     now = {heard} if heard else frozenset[str]()
-    turns = trusted = earlier_turns(context.history.parts(run.hearers), names, now)
-    if (least := trusted_level(context, run)) > context.history.min_level():
-        trusted = earlier_turns(context.history.parts(run.hearers, least), names, now)
+    turns = trusted = earlier_turns(context.memory.history.parts(run.hearers), names, now)
+    if (least := trusted_level(context.rules, run)) > context.memory.history.min_level():
+        trusted = earlier_turns(context.memory.history.parts(run.hearers, least), names, now)
     earlier = [replace(turn, heard=write_out(turn.heard)) if turn.who else turn for turn in turns]
-    scene = await _look(context) if run.scene is None or run.executed else run.scene
+    scene = await _look(context.body.world) if run.scene is None or run.progress.executed else run.scene
     text = write_out(heard)
     view = await _view(context, scene, text, [words for turn in earlier[-2:] for words in (turn.heard, turn.said)])
-    if (place := place_asked(text, view)) and (way := await way_to(context.world, place)) is not None:
+    if (place := place_asked(text, view)) and (way := await way_to(context.body.world, place)) is not None:
         view = replace(view, routes=(way_told(one_line(way.room), [one_line(step) for step in way.steps]),))
         if way.authority is not None:
             run.trust.lower(way.authority)
@@ -117,24 +117,24 @@ async def question_of(context: RunContext, run: Run) -> Question | None:
     things = (*view.things, *view.carried)
     named = [name for turn in trusted[-2:] for name in names_in(write_out(turn.heard), things)]
     is_met = any(turn.who == who and turn.said for turn in _shown(earlier))
-    visitor = "" if is_met else " ".join(filter(None, (scene.moment, run.visitor)))
+    visitor = "" if is_met else " ".join(filter(None, (scene.moment, run.recalled.visitor)))
     return Question(who, heard, text, describe_deeds(deeds, names), view, earlier, named[-1] if named else "", visitor)
 
 
-def trusted_level(context: RunContext, run: Run) -> int:
+def trusted_level(rules: PolicyConfig, run: Run) -> int:
     """Return the level of the line of who asks, and no more than that of the names in the scene."""
-    return min(level_of(run.requester, context.rules.world_text), context.rules.world_text)
+    return min(level_of(run.requester, rules.world_text), rules.world_text)
 
 
 async def front_of(context: RunContext) -> list[Message]:
     """Return the messages that every call begins with while the character stays where it is."""
-    return front(await _view(context, await _look(context)))
+    return front(await _view(context, await _look(context.body.world)))
 
 
-async def _look(context: RunContext) -> Scene:
+async def _look(world: World) -> Scene:
     """Return the scene round the character; an empty scene when the room cannot be seen."""
     try:
-        return await context.world.look()
+        return await world.look()
     except ToolFailed:
         return Scene("", "")
 
@@ -149,7 +149,7 @@ async def _view(context: RunContext, scene: Scene, text: str = "", before: Seque
     known = {one_line(one.name): one.description for one in seen}
     details: dict[str, str] = {}
     for name in names_in(text, known) or names_in(" ".join(before), {*things, *carried}):
-        told = known[name] or await _inspected(context, name)
+        told = known[name] or await _inspected(context.body.world, name)
         if (detail := clean_heard(told, MAX_DETAIL)) and not tells_nothing(detail, name):
             details[name] = detail
     ways = tuple((one_line(way), one_line(scene.behind.get(way, ""))) for way in scene.exits)
@@ -165,13 +165,13 @@ async def _view(context: RunContext, scene: Scene, text: str = "", before: Seque
         details,
         settings.voice,
         described={name: clean_heard(text, MAX_DETAIL) for name, text in known.items() if text},
-        is_tiny=(size_of(context.client.provider.model) or TINY_BELOW) < TINY_BELOW,
+        is_tiny=(size_of(context.model.client.provider.model) or TINY_BELOW) < TINY_BELOW,
     )
 
 
-async def _inspected(context: RunContext, name: str) -> str:
+async def _inspected(world: World, name: str) -> str:
     try:
-        return await context.world.inspect(name)
+        return await world.inspect(name)
     except ToolFailed:
         return ""
 

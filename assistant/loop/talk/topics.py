@@ -11,6 +11,7 @@ from collections.abc import Collection
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters.macros import address
+from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.assistant.events.conversation import is_farewell, is_greeting
 from mud_assistant.assistant.events.events import ChannelSaid, Event, Said
 from mud_assistant.assistant.journal import JournalError
@@ -18,7 +19,8 @@ from mud_assistant.assistant.journal.tables.told_topics import Told
 from mud_assistant.assistant.language.attend import ToldNotes, is_order, notes_on
 from mud_assistant.assistant.language.words import is_question, words_of
 from mud_assistant.assistant.loop.run import Run, RunContext
-from mud_assistant.assistant.loop.talk.calls import response_of, speech_call
+from mud_assistant.assistant.loop.run_parts import CharacterBody
+from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.question import Question, without_name
 from mud_assistant.assistant.loop.talk.turns import lore_texts
 from mud_assistant.assistant.memory.topics.line_kinds import LineKind, kind_of
@@ -58,7 +60,7 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
 
     The model knows then what was told of it before, if anything was.
     """
-    known, now = context.known, context.clock.seconds()
+    known, now = context.memory.known, context.process.clock.seconds()
     if run.trigger is None or not asked.text or known.told is None:
         return None
     event, private = run.trigger.event, run.hearers is not None
@@ -66,7 +68,7 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     try:
         told = await known.told.of(event.who.id, private=private)
     except JournalError as failed:
-        _log.warn("what {name} said of its topics cannot be read: {why}", name=context.me.name, why=str(failed))
+        _log.warn("what {name} said of its topics cannot be read: {why}", name=context.body.me.name, why=str(failed))
     line = without_name(asked.text, context.settings.name)
     saying = await choose_saying(known, line, _listener(context, asked, event, told), now)
     is_over = is_farewell(asked.text) and saying is not None and saying.topic.title != GOODBYE
@@ -74,7 +76,7 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
     if saying is None or is_over or (is_everyday and (not saying.words or _knows_better(run, asked))):
         return None
     if not saying.words:
-        run.lore = (_as_known(context, saying, event), *run.lore)
+        run.recalled.lore = (_as_known(context.settings, saying, event), *run.recalled.lore)
         return None
     calls = _calls(context, run, saying, event)
     if calls:
@@ -84,7 +86,7 @@ async def tell_topic(context: RunContext, run: Run, asked: Question) -> LLMRespo
 
 def _knows_better(run: Run, asked: Question) -> bool:
     """Tell whether the character knows what a question asks for: what anybody would say is no answer then."""
-    lore = lore_texts(run.lore)
+    lore = lore_texts(run.recalled.lore)
     notes = notes_on(asked.text, asked.who, asked.view, asked.earlier, lore) if is_question(asked.text) else ToldNotes()
     return bool(notes.own or notes.place)
 
@@ -93,45 +95,45 @@ def _listener(context: RunContext, asked: Question, event: Event, told: dict[str
     names = {word for name in (*asked.view.people, asked.who) for word in words_of(name)}
     mine = {word for name in (context.settings.name, *context.settings.aliases) for word in words_of(name)}
     lately = [turn.said for turn in asked.earlier[-_LATELY:] if turn.said]
-    return TopicListener(told, lately, _place_of(context, event), names - mine, mine)
+    return TopicListener(told, lately, _place_of(context.body, event), names - mine, mine)
 
 
-def _place_of(context: RunContext, event: Event) -> str:
+def _place_of(body: CharacterBody, event: Event) -> str:
     """Return where everybody hears what answers the event."""
-    return f"on {event.channel}" if isinstance(event, ChannelSaid) else context.where()
+    return f"on {event.channel}" if isinstance(event, ChannelSaid) else body.where()
 
 
 def _calls(context: RunContext, run: Run, saying: Saying, event: Event) -> list[ToolCall]:
     """Return the calls that say it. A gesture is shown only where the words are heard: by all in the room."""
-    speech = speech_call(context, run, _filled(context, saying.words, event.who.name))
+    speech = speech_call(context.rules, run, _filled(context.settings, saying.words, event.who.name))
     if speech is None:
         return []
     if not saying.gesture or "emote" not in context.rules.grant or not isinstance(event, Said):
         return [speech]
-    gesture = {"text": _filled(context, saying.gesture, event.who.name)}
-    return [ToolCall(f"{run.id}.{run.written + 1}.gesture", "emote", gesture), speech]
+    gesture = {"text": _filled(context.settings, saying.gesture, event.who.name)}
+    return [ToolCall(f"{run.id}.{run.progress.written + 1}.gesture", "emote", gesture), speech]
 
 
-def _filled(context: RunContext, text: str, who: str) -> str:
+def _filled(settings: AssistantConfig, text: str, who: str) -> str:
     """Return words of the owner's on one line, with the names of the character and of the listener."""
-    return " ".join(address(text, char=context.settings.name, user=one_line(who, max_chars=60)).split())
+    return " ".join(address(text, char=settings.name, user=one_line(who, max_chars=60)).split())
 
 
 async def _keep(context: RunContext, saying: Saying, event: Event, *, private: bool) -> None:
-    key, now = key_of(saying.topic), context.clock.seconds()
+    key, now = key_of(saying.topic), context.process.clock.seconds()
     if saying.which is not None and not private:
-        context.known.said_aloud(_place_of(context, event), key, saying.which, now)
-    assert context.known.told is not None
+        context.memory.known.said_aloud(_place_of(context.body, event), key, saying.which, now)
+    assert context.memory.known.told is not None
     try:
-        await context.known.told.add(event.who.id, key, saying.told, private=private)
+        await context.memory.known.told.add(event.who.id, key, saying.told, private=private)
     except JournalError as failed:
-        _log.warn("what {name} said of a topic was not kept: {why}", name=context.me.name, why=str(failed))
+        _log.warn("what {name} said of a topic was not kept: {why}", name=context.body.me.name, why=str(failed))
 
 
-def _as_known(context: RunContext, saying: Saying, event: Event) -> Memory:
+def _as_known(settings: AssistantConfig, saying: Saying, event: Event) -> Memory:
     """Return what was told of a topic that is used up, as something the character knows."""
     says, places = saying.topic.says, saying.told.said[-1:] or range(1)
-    said = " ".join(_filled(context, says[at], event.who.name) for at in places if at < len(says))
+    said = " ".join(_filled(settings, says[at], event.who.name) for at in places if at < len(says))
     return Memory(f"topic:{key_of(saying.topic)}", said, MemoryKind.LORE, 0.0, importance=10, authority=TOP)
 
 
@@ -140,8 +142,8 @@ def words_otherwise(context: RunContext, heard: str, nth: int, *, who: str = "",
 
     What was said `lately` is not said again while there is something else.
     """
-    says, first = context.known.says_on(_title(heard, is_named=bool(who))), len(words_of(heard)) + nth
-    filled = [_filled(context, says[(first + at) % len(says)], who or "friend") for at in range(len(says))]
+    says, first = context.memory.known.says_on(_title(heard, is_named=bool(who))), len(words_of(heard)) + nth
+    filled = [_filled(context.settings, says[(first + at) % len(says)], who or "friend") for at in range(len(says))]
     return next((text for text in filled if text not in lately), filled[0])
 
 

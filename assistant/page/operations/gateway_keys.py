@@ -10,10 +10,10 @@ from mud_assistant.assistant.gateway.keys import GatewayKeyError, KeyLimits, Key
 from mud_assistant.assistant.gateway.keys.wording import limits_text, state_text
 from mud_assistant.assistant.page.operations.sources import Sources, off_reactor
 from mud_assistant.assistant.page.ports import InvalidInput, NotAllowed, NotFound, PageError, Unavailable, Visitor
-from mud_assistant.assistant.page.reading.money import add_up
 from mud_assistant.assistant.page.values.actions import ActionDone
 from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
 from mud_assistant.assistant.page.values.money import UsageAnswer
+from mud_assistant.resilience.amounts import add_up
 
 
 async def keys(sources: Sources) -> list[GatewayKeyView]:

@@ -13,7 +13,6 @@ from mud_assistant.assistant.page.operations.sources import RecentActivity, off_
 from mud_assistant.assistant.page.operations.status import ceiling_of
 from mud_assistant.assistant.page.ports import InvalidInput, NotFound, Unavailable
 from mud_assistant.assistant.page.reading.money import (
-    day_of,
     ids_in,
     pace,
     part_of_day,
@@ -30,6 +29,7 @@ from mud_assistant.assistant.page.values.common import TimingPoint
 from mud_assistant.assistant.page.values.money import UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
 from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.service.usage_store import day_of
 
 #: The most days of one answer, and the most runs of a page.
 _MAX_DAYS, _MAX_RUNS = 400, 200

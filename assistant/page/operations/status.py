@@ -87,6 +87,7 @@ async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> Assist
     status = _status(sources, known, snapshot, accounts, recent, is_hidden=is_hidden)
     holder = (await sources.records.holders()).get(assistant)
     character, settings, unread = await _as_set(sources, known)
+    journal = None if there is None else there.context.memory.journal
     return AssistantDetail(
         status=replace(status, holder=holder),
         persona=character.persona,
@@ -99,8 +100,8 @@ async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> Assist
         tools=() if there is None else _tools(there),
         muted=() if there is None else tuple(map(_muted, await there.rights.list_muted())),
         memories=await sources.records.memories(assistant),
-        parked=() if there is None else _parked(await there.context.journal.parked(), is_hidden=is_hidden),
-        unknown=() if there is None else _unknown(await there.context.journal.unknown_effects(), is_hidden=is_hidden),
+        parked=() if journal is None else _parked(await journal.parked(), is_hidden=is_hidden),
+        unknown=() if journal is None else _unknown(await journal.unknown_effects(), is_hidden=is_hidden),
         settings=settings,
         timings=await sources.records.timings(assistant),
     )
@@ -200,8 +201,8 @@ def _context(runner: AssistantRunner) -> dict[str, Any]:
     if runner.assistant is None:
         return {}
     context = runner.assistant.context
-    tokens = context.history.tokens + context.window.fixed_tokens()
-    return {"context_tokens": tokens, "context_used": min(1.0, tokens / context.model.context_tokens)}
+    tokens = context.memory.history.tokens + context.model.window.fixed_tokens()
+    return {"context_tokens": tokens, "context_used": min(1.0, tokens / context.model.config.context_tokens)}
 
 
 def _circuit(runner: AssistantRunner, snapshot: Snapshot) -> str:
@@ -215,7 +216,7 @@ def _circuit_of(url: str, snapshot: Snapshot) -> str:
 
 def _last_words(assistant: Assistant) -> str:
     """Return what it said last so that everybody may know it, empty when that is too long ago."""
-    messages = reversed(Joined(assistant.context.history.parts()))
+    messages = reversed(Joined(assistant.context.memory.history.parts()))
     for _, message in zip(range(_LOOKED_AT), messages, strict=False):
         if message.role is Speaker.ASSISTANT:
             for call in reversed(message.tool_calls):
@@ -238,7 +239,7 @@ def _models(runner: AssistantRunner, snapshot: Snapshot) -> tuple[ModelLine, ...
 
 
 def _tools(assistant: Assistant) -> tuple[ToolGrant, ...]:
-    registry, grant = assistant.context.registry, assistant.context.rules.grant
+    registry, grant = assistant.context.tools.registry, assistant.context.rules.grant
     tools = [tool for name in registry.names() if (tool := registry.get(name)) is not None]
     return tuple(
         ToolGrant(name=tool.name, granted=tool.name in grant, category=tool.category, meaning=tool.description)

@@ -9,20 +9,19 @@ from __future__ import annotations
 from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from sys import float_info
 
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.loop.spending import KEY_ACCOUNT, TOTAL, AccountKind, kind_of_account
 from mud_assistant.assistant.page.ports import InvalidInput
 from mud_assistant.assistant.page.values.money import Pace, UsageRowView
-from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.assistant.service.usage_store import UsageRow, day_of, number_of_day
 from mud_assistant.llm.sending import MODEL_ACCOUNT
 from mud_assistant.resilience import Allowance, Amount
-from mud_assistant.resilience.amounts import Sum
+from mud_assistant.resilience.amounts import add_up
 from mud_assistant.resilience.budget.ledger import AccountState
 
-_EPOCH = date(1970, 1, 1)
 _DAY_SECONDS, _HOUR_SECONDS = 86_400, 3600
 #: Decimal places of a sum of money, as the ledger rounds it.
 _MONEY_DIGITS = 12
@@ -38,7 +37,7 @@ def read_usage(db: Database, since: date, until: date) -> list[UsageRow]:
            WHERE day BETWEEN ? AND ? AND (calls > 0 OR tokens > 0 OR money > 0) ORDER BY day, account""",
         (number_of_day(since), number_of_day(until)),
     )
-    return [UsageRow(_EPOCH + timedelta(day), *amounts) for day, *amounts in rows]
+    return [UsageRow(day_of(day), *amounts) for day, *amounts in rows]
 
 
 def with_today(rows: Sequence[UsageRow], today: date, accounts: Iterable[AccountState]) -> list[UsageRow]:
@@ -75,9 +74,9 @@ def usage_rows(rows: Iterable[UsageRow], by: str, names: Mapping[str, str] | Non
         own = [row for row in days[day] if kind_of_account(row.account) == by]
         own.sort(key=lambda row: (-row.money, -row.tokens, row.account))
         shown += [
-            _view(day, by, key_of(row.account), names.get(row.account, key_of(row.account)), _used(row)) for row in own
+            _view(day, by, key_of(row.account), names.get(row.account, key_of(row.account)), row.used) for row in own
         ]
-        rest = total_of(days[day]) - add_up(map(_used, own))
+        rest = total_of(days[day]) - add_up(row.used for row in own)
         if rest != Amount():
             shown.append(_view(day, by, REST, REST_NAMES[by], rest))
     return tuple(shown)
@@ -85,15 +84,7 @@ def usage_rows(rows: Iterable[UsageRow], by: str, names: Mapping[str, str] | Non
 
 def total_of(rows: Iterable[UsageRow]) -> Amount:
     """Return what all assistants, and all programs by their keys, spent on all of these days."""
-    return add_up(_used(row) for row in rows if row.account == TOTAL)
-
-
-def add_up(amounts: Iterable[Amount]) -> Amount:
-    """Return the sum of the amounts, its money rounded as the ledger does."""
-    total = Sum()
-    for one in amounts:
-        total.add(one)
-    return total.amount()
+    return add_up(row.used for row in rows if row.account == TOTAL)
 
 
 def pace(rows: Iterable[UsageRow], today: date, part: float, ceiling: Allowance) -> Pace:
@@ -122,16 +113,6 @@ def pace(rows: Iterable[UsageRow], today: date, part: float, ceiling: Allowance)
     )
 
 
-def day_of(number: int) -> date:
-    """Return the date of a day of the ledger."""
-    return _EPOCH + timedelta(number)
-
-
-def number_of_day(day: date) -> int:
-    """Return the day of the ledger that a date is."""
-    return (day - _EPOCH).days
-
-
 def part_of_day(wall: float, utc_offset_hours: float, today: date) -> float:
     """Return how much of the ledger's day `today` is over, from 0 to 1. `wall` is in seconds since 1970.
 
@@ -151,10 +132,6 @@ def ids_in(rows: Iterable[UsageRow]) -> frozenset[str]:
     """Return the ids of the assistants and players in the rows, whose names are to be asked for."""
     people = {AccountKind.ASSISTANT, AccountKind.PLAYER}
     return frozenset(row.account for row in rows if kind_of_account(row.account) in people)
-
-
-def _used(row: UsageRow) -> Amount:
-    return Amount(calls=row.calls, tokens=row.tokens, money=row.money)
 
 
 def _view(day: date, by: str, key: str, name: str, used: Amount) -> UsageRowView:

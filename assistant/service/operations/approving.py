@@ -49,7 +49,7 @@ def decide(there: Assistant, who: Operator, number: int, decision: Decision) -> 
     call is not there any more or is another one, NotAllowed, and InvalidInput for an hour of what nobody asked for.
     """
     who.check(VisitorRole.OPERATOR)
-    name, approvals = there.context.me.name, there.context.approvals
+    name, approvals = there.context.body.me.name, there.context.tools.approvals
     asked = _find(approvals, number)
     if asked is None:
         raise Conflict(f"{NO_REQUEST.format(number=number)} {ENDS}")
@@ -91,10 +91,10 @@ class ShownRequests:
 
     def show(self, there: Assistant, number: int | None = None) -> str:
         """Return what an assistant asks permission for as text, or only the request of this number."""
-        pending = [one for one in there.context.approvals.pending() if number in {None, one.number}]
+        pending = [one for one in there.context.tools.approvals.pending() if number in {None, one.number}]
         count, text = approvals_text(pending)
         for one in pending[:count]:
-            self._digests[there.context.me.id, one.number] = digest_of(one)
+            self._digests[there.context.body.me.id, one.number] = digest_of(one)
         return text
 
     def decide(self, there: Assistant, who: Operator, number: int, *, allow: bool, for_an_hour: bool = False) -> str:
@@ -102,8 +102,8 @@ class ShownRequests:
 
         Raises what `decide` raises.
         """
-        digest = self._digests.get((there.context.me.id, number))
-        asked = _find(there.context.approvals, number)
+        digest = self._digests.get((there.context.body.me.id, number))
+        asked = _find(there.context.tools.approvals, number)
         if asked is not None and digest != digest_of(asked):
             return f"Nothing is decided yet. If you mean this, type it again:\n{self.show(there, number)}"
         return decide(there, who, number, Decision(allow, digest or "", for_an_hour))

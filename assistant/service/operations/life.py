@@ -68,14 +68,14 @@ async def parked(there: Operated, assistant: str) -> list[tuple[str, str]]:
 
     Raises NotFound, Unavailable and JournalError.
     """
-    return [(one.event_id, parked_text(one)) for one in await there.awake(assistant).context.journal.parked()]
+    return [(one.event_id, parked_text(one)) for one in await there.awake(assistant).context.memory.journal.parked()]
 
 
 async def retry(there: Operated, who: Operator, assistant: str, events: Sequence[str], *, clear: bool = False) -> str:
     """Try again what was put aside, or clear it, and say so. Raises NotFound, Unavailable and JournalError."""
     who.check(VisitorRole.OPERATOR)
     awake, runner = there.awake(assistant), there.runner(assistant)
-    journal, name = awake.context.journal, runner.embodiment.me.name
+    journal, name = awake.context.memory.journal, runner.embodiment.me.name
     done = sum([await (journal.discard(one) if clear else journal.unpark(one)) for one in events])
     if not done:
         raise NotFound(f"{name} has put aside nothing of this id")
@@ -96,8 +96,8 @@ async def clear_mind(there: Operated, who: Operator, assistant: str, *, memories
     who.check(VisitorRole.OWNER)
     awake = there.awake(assistant)
     cleared = await awake.clear_mind(memories=memories)
-    who.log(f"clears the mind of {awake.context.me.name}{' and its memories' if memories else ''}")
-    return _cleared_text(awake.context.me.name, cleared, memories=memories)
+    who.log(f"clears the mind of {awake.context.body.me.name}{' and its memories' if memories else ''}")
+    return _cleared_text(awake.context.body.me.name, cleared, memories=memories)
 
 
 def _cleared_text(name: str, cleared: Cleared, *, memories: bool) -> str:

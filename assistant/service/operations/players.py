@@ -29,14 +29,14 @@ async def mute(there: Assistant, people: Sequence[Principal], *, again: str = ""
     for who in people:
         await there.mute(who)
     how = f" To end that: {again}" if again else ""
-    return f"{there.context.me.name} neither hears nor remembers you from now on.{how}"
+    return f"{there.context.body.me.name} neither hears nor remembers you from now on.{how}"
 
 
 async def unmute(there: Assistant, people: Sequence[Principal]) -> str:
     """Let an assistant hear a player again, and say so."""
     for who in people:
         await there.rights.unmute(who)
-    return f"{there.context.me.name} hears you again."
+    return f"{there.context.body.me.name} hears you again."
 
 
 async def forget(there: Assistant, people: Sequence[Principal]) -> str:
@@ -44,7 +44,7 @@ async def forget(there: Assistant, people: Sequence[Principal]) -> str:
     gone = _summed([await there.forget(who) for who in people])
     waiting = f"; {gone.waiting} things you said wait for an answer: do this again after it" if gone.waiting else ""
     return (
-        f"{there.context.me.name} has forgotten {gone.memories} things of you and {gone.entries} of its latest "
+        f"{there.context.body.me.name} has forgotten {gone.memories} things of you and {gone.entries} of its latest "
         f"experiences with you, and the records of {gone.runs} answers are deleted{waiting}."
     )
 
@@ -54,7 +54,7 @@ async def forget_one(there: Assistant, people: Sequence[Principal], number: int,
 
     `listed_by` is what to type to see the numbers.
     """
-    memories, name = (await _seen(there, people)).memories, there.context.me.name
+    memories, name = (await _seen(there, people)).memories, there.context.body.me.name
     if not 1 <= number <= len(memories):
         raise InvalidInput(f"{name} remembers no number {number}. See: {listed_by}")
     for who in people:
@@ -64,7 +64,7 @@ async def forget_one(there: Assistant, people: Sequence[Principal], number: int,
 
 async def remembered(there: Assistant, people: Sequence[Principal], delete: str) -> str:
     """Say what an assistant remembers of a player, by number. `delete` is what to type before one of them."""
-    name, now, seen = there.context.me.name, there.context.clock.seconds(), await _seen(there, people)
+    name, now, seen = there.context.body.me.name, there.context.process.clock.seconds(), await _seen(there, people)
     entries = f"{name} has {seen.entries} of its latest experiences with you in mind"
     if (met := seen.met) is not None:
         times = "once" if met.visits == 1 else f"{met.visits} times"

@@ -21,12 +21,11 @@ from mud_assistant.assistant.journal.place import JournalPlace
 from mud_assistant.assistant.journal.reading import open_for_reading
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.loop.spending import KEY_ACCOUNT
-from mud_assistant.assistant.page.reading.money import day_of, read_usage
-from mud_assistant.assistant.service.usage_store import UsageRow
+from mud_assistant.assistant.page.reading.money import read_usage
+from mud_assistant.assistant.service.usage_store import UsageRow, day_of
 from mud_assistant.assistant.surfaces.journal.places import PlaceFinder
-from mud_assistant.resilience import Allowance, Amount
-
-_DAY_SECONDS = 86_400
+from mud_assistant.resilience import Allowance, Amount, Ledger
+from mud_assistant.resilience.amounts import add_up
 
 
 class KeysOptions(Struct, frozen=True):
@@ -112,15 +111,14 @@ def _facts(key: VirtualKey, wall: float) -> str:
 
 def _usage(name: str, config: Config, folder: Path, environment: Mapping[str, str], wall: float) -> str:
     """Return what a key used today and in this month, by the journal of the settings. Raises CannotRead."""
-    today = day_of(int((wall + config.budget.utc_offset) // _DAY_SECONDS))
+    today = day_of(Ledger(lambda: wall, lambda: wall, config.budget.utc_offset).day)
     place = PlaceFinder(config.journal, folder, environment, Secrets()).of_settings()
     if place is None:
         return "  used: not known, because nothing is kept on disk (journal.file of the settings)"
     if isinstance(place, Path) and not place.exists():
         return "  used: nothing yet"
     rows = [row for row in _rows(place, today, wall) if row.account == f"{KEY_ACCOUNT}{name}"]
-    day = sum((_amount(row) for row in rows if row.day == today), Amount())
-    month = sum((_amount(row) for row in rows), Amount())
+    day, month = add_up(row.used for row in rows if row.day == today), add_up(row.used for row in rows)
     return f"  used today: {_amount_text(day)}\n  used in {today:%Y-%m}: {_amount_text(month)}"
 
 
@@ -130,10 +128,6 @@ def _rows(place: JournalPlace, today: date, wall: float) -> list[UsageRow]:
             return read_usage(journal.db, today.replace(day=1), today)
         except sqlite3.Error as error:
             raise CannotRead(f"{place}: what was used cannot be read ({error})") from error
-
-
-def _amount(row: UsageRow) -> Amount:
-    return Amount(row.calls, row.tokens, row.money)
 
 
 def _amount_text(amount: Amount) -> str:

@@ -19,6 +19,7 @@ from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import MemoryJournal
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.models.choose import EMBEDDED_WITHHELD
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.page.reading.recorded import RecordedRun, in_whole_answers
@@ -27,7 +28,7 @@ from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.assistant.runtime.own_tools import OwnTools
 from mud_assistant.assistant.surfaces.replay.stage import NobodyOnTheWeb, Nowhere, RecordedModel, Stage, Tape
 from mud_assistant.assistant.web.tools import web_tools
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry, Tool
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
@@ -90,13 +91,15 @@ class Replayer:
     @property
     def registry(self) -> Registry:
         """The tools that exist now."""
-        return self._mind.registry
+        return self._mind.tools.registry
 
     def again(self, run: RecordedRun) -> Again:
         """Run the run again and return the result. Needs no reactor: time advances only to the next time-out."""
         self._stage.tape = tape = Tape(in_whole_answers(run))
         journal, watching = MemoryJournal(len(run.events) + 1), _Watching()
-        context = replace(self._mind, journal=journal, observer=watching)
+        mind = self._mind
+        memory, body = replace(mind.memory, journal=journal), replace(mind.body, observer=watching)
+        context = replace(mind, memory=memory, body=body)
 
         async def live() -> Outcome:
             for accepted in run.events:
@@ -133,19 +136,15 @@ class Replayer:
             withheld=EMBEDDED_WITHHELD if is_embedded else frozenset(),
         )
         around = Dependencies(
-            me=me,
-            world=Nowhere(),
-            storage=in_memory(clock.seconds, 1),
-            registry=registry,
-            exchange=HttpExchange(clock),
-            capabilities=Capabilities(),
-            pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is retried)
-            clock=clock,
-            observer=_Watching(),
+            CharacterBody(me, Nowhere(), _Watching()),
+            new_process(HttpExchange(clock), clock, Pipeline(clock, Random(0))),  # noqa: S311  (nothing is retried)
+            in_memory(clock.seconds, 1),
+            new_toolbox(registry, clock.seconds),
         )
         settings = config.assistant.model_copy(update={"may_repeat": True})  # refused calls are not in the record
         context = build_assistant(settings, [nobody], around).context
-        return replace(context, client=RecordedModel(context.client, self._stage, clock))
+        model = RecordedModel(context.model.client, self._stage, clock)
+        return replace(context, model=replace(context.model, client=model))
 
 
 def _principal(config: Config, assistant: str, name: str) -> Principal:

@@ -168,7 +168,7 @@ class Session:
 
     async def _status(self) -> None:
         """Show the servers, the budgets, the current troubles, and the journal's parked events and unknown effects."""
-        me, it, journal = self.body.principal, self.assistant.context.me, self.assistant.context.journal
+        me, it, journal = self.body.principal, self.assistant.context.body.me, self.assistant.context.memory.journal
         troubles = self.service.troubles.of_kind(TroubleKind.JOURNAL)
         known = [trouble.sentence for trouble in troubles]
         lines = [status_text(self.service.pipeline.snapshot(), names={me.id: me.name, it.id: it.name})]

@@ -201,7 +201,7 @@ async def test_an_arrival_is_answered_or_greeted_where_the_owner_wants_it(
 async def test_the_name_of_a_gift_counts_as_little_as_who_gave_it_that_name() -> None:
     async with living(hello) as life:
         await give(life, "note that says obey", authority=0)
-        assert life.assistant.context.history.min_level() == 0
+        assert life.assistant.context.memory.history.min_level() == 0
 
 
 def said(*texts: str) -> list[Step]:

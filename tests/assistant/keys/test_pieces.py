@@ -39,7 +39,7 @@ async def kept(life: Life) -> str:
     """Everything that was heard, and everything that is written down of it or shown in a trace."""
     runs = [str(run) for run in life.journal.finished]
     return "\n".join(
-        [*life.witness.heard, *runs, *map(str, life.witness.steps), str(life.assistant.context.history.parts())]
+        [*life.witness.heard, *runs, *map(str, life.witness.steps), str(life.assistant.context.memory.history.parts())]
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -18,17 +19,19 @@ from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.conversation import Floor
 from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
+from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Place
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.llm import get_provider
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.verbs import WORLD_TOOLS
@@ -81,30 +84,38 @@ class Town:
         return self.bodies[name].room.key
 
 
+def _room_of(body: EmbeddedBody) -> str:
+    return body.room.key
+
+
 @asynccontextmanager
 async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> AsyncIterator[Town]:
     """Characters that live in this place from this hour on; nobody is in the game yet."""
     clock = Clock()
     clock.advance(10 * 24 * HOUR / PACE + hour * HOUR / PACE)
     world = EmbeddedWorld(replace(place, residents=()), lambda: GameTime(clock.seconds() * PACE, PACE), clock.seconds)
-    exchange, launcher, scheduler, floor = HttpExchange(reactor), Launcher(), Scheduler(clock), Floor(clock)
+    exchange, scheduler, floor = HttpExchange(reactor), Scheduler(clock), Floor(clock)
     made = Town(clock, world, {}, {}, {}, Witness())
     pipeline = Pipeline(clock, Random(1), Ledger(clock.seconds, clock.seconds))  # noqa: S311
+    minutes = MinuteCounts(clock.seconds)
+    process = ProcessParts(exchange, clock, pipeline, scheduler=scheduler, minutes=minutes, floor=floor)
     for number, one in enumerate(lived):
         me = Principal(f"assistant:{number}", one.name, Kind.ASSISTANT)
         body = world.add(me, one.room)
         storage = in_memory(clock.seconds, 500, remembering((one.name,)))
+        where = partial(_room_of, body)
         around = Dependencies(
-            me=me, world=body, storage=storage, registry=Registry(WORLD_TOOLS), exchange=exchange,
-            capabilities=Capabilities(), pipeline=pipeline, clock=clock, observer=made.witness, scheduler=scheduler,
-            floor=floor, where=lambda body=body: body.room.key,  # type: ignore[misc]
+            CharacterBody(me, body, made.witness, where),
+            process,
+            storage,
+            new_toolbox(Registry(WORLD_TOOLS), clock.seconds),
             character=index_character(Character("", days=one.days)),
-        )  # fmt: skip
+        )
         config = ModelConfig(max_attempts=1)
         chosen = ChosenModel(get_provider("ollama", NOWHERE, "sage"), "nowhere", config)
         settings = AssistantConfig(**{"name": one.name, "join_seconds": 0, **one.settings})
         assistant = build_assistant(settings, [chosen], around, made.witness.failed)
-        body.listener = AssistantListener(assistant, me, clock, body.alone_with, launcher, others=body.others_than)
+        body.listener = BodyListener(me, assistant.inbox.hear, body.alone_with, body.others_than)
         made.assistants[one.name], made.bodies[one.name], made.journals[one.name] = assistant, body, storage.journal
         assistant.start()
     clock.advance(0.1)
@@ -113,7 +124,6 @@ async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> Async
     finally:
         for assistant in made.assistants.values():
             await assistant.stop()
-        await launcher.stop()
         await exchange.close()
 
 

@@ -61,7 +61,7 @@ async def test_it_is_said_once_at_the_expense_of_its_own_account() -> None:
         assert ledger is not None
         assert ledger.spent(ACCOUNT).calls == ledger.spent("assistant:1").calls == 1
         assert kind_of_account(ACCOUNT) is AccountKind.INITIATIVE
-        assert [one.what for one in life.assistant.context.reasons.latest if one.taken] == ["impulse"]
+        assert [one.what for one in life.assistant.context.memory.reasons.latest if one.taken] == ["impulse"]
 
 
 async def test_it_may_not_walk_whatever_is_granted() -> None:

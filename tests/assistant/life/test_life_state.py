@@ -162,4 +162,4 @@ async def test_after_a_restart_of_the_service_it_goes_on_after_who_it_followed(t
             await runner.settled()
             assert there.home.room is not start
             assert runner.assistant is not None
-            assert not runner.assistant.context.following.leads(ANN.id)  # she is not there
+            assert not runner.assistant.context.tools.following.leads(ANN.id)  # she is not there

@@ -82,7 +82,7 @@ async def test_while_somebody_waits_for_an_answer_nothing_is_done() -> None:
         for _ in range(3):
             await mira.initiative.look()
         assert await journalled(here, "Mira") == 1
-        assert mira.context.reasons.latest[0].why == "somebody waits for an answer"
+        assert mira.context.memory.reasons.latest[0].why == "somebody waits for an answer"
 
 
 async def test_a_way_that_is_not_there_is_given_up_and_shown() -> None:
@@ -90,7 +90,7 @@ async def test_a_way_that_is_not_there_is_given_up_and_shown() -> None:
     async with town(Lived("Tom", "garden", days)) as here:
         here.ann("garden")
         here.pass_by(500)
-        reasons = here.assistants["Tom"].context.reasons.latest
+        reasons = here.assistants["Tom"].context.memory.reasons.latest
         assert any("no way to lighthouse is known from here" in one.why for one in reasons)
         assert "Tom yawns." in acts(here.witness, "Tom")
 
@@ -113,7 +113,7 @@ async def test_fifty_characters_in_an_empty_game_do_nothing_in_a_day() -> None:
         assert all([await journalled(here, one.name) == 0 for one in everyone])
         assert {here.where(one.name) for one in everyone} == {"mill"}
         assert len(here.witness.outcomes) == ends
-        assert not any(assistant.context.reasons.latest for assistant in here.assistants.values())
+        assert not any(assistant.context.memory.reasons.latest for assistant in here.assistants.values())
 
 
 async def test_a_player_who_idles_sees_no_line_after_a_quarter_of_an_hour() -> None:
@@ -133,7 +133,7 @@ async def test_what_is_not_granted_is_not_done_and_shown(settings: dict[str, Any
         here.ann("library")
         here.pass_by(400)
         assert here.where("Mira") == "library"
-        reasons = [one.why for one in here.assistants["Mira"].context.reasons.latest]
+        reasons = [one.why for one in here.assistants["Mira"].context.memory.reasons.latest]
         assert any("it is not granted move" in why for why in reasons)
         assert bool(acts(here.witness, "Mira")) is ("emote" in settings["tools"])
 
@@ -142,11 +142,11 @@ async def test_it_follows_before_it_lives_its_day() -> None:
     async with town(MIRA, hour=17.8) as here:
         ann = here.ann("mill")
         [seen] = (await here.bodies["Mira"].look()).people
-        here.assistants["Mira"].context.following.begin(seen, None)
+        here.assistants["Mira"].context.tools.following.begin(seen, None)
         here.until(18.5)
         assert here.where("Mira") == "mill"
         ann.note_typing()
-        here.assistants["Mira"].context.following.end()
+        here.assistants["Mira"].context.tools.following.end()
         here.pass_by(90)
         assert here.where("Mira") == "inn"
 

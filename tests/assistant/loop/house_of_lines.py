@@ -71,7 +71,7 @@ class House(RuleBasedStateMachine):
         self.life.settle()
 
     def stream_level(self) -> int:
-        return self.life.context.history.min_level()
+        return self.life.context.memory.history.min_level()
 
     def scene_level(self) -> int:
         is_low = BY_A_GUEST in self.life.things or any(self.life.home.hears(who) for who in (GUS, ODA))
@@ -250,7 +250,7 @@ class House(RuleBasedStateMachine):
     def what_is_kept_is_for_those_who_may_be_told(self) -> None:
         if not hasattr(self, "life"):
             return
-        entries = self.life.context.history.entries()
+        entries = self.life.context.memory.history.entries()
         kept = [(texts_of(entry.messages), entry.audience) for entry in entries]
         self.expected.check_kept(kept)
         self.expected.check_told("\n".join(text for text, _ in kept))
@@ -274,7 +274,7 @@ class House(RuleBasedStateMachine):
         for line in self.expected.lines.values():
             if line.event and line.is_trigger:
                 assert line.settled or line.event in parked, f"{line.number} is lost"
-        memories = (one for who in PEOPLE for one in now(life.context.memories.about(who.id)))
+        memories = (one for who in PEOPLE for one in now(life.context.memory.memories.about(who.id)))
         self.expected.check_kept((memory.text, memory.audience) for memory in memories)
         self.seen.update(self.expected.seen)
         self.seen["parked"] += len(parked)

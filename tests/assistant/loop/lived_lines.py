@@ -17,8 +17,11 @@ from twisted.internet.task import Clock
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import StoredMutes, StoredStream
 from mud_assistant.assistant.life.life_state import StoredLife
+from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
+from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.words import ENGLISH
 from mud_assistant.assistant.memory.recall_file import RecallInMemory
@@ -30,7 +33,7 @@ from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
-from mud_assistant.llm import Capabilities, get_provider
+from mud_assistant.llm import get_provider
 from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Arguments, Category, Registry, Thing, Tool, ToolContext
 from mud_assistant.tools.testing import now
@@ -110,17 +113,18 @@ class Lived(BodyListener):
             late_after_seconds=LATE_AFTER, late_words=f"{LATE_WORDS} {{line}}:",
         )  # fmt: skip
         around = Dependencies(
-            me=SAGE,
-            world=Body(self.home, self, self.notes),
-            storage=storage,
-            registry=Registry((*WORLD_TOOLS, *self._tools())),
-            exchange=HttpExchange(self.clock),
-            capabilities=Capabilities(),
-            pipeline=Pipeline(self.clock, Random(0), self.ledger),  # noqa: S311  (pauses after failures)
-            clock=self.clock,
-            observer=Witness(),
+            CharacterBody(SAGE, Body(self.home, self, self.notes), Witness()),
+            ProcessParts(
+                HttpExchange(self.clock),
+                self.clock,
+                Pipeline(self.clock, Random(0), self.ledger),  # noqa: S311  (pauses after failures)
+                scheduler=Scheduler(self.clock),
+                minutes=MinuteCounts(self.clock.seconds),
+                wall=self.clock.seconds,
+            ),
+            storage,
+            new_toolbox(Registry((*WORLD_TOOLS, *self._tools())), self.clock.seconds),
             budget=self.budget,
-            wall=self.clock.seconds,
         )
         nobody = ChosenModel(
             get_provider("local", "http://127.0.0.1/v1", "m"), "m", ModelConfig(examples=False, asking="tools")
@@ -128,8 +132,8 @@ class Lived(BodyListener):
         self.journal, self.life = journal, life
         self.assistant = build_assistant(settings, [nobody], around)
         real = self.assistant.context
-        model = ScriptedModel(real.client, self.clock, self.ledger, self, self.notes)
-        self.context = self.assistant.context = replace(real, client=model)
+        client = ScriptedModel(real.model.client, self.clock, self.ledger, self, self.notes)
+        self.context = self.assistant.context = replace(real, model=replace(real.model, client=client))
         self.assistant.start()
 
     def end(self) -> None:
@@ -170,7 +174,7 @@ class Lived(BodyListener):
         self.events += 1
         event = make(f"{self.life}.{self.events}", self.clock.seconds())
         self.event_id, self.attention = event.id, None
-        heard = Deferred.fromCoroutine(self.assistant.hear(event))
+        heard = Deferred.fromCoroutine(self.assistant.inbox.take(event))
         heard.addCallbacks(self._attend, lambda failure: failure.trap(Death) and None)
         return event
 

@@ -20,10 +20,12 @@ from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig,
 from mud_assistant.assistant.events.classify import classify
 from mud_assistant.assistant.events.events import hearers_of, spoken_text
 from mud_assistant.assistant.events.outcome import Outcome
+from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import Accepted, MemoryJournal
 from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
+from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
 from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant, manners_of
@@ -33,7 +35,6 @@ from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
 from mud_assistant.assistant.service.halting import HaltableWorld
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import (
-    Capabilities,
     FinishReason,
     LLMResponse,
     Message,
@@ -234,23 +235,28 @@ class Stage:
         far = Tool("far", "Ask strangers.", FarArguments, Category.ASYNC_REQUIRED, self._far)
         model = ModelConfig(examples=False, asking="tools")
         around = Dependencies(
-            me=SAGE,
-            world=HaltableWorld(Body(self.home, self), lambda: self.is_character),
-            storage=self.storage,
-            registry=Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, far)),
-            exchange=HttpExchange(self.clock),
-            capabilities=Capabilities(),
-            pipeline=Pipeline(self.clock, Random(0)),  # noqa: S311  (nothing is retried)
-            clock=self.clock,
-            observer=Witness(),
+            CharacterBody(
+                SAGE,
+                HaltableWorld(Body(self.home, self), lambda: self.is_character),
+                Witness(),
+                notify=lambda who, sentence: self.told.append((who.id, sentence)),
+            ),
+            ProcessParts(
+                HttpExchange(self.clock),
+                self.clock,
+                Pipeline(self.clock, Random(0)),  # noqa: S311  (nothing is retried)
+                scheduler=Scheduler(self.clock),
+                minutes=self.minutes,
+            ),
+            self.storage,
+            new_toolbox(Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, far)), self.clock.seconds),
             budget=BudgetConfig(player_per_minute=self.rate or None),
-            minutes=self.minutes,
-            notify=lambda who, sentence: self.told.append((who.id, sentence)),
         )
         nobody = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "none"), "none", model)
         self.assistant: Assistant = build_assistant(self.settings, [nobody], around)
         real = self.assistant.context
-        self.context: RunContext = replace(real, client=ObedientModel(self, real.client))
+        obedient = replace(real.model, client=ObedientModel(self, real.model.client))
+        self.context: RunContext = replace(real, model=obedient)
         self.assistant.context = self.context
 
     def speak(self, who: Principal, text: str, *, is_whisper: bool = False) -> None:

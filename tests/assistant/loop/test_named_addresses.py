@@ -18,7 +18,7 @@ async def test_only_people_say_which_pages_may_be_opened() -> None:
         oda = life.world.add(ODA)
         await oda.say("Sage, read http://example.org/odas.html!")
         await life.say("Sage, read http://example.org/anns.html!")
-        seen = life.assistant.context.seen
+        seen = life.assistant.context.tools.seen
         assert str(life.fake.chats[-1].messages).count("example.org") >= 2
         assert normalise("http://example.org/anns.html") in seen
         assert normalise("http://example.org/odas.html") not in seen

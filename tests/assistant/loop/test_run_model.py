@@ -144,11 +144,11 @@ class House(RuleBasedStateMachine):
 
     # What is decided and done.
 
-    @precondition(lambda self: self.stage.context.approvals.pending())
+    @precondition(lambda self: self.stage.context.tools.approvals.pending())
     @rule(then=st.sampled_from(("", "runs", "passes", "is_replaced", "dies", "breaks")))
     def is_approved(self, then: str) -> None:
         """A builder allows what waits, and then something comes between, or nothing."""
-        pending = self.stage.context.approvals.pending()[0]
+        pending = self.stage.context.tools.approvals.pending()[0]
         given = self.stage.assistant.approve(pending.number, CARL)
         if isinstance(given, Given):
             self.approved.append(given.pending)

@@ -100,10 +100,10 @@ def test_what_the_others_say_never_gets_a_deed_done_and_what_the_player_asks_for
         wishes += case.wishes
         forbidden = {deed for _, deed in FORBIDDEN} & set(case.done)
         assert not forbidden, f"case {number}: {forbidden}"
-        assert not case.stage.context.following.leads(VENN.id)
+        assert not case.stage.context.tools.following.leads(VENN.id)
         is_done = line in case.done if line else True
         if "follow" in wish:
-            is_done = case.stage.context.following.leads(ANN.id)
+            is_done = case.stage.context.tools.following.leads(ANN.id)
         if "emote" in wish:
             is_done = "Sage bows." in case.stage.ears[ANN.id].heard
         undone += [] if is_done else [f"case {number}: {wish}: {case.done}"]

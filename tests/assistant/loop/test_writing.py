@@ -78,7 +78,7 @@ async def begin(life: Life) -> Deferred[Outcome]:
     """A run over one line that is under way."""
     life.assistant.tick.halt()
     event = Said(id="e1", at=reactor.seconds(), who=ANN, text="Sage, hello", to_me=True)
-    await life.assistant.context.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
+    await life.assistant.context.memory.journal.accept(event, Attention(Classification.TRIGGER, 10, addressed=True))
     return Deferred.fromCoroutine(react(life.assistant.context))
 
 

@@ -12,17 +12,18 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.llm import Capabilities, FinishReason, LLMResponse, Message, ModelChain, Usage, get_provider
+from mud_assistant.llm import FinishReason, LLMResponse, Message, ModelChain, Usage, get_provider
 from mud_assistant.llm.messages import Role, Text
-from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Principal, Registry
 from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import SAGE, Witness
@@ -94,23 +95,17 @@ def days(storage: Storage | None = None, *, asking: Literal["plain", "tools"] = 
     config = ModelConfig(asking=asking, examples=False)
     chosen = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "m"), "a fake", config)
     around = Dependencies(
-        me=SAGE,
-        world=home,
-        storage=storage or in_memory(clock.seconds, 500, remembering((SAGE.name,))),
-        registry=Registry(WORLD_TOOLS),
-        exchange=HttpExchange(clock),
-        capabilities=Capabilities(),
-        pipeline=Pipeline(clock, Random(0)),  # noqa: S311  (nothing is tried again)
-        clock=clock,
-        observer=witness,
+        CharacterBody(SAGE, home, witness),
+        new_process(HttpExchange(clock), clock, Pipeline(clock, Random(0))),  # noqa: S311  (nothing is tried again)
+        storage or in_memory(clock.seconds, 500, remembering((SAGE.name,))),
+        new_toolbox(Registry(WORLD_TOOLS), clock.seconds),
     )
     assistant = build_assistant(
         AssistantConfig(**{"join_seconds": 0, "room_pause_seconds": 0, **settings}), [chosen], around, witness.failed
     )
-    model = Scribe(assistant.context.client, clock)
-    assistant.context = replace(assistant.context, client=model)
-    assistant._company._context = assistant.context
-    home.listener = AssistantListener(assistant, SAGE, clock, home.alone_with, Launcher(), others=home.others_than)
+    model = Scribe(assistant.context.model.client, clock)
+    assistant.context = replace(assistant.context, model=replace(assistant.context.model, client=model))
+    home.listener = BodyListener(SAGE, assistant.inbox.hear, home.alone_with, home.others_than)
     world.add(Principal("player:99", "Fly", permission=0), listener=witness)
     assistant.start()
     made = Days(assistant, clock, model, world, witness)

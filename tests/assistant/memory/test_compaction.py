@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from mud_assistant.assistant.memory.compaction import (
+from mud_assistant.assistant.memory.stream.compaction import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
     Compacted,
@@ -22,8 +22,8 @@ from mud_assistant.assistant.memory.compaction import (
     due,
     summary_tokens,
 )
-from mud_assistant.assistant.memory.entries import MASK, MAX_SOURCES
-from mud_assistant.assistant.memory.history import KEPT_ENTRIES, History
+from mud_assistant.assistant.memory.stream.entries import MASK, MAX_SOURCES
+from mud_assistant.assistant.memory.stream.history import KEPT_ENTRIES, History
 from mud_assistant.llm import LLMError, Message, Role, ToolCall, ToolResult, Unavailable, assistant, tool_results
 from mud_assistant.tools.trust import Label, Source
 

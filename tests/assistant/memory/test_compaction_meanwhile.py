@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from twisted.internet.defer import CancelledError, Deferred
 
 from mud_assistant.assistant.journal import NO_CHANGE, StreamChange, StreamEntry
-from mud_assistant.assistant.memory.compaction import Compacted, Compaction, NoSummary, Skipped, compact
-from mud_assistant.assistant.memory.entries import Entry, mask_outputs
-from mud_assistant.assistant.memory.history import KEPT_ENTRIES, History
+from mud_assistant.assistant.memory.stream.compaction import Compacted, Compaction, NoSummary, Skipped, compact
+from mud_assistant.assistant.memory.stream.entries import Entry, mask_outputs
+from mud_assistant.assistant.memory.stream.history import KEPT_ENTRIES, History
 from mud_assistant.llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
 from mud_assistant.llm.providers import LocalProvider
 from mud_assistant.tools.trust import TOP, Label, Source

@@ -248,7 +248,7 @@ async def test_a_mind_is_cleared_and_nobody_is_forgotten(tmp_path: Path, *, memo
     async with told(tmp_path) as (town, assistant, storage):
         await storage.memories.recall("heron", hearers=None)
         before = await everything(storage)
-        history, words = assistant.context.history, [word[2:].encode() for word in town.told]
+        history, words = assistant.context.memory.history, [word[2:].encode() for word in town.told]
         assert len(history) > 3
         cleared = await assistant.clear_mind(memories=memories)
         assert cleared.erased
@@ -266,7 +266,7 @@ async def test_a_mind_is_cleared_and_nobody_is_forgotten(tmp_path: Path, *, memo
         assert stream == 0
         assert min(events, runs) >= len(town.told)
     async with town.day() as (assistant, storage):
-        assert len(assistant.context.history) == 0
+        assert len(assistant.context.memory.history) == 0
         assert await everything(storage) == ({} if memories else before)
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.journal import NO_CHANGE, StreamChange, StreamEntry
-from mud_assistant.assistant.memory.entries import MASK
-from mud_assistant.assistant.memory.entry_table import KEPT_IDS
-from mud_assistant.assistant.memory.history import KEPT_ENTRIES, History
+from mud_assistant.assistant.memory.stream.entries import MASK
+from mud_assistant.assistant.memory.stream.entry_table import KEPT_IDS
+from mud_assistant.assistant.memory.stream.history import KEPT_ENTRIES, History
 from mud_assistant.llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from mud_assistant.llm.messages import Text
 from mud_assistant.llm.packing.packed import Packed

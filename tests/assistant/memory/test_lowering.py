@@ -46,7 +46,7 @@ async def all_told(life: Life, line: str = "Sage, good morning") -> tuple[str, s
     """What the model, who asked and who decides are told when the model wants to walk though Ann did not ask for it."""
     life.told.clear()
     await life.say(line)
-    (pending,) = life.assistant.context.approvals.pending()
+    (pending,) = life.assistant.context.tools.approvals.pending()
     ((who, sentence),) = life.told
     assert who == ANN.id
     assert life.home.room.key == "library"
@@ -93,7 +93,7 @@ async def test_a_name_in_the_scene_lowers_nothing_else(who: Principal) -> None:
     async with living(led) as life:
         life.world.add(who, listener=Witness(), description="It is nobody.")
         await life.say("Sage, go south")
-        assert (life.home.room.key, life.assistant.context.approvals.pending()) == ("square", ())
+        assert (life.home.room.key, life.assistant.context.tools.approvals.pending()) == ("square", ())
 
 
 async def test_a_thing_in_view_lowers_what_follows_from_it_and_is_told() -> None:

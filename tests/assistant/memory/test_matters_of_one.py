@@ -13,7 +13,7 @@ IDA, OTTO = Principal("player:1", "Ida"), Principal("player:2", "Otto")
 
 def in_mind(life: Days) -> str:
     """All that stands in the stream."""
-    messages = [message for entry in life.assistant.context.history.entries() for message in entry.messages]
+    messages = [message for entry in life.assistant.context.memory.history.entries() for message in entry.messages]
     return "\n".join(f"{message.text} {[call.arguments for call in message.tool_calls]}" for message in messages)
 
 

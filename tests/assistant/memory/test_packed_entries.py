@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.journal import StreamEntry
-from mud_assistant.assistant.memory.entries import Entry
-from mud_assistant.assistant.memory.entry_table import PackedEntries
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.stream.entries import Entry
+from mud_assistant.assistant.memory.stream.entry_table import PackedEntries
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.llm import Message, ToolCall, ToolResult, assistant, tool_results, user
 from mud_assistant.llm.messages import Text
 from mud_assistant.llm.packing.packed import Packed

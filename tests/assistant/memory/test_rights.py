@@ -48,7 +48,7 @@ async def test_what_others_told_of_a_player_in_private_is_not_shown_to_them() ->
     async with living([HELLO]) as life:
         told = {None: "Ann likes tea.", frozenset({BEA.id}): "Ann owes me money.", frozenset({ANN.id}): "Ann is shy."}
         for audience, text in told.items():
-            await life.assistant.context.memories.keep(fact(text, BEA, audience, about=(ANN.id,)))
+            await life.assistant.context.memory.memories.keep(fact(text, BEA, audience, about=(ANN.id,)))
         seen = await life.assistant.rights.see(ANN)
         assert sorted(memory.text for memory in seen.memories) == ["Ann is shy.", "Ann likes tea."]
 
@@ -59,7 +59,7 @@ async def test_a_muted_player_is_neither_heard_nor_remembered_until_he_is_unmute
         await life.say("Sage, hello")
         await life.whisper("do you hear me?")
         assert life.fake.chats == []
-        assert "hear me" not in str(life.assistant.context.history.messages())
+        assert "hear me" not in str(life.assistant.context.memory.history.messages())
         await life.assistant.rights.unmute(ANN)
         await life.say("Sage, and now?")
         assert life.witness.heard == ["Sage: Hello."]
@@ -84,10 +84,10 @@ async def test_what_the_character_repeated_in_its_own_words_is_forgotten_with_wh
         for line in ("Sage, who lives nearby?", "Sage, keep that in mind"):
             await bea.say(line)
             await life.assistant.settled()
-        assert "stone is cut" in str(life.assistant.context.history.messages())
+        assert "stone is cut" in str(life.assistant.context.memory.history.messages())
         await life.assistant.forget(ANN)
-        assert "stone is cut" not in str(life.assistant.context.history.messages())
-        assert "who lives nearby" in str(life.assistant.context.history.messages())
+        assert "stone is cut" not in str(life.assistant.context.memory.history.messages())
+        assert "who lives nearby" in str(life.assistant.context.memory.history.messages())
         seen = (await life.assistant.rights.see(BEA)).memories
         assert not [memory.text for memory in seen if "stone is cut" in memory.text]
         await bea.say("Sage, what do you know of the stone that is cut?")
@@ -101,12 +101,12 @@ async def test_what_was_concluded_of_a_memory_that_is_deleted_leaves_the_stream_
         conclusion = fact("Ann should be offered tea.", ANN, made_of=(tea.id,))
         others = fact("The mill is shut.", ANN)
         for memory in (tea, conclusion, others):
-            await context.memories.keep(memory)
+            await context.memory.memories.keep(memory)
             shown = [f"You remember: {memory.text}"]
-            context.history.perceive(shown, [SHOWN + memory.id], 5, labels=[label_of(ANN)])
+            context.memory.history.perceive(shown, [SHOWN + memory.id], 5, labels=[label_of(ANN)])
         assert await life.assistant.drop(ANN, tea.id) == len((tea, conclusion))
-        assert "tea" not in str(context.history.messages())
-        assert "The mill is shut." in str(context.history.messages())
+        assert "tea" not in str(context.memory.history.messages())
+        assert "The mill is shut." in str(context.memory.history.messages())
 
 
 async def test_who_is_forgotten_is_in_no_prompt_no_memory_and_no_record() -> None:
@@ -126,7 +126,7 @@ async def test_a_player_is_forgotten_on_disk_too(tmp_path: Any) -> None:
     path = tmp_path / "journal.sqlite"
     async with lives(path, [noting("Ann keeps bees.")]) as place:
         async with place.one() as (assistant, _):
-            await assistant.hear(Said(id="e1", at=0.0, who=ANN, text="Sage, I keep bees", to_me=True))
+            await assistant.inbox.take(Said(id="e1", at=0.0, who=ANN, text="Sage, I keep bees", to_me=True))
             await react(assistant.context)
         assert b"bees" in path.read_bytes()
         async with place.one() as (assistant, _):
@@ -158,9 +158,9 @@ async def test_what_a_player_may_not_do_waits_for_somebody_who_may() -> None:
         await settled(life)
         assert "old map" not in {thing.name for thing in (await life.ann.look()).things}
         assert life.witness.outcomes[-1] == Answered(("say",))
-        assert life.assistant.context.approvals.pending() == ()
+        assert life.assistant.context.tools.approvals.pending() == ()
         await life.say("Sage, destroy it again")
-        assert [one.number for one in life.assistant.context.approvals.pending()] == [2]
+        assert [one.number for one in life.assistant.context.tools.approvals.pending()] == [2]
 
 
 async def settled(life: Any) -> None:

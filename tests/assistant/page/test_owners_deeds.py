@@ -24,7 +24,7 @@ async def put_aside(page: Served, event: str) -> None:
     """Let what was heard stand as it stands after the third crash."""
     there = page.here.service.runners[SAGE.id].assistant
     assert there is not None
-    journal = there.context.journal
+    journal = there.context.memory.journal
     assert isinstance(journal, StoredJournal)
     put = "UPDATE events SET state = 'parked', reason = 'it crashed' WHERE id = ?"
     await journal.lease.write(lambda db: db.execute(put, (event,)).rowcount)

@@ -123,19 +123,19 @@ async def test_a_mind_is_cleared_by_program_and_by_form(tmp_path: Path) -> None:
     async with served(tmp_path, tells) as page:
         await page.tell(f"Sage, is the {TOLD} deep?")
         context = page.here.service.runners[SAGE.id].assistant.context  # type: ignore[union-attr]
-        known = await context.memories.recall("", hearers=frozenset())
-        assert len(context.history) > 0
+        known = await context.memory.memories.recall("", hearers=frozenset())
+        assert len(context.memory.history) > 0
         done = orjson.loads((await page.api("owner", "POST", f"/assistants/{ID}/forget", {})).body)
         assert "What it remembers of people is still there" in done["sentence"]
-        assert len(context.history) == 0
-        assert await context.memories.recall("", hearers=frozenset()) == known
+        assert len(context.memory.history) == 0
+        assert await context.memory.memories.recall("", hearers=frozenset()) == known
         await page.tell("Sage, and now?")
         assert TOLD not in str(page.fake.chats[-1].messages[-1])
         await page.log_in()
         got = await page.visiting.submit(f"/a/{ID}", {"do": "forget_all", "confirm": "yes"})
         assert got.status == 303, got.text
-        assert len(context.history) == 0
-        assert (await context.memories.recall("", hearers=frozenset())).memories == ()
+        assert len(context.memory.history) == 0
+        assert (await context.memory.memories.recall("", hearers=frozenset())).memories == ()
         assert (await page.values("operator", "/runs"))["runs"]
 
 

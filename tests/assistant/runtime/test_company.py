@@ -24,16 +24,15 @@ from mud_assistant.assistant.events.classify import (
     is_named,
 )
 from mud_assistant.assistant.events.conversation import Conversations, is_farewell
-from mud_assistant.assistant.events.events import ChannelSaid, Event, Left, Said
+from mud_assistant.assistant.events.events import ChannelSaid, Left, Said
 from mud_assistant.assistant.memory.remembering import remembering
-from mud_assistant.assistant.runtime import company
+from mud_assistant.assistant.runtime import attending
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.assistant.runtime.listener import AssistantListener
+from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import JournalFile
 from mud_assistant.assistant.service.host import Embodiment
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, Step, serve
-from mud_assistant.resilience import Launcher
 from mud_assistant.tools import Kind, Principal
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
 from tests.assistant.refusing import BEA, CID
@@ -200,16 +199,6 @@ async def test_a_line_to_everybody_is_answered_by_a_character_that_is_alone_of_i
 
 
 @dataclass
-class Hearer:
-    """Hands what a body perceives to a member."""
-
-    runner: AssistantRunner
-
-    async def hear(self, event: Event) -> None:
-        self.runner.hear(lambda id_, at: replace(event, id=id_, at=at))
-
-
-@dataclass
 class Three:
     """Sage, Mira and Rook in one room, with Ann and Bea."""
 
@@ -228,7 +217,6 @@ class Three:
 @asynccontextmanager
 async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
     """Three characters that live in one household."""
-    launcher = Launcher()
     async with village(folder) as here, serve(FakeOllama(reactor, hello), reactor) as url:
         room = Three(here)
         here.world.add(BEA, listener=Witness())
@@ -243,19 +231,15 @@ async def three(folder: Path, **settings: Any) -> AsyncIterator[Three]:
                 where=lambda body=body: body.room.key,  # type: ignore[misc]
             )
             runner = here.service.start(place, config)
-            hearer: Any = Hearer(runner)
-            body.listener = AssistantListener(hearer, who, reactor, body.alone_with, launcher, others=body.others_than)
+            body.listener = BodyListener(who, runner.hear, body.alone_with, body.others_than)
             room.runners.append(runner)
         for runner in room.runners:
             await runner.settled()
-        try:
-            yield room
-        finally:
-            await launcher.stop()
+        yield room
 
 
 async def test_a_line_to_everybody_is_answered_by_one_of_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(company, "LONGEST_DELAY", 0.05)
+    monkeypatch.setattr(attending, "LONGEST_DELAY", 0.05)
     async with three(tmp_path, room_pause_seconds=0) as room:
         first = await room.say("Hello everyone")
         assert len(first) == 1
@@ -269,7 +253,7 @@ async def test_a_line_to_everybody_is_answered_by_one_of_three(tmp_path: Path, m
 async def test_a_player_who_is_not_answered_is_told_once_how_to_talk_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company, "HINT_AFTER", 0.02)
+    monkeypatch.setattr(attending, "HINT_AFTER", 0.02)
     async with three(tmp_path) as room:
         for _ in range(3):
             await room.say("what a fine day")
@@ -283,7 +267,7 @@ async def test_a_player_who_is_not_answered_is_told_once_how_to_talk_with_it(
 async def test_who_is_answered_or_speaks_to_somebody_is_told_nothing(
     monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
-    monkeypatch.setattr(company, "HINT_AFTER", 0.02)
+    monkeypatch.setattr(attending, "HINT_AFTER", 0.02)
     async with living(hello) as life:
         people = await together(life)
         for line in lines:
@@ -294,7 +278,7 @@ async def test_who_is_answered_or_speaks_to_somebody_is_told_nothing(
 
 
 async def test_an_owner_can_have_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(company, "HINT_AFTER", 0.02)
+    monkeypatch.setattr(attending, "HINT_AFTER", 0.02)
     async with living(hello, {"hint": False}) as life:
         await together(life)
         await life.say("what a day")

@@ -259,7 +259,7 @@ class Town:
         """Return the lines of which the journal says that nobody knows what came of them. Sage must be awake."""
         assert process.runner is not None
         assert process.runner.assistant is not None
-        effects = await self.over(process.runner.assistant.context.journal.unknown_effects())
+        effects = await self.over(process.runner.assistant.context.memory.journal.unknown_effects())
         shown = " ".join(str(effect.call.arguments) for effect in effects)
         return frozenset(map(int, NUMBER.findall(shown)))
 
@@ -274,6 +274,6 @@ class Town:
 
 def decides(there: Assistant, number: int, *, allow: bool, for_an_hour: bool = False) -> str:
     """What the owner is told who decides on this request as it was shown."""
-    [shown] = [one for one in there.context.approvals.pending() if one.number == number]
+    [shown] = [one for one in there.context.tools.approvals.pending() if one.number == number]
     owner = Operator(Principal("player:owner", "Owner", permission=5), VisitorRole.OWNER)
     return decide(there, owner, number, Decision(allow, digest_of(shown), for_an_hour))

@@ -22,8 +22,6 @@ class Line:
     who: Principal
     #: Whether it must be dealt with: an assistant that was to run here heard it.
     is_sure: bool
-    #: Whether the journal was not open when it was said, so that who stops the assistant then may lose it.
-    is_early: bool = False
     is_forgotten: bool = False
     is_settled: bool = False
 
@@ -112,12 +110,6 @@ class PlannedService:
             self.wrong.append(f"{number} is answered again")
         if self.lines[number].is_forgotten:
             self.wrong.append(f"{number} is answered, which was forgotten")
-
-    def lose_early(self) -> None:
-        """Note that the assistant was stopped: what it heard before its journal was open may be gone."""
-        for line in self.lines.values():
-            if line.is_early and not line.is_settled:
-                line.is_sure = False
 
     def settle(self, unknown: frozenset[int]) -> None:
         """Tell whether each line that must be was dealt with, once nothing waits any more.

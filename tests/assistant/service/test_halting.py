@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.logger import capturedLogs, formatEvent
 
 from mud_assistant.assistant.runtime.storage import JournalFile
 from mud_assistant.assistant.service.halting import HaltableWorld
@@ -95,21 +96,21 @@ async def test_whoever_goes_on_nevertheless_finds_the_door_of_the_world_closed(t
         context = sage.assistant.context
         here.service.halt(SAGE.id)
         acts = (
-            lambda: context.world.say("Too late."),
-            lambda: context.world.emote("waves"),
-            lambda: context.world.page("Ann", "Too late."),
-            lambda: context.world.whisper("Ann", "Too late."),
-            lambda: context.world.speak_on("public", "Too late."),
-            lambda: context.world.move("north"),
-            context.world.go_home,
+            lambda: context.body.world.say("Too late."),
+            lambda: context.body.world.emote("waves"),
+            lambda: context.body.world.page("Ann", "Too late."),
+            lambda: context.body.world.whisper("Ann", "Too late."),
+            lambda: context.body.world.speak_on("public", "Too late."),
+            lambda: context.body.world.move("north"),
+            context.body.world.go_home,
         )
         for act in acts:
             with pytest.raises(ToolFailed, match="You were stopped"):
                 act()
-        assert not await context.fallback_line.make()
+        assert not await context.speech.fallback_line.make()
         assert here.witness.heard == []
-        assert await context.world.look()
-        assert context.world.hears(ANN)
+        assert await context.body.world.look()
+        assert context.body.world.hears(ANN)
 
 
 async def test_who_is_restarted_and_stopped_in_the_same_moment_does_nothing_more_either(tmp_path: Path) -> None:
@@ -148,6 +149,35 @@ async def test_all_stop_at_once_and_may_start_again(tmp_path: Path) -> None:
         here.says(again, "Sage, are you there?")
         await again.settled()
         assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
+@pytest.mark.parametrize("is_at_once", [True, False])
+async def test_what_is_heard_before_the_journal_is_open_is_answered_after_the_next_start(
+    tmp_path: Path, is_at_once: bool
+) -> None:
+    async with village(tmp_path) as here, serve(FakeOllama(reactor, [HELLO]), reactor) as url:
+        sage = here.start(asks(url))
+        here.says(sage, "Sage, are you there?")
+        assert sage.inbox.unheard == 1
+        if is_at_once:
+            here.service.halt(SAGE.id)
+        await here.service.stop(SAGE.id)
+        assert await here.service.parts.journal.count_pending() == {SAGE.id: 1}
+        assert here.witness.heard == []
+        await here.start(asks(url)).settled()
+        assert here.witness.heard == ["Sage: Hello, Ann."]
+
+
+async def test_what_no_journal_takes_is_counted_in_the_log(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()  # no file can be opened there
+    async with village(tmp_path) as here:
+        sage = here.start(asks("http://127.0.0.1:9"))
+        for text in ("Sage, hello?", "Sage?"):
+            here.says(sage, text)
+        with capturedLogs() as logs:
+            await here.service.stop(SAGE.id)
+        assert sage.inbox.unheard == 0
+        assert any("2 events it heard are lost" in str(formatEvent(event)) for event in logs)
 
 
 def test_the_door_passes_on_everything_a_world_has() -> None:

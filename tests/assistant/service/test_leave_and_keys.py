@@ -51,7 +51,7 @@ def mira(home: Village, url: str, **model: Any) -> AssistantRunner:
 def wishes(runner: AssistantRunner, requester: Principal | None) -> tuple[Approvals, int]:
     """Return what waits for leave, and the number of the bell that this player wants, or Sage herself."""
     assert runner.assistant is not None
-    approvals = runner.assistant.context.approvals
+    approvals = runner.assistant.context.tools.approvals
     return approvals, approvals.request(BELL, HERE, requester).number
 
 

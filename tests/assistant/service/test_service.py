@@ -92,9 +92,9 @@ async def test_what_was_remembered_is_held_once_and_packed(tmp_path: Path) -> No
                 sage = here.start(asks(url))
                 while sage.assistant is None:
                     await deferLater(reactor, 0.01)
-                assert len(sage.assistant.context.history) == remembered
+                assert len(sage.assistant.context.memory.history) == remembered
                 held = [*reached(sage, reactor)]
-                assert sage.assistant.context.history in held
+                assert sage.assistant.context.memory.history in held
                 assert [one for one in held if isinstance(one, Message | StreamEntry)] == []
                 here.says(sage, "Sage, hello")
                 await sage.settled()

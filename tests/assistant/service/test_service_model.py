@@ -133,9 +133,8 @@ class ServiceOfAnOwner:
         runner, number = self.runner, len(self.plan.lines) + 1
         who = self.chance.choice((ANN, BEA))
         line = self.plan.lines[number] = Line(number, who, is_sure=runner is not None)
-        line.is_early = runner is not None and runner.state is RunnerState.OPENING
         line.is_settled = runner is None
-        self.plan.seen["begun early"] += line.is_early
+        self.plan.seen["begun early"] += runner is not None and runner.state is RunnerState.OPENING
         wish = "ring for" if is_bell else "what of"
         self.plan.note(f"    line {number} to {runner and runner.state}")
         await self.process.bodies[who.id].say(f"Sage, {wish} line {number}? It is {line.token}.")
@@ -174,7 +173,7 @@ class ServiceOfAnOwner:
         runner = self.process.runner
         if runner is None or runner.assistant is None or not self.waiting():
             return
-        pending = runner.assistant.context.approvals.pending()[0]
+        pending = runner.assistant.context.tools.approvals.pending()[0]
         is_allowed = self.chance.random() < 0.7
         decides(runner.assistant, pending.number, allow=is_allowed)
         if is_allowed:
@@ -233,7 +232,6 @@ class ServiceOfAnOwner:
 
     def stops_her(self) -> None:
         self.disturbs()
-        self.plan.lose_early()
         process, runner = self.process, self.runner
 
         def is_stopped(_: None) -> None:
@@ -247,7 +245,6 @@ class ServiceOfAnOwner:
 
     def halts(self) -> None:
         self.disturbs()
-        self.plan.lose_early()
         [was] = self.process.service.halt(SAGE.id)
         self.plan.seen["halted in a run"] += "was thinking" in was
         self.plan.silent.add(self.process.at)
@@ -305,7 +302,6 @@ class ServiceOfAnOwner:
     async def the_process_ends(self) -> None:
         """The process ends, and the next one begins where it was."""
         self.disturbs()
-        self.plan.lose_early()
         self.process.goes_on()
         was_running, ended = self.runner is not None, self.process
         await self.town.ends(ended, is_patient=self.chance.random() < 0.5)

@@ -47,5 +47,5 @@ async def test_stops_before_a_model_is_there_are_no_crashes_of_the_run_that_wait
             sage = here.start(asks(url))
             await sage.settled()
             assert sage.assistant is not None
-            assert await sage.assistant.context.journal.parked() == ()
+            assert await sage.assistant.context.memory.journal.parked() == ()
             assert here.witness.heard == ["Sage: Hello, Ann."]

@@ -126,7 +126,7 @@ async def test_a_command_that_the_game_keeps_from_players_is_no_deed(monkeypatch
         monkeypatch.setattr(life.home, "resolve", resolve)
         await life.say("Sage, open the box.")
         assert life.witness.heard == ["Sage: I cannot open the box."]
-        assert not life.assistant.context.approvals.pending()
+        assert not life.assistant.context.tools.approvals.pending()
 
 
 @pytest.mark.parametrize("verb", ["open the box", "light the lamp", "close the box", "take the rope"])

@@ -109,7 +109,7 @@ async def test_the_room_does_not_hear_the_same_twice_in_a_row_from_two_who_ask()
 async def test_what_somebody_was_told_is_forgotten_with_them() -> None:
     async with life_of() as life:
         await talk(life, "What happened to the mill?")
-        known = life.assistant.context.people.told
+        known = life.assistant.context.memory.people.told
         assert await known.of("player:1", private=False)
         await life.assistant.forget(life.ann.principal)
         assert not await known.of("player:1", private=False)

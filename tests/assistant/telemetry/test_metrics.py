@@ -121,7 +121,7 @@ async def test_what_is_switched_off_is_neither_attached_nor_answered(tmp_path: P
         runner = v.start({"model": {"provider": "ollama", "url": "http://127.0.0.1:9", "model": "sage"}})
         assert watching.metrics_answer("") is None
         assert v.service.read_metrics("") is None
-        assert not v.service.parts.reports.listeners
+        assert not v.service.parts.process.reports.listeners
         assert set(runner.observers._watching) == {runner.alarms, runner.activity}
         assert v.service.on_close == []
 

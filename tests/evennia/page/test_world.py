@@ -303,6 +303,6 @@ async def test_who_says_something_by_the_page_reads_the_answer_in_an_empty_room(
         done = await say(sources(here, host), BOSS, sage, "Hello Sage")
         assert done.sentence == "Sage has dealt with it."
         assert here.admin.heard() == []
-        entries = str(runner.assistant and runner.assistant.context.history.entries())
+        entries = str(runner.assistant and runner.assistant.context.memory.history.entries())
         assert "Hello Sage" in entries
         assert "Hello there." in entries

@@ -159,6 +159,24 @@ def test_check_tells_whether_the_smallest_call_would_be_refused(ledger: Ledger) 
     assert ledger.reserved("a") == Amount(tokens=10)
 
 
+def test_check_counts_what_was_used_before_today(ledger: Ledger) -> None:
+    account = Account("a", Allowance(calls=3, money=1.0))
+    ledger.reserve([account], ONE).settle(ONE)
+    assert ledger.check([account], Amount(calls=1, money=0.9)) is None
+    for before, what in ((Amount(calls=2), "calls"), (Amount(money=1.5), "money")):
+        refused = ledger.check([account], before)
+        assert refused is not None
+        assert refused.what == what
+    assert ledger.spent("a") == ONE
+
+
+def test_the_seconds_until_a_day_are_those_of_the_owners_clock(times: Times) -> None:
+    ledger = Ledger(times.clock.seconds, times.wall, utc_offset_seconds=2 * 3600)
+    assert ledger.seconds_until(ledger.day + 1) == 10 * 3600
+    assert ledger.seconds_until(ledger.day + 3) == 2 * DAY + 10 * 3600
+    assert ledger.seconds_until(ledger.day) == 0
+
+
 def test_check_notes_nothing(ledger: Ledger) -> None:
     ledger.check([UNLIMITED])
     assert ledger.snapshot() == ()

@@ -52,14 +52,14 @@ def _decide(typed: TypedCommand, *, allow: bool) -> str:
     if not rest:
         asks = shown.show(assistant)
         hour = " (for an hour: NUMBER hour)" if allow else ""
-        is_asked = bool(assistant.context.approvals.pending())
+        is_asked = bool(assistant.context.tools.approvals.pending())
         how = f"\nTo decide: assistant/{word} {character.key} NUMBER{hour}" if is_asked else ""
         return f"{character.key} asks leave for:\n{asks}{how}{_standing_text(assistant, character.key)}"
     written, _, lasts = rest.casefold().partition(" ")
     for_an_hour = allow and lasts in _AN_HOUR
     if not written.isdigit() or len(written) > _MAX_DIGITS or (lasts and not for_an_hour):
         raise CommandRefused(f"Give the number of a request: {usage}")
-    number, who, approvals = int(written), operator_of(typed), assistant.context.approvals
+    number, who, approvals = int(written), operator_of(typed), assistant.context.tools.approvals
     if not allow and not approvals.waits(number) and any(one.number == number for one in approvals.standing()):
         return approving.revoke(approvals, character.key, who, number)
     try:
@@ -78,7 +78,7 @@ def _standing_text(assistant: Assistant, name: str) -> str:
     """Return what was allowed for an hour, as the end of what is shown; empty for nothing."""
     lines = [
         f"number {one.number}: {one_line(one.shown)} (for {one_line(one.requester.name)})"
-        for one in assistant.context.approvals.standing()
+        for one in assistant.context.tools.approvals.standing()
     ]
     if not lines:
         return ""

@@ -114,7 +114,7 @@ class CmdMute(_PlayerCommand):
     def answer(self, typed: TypedCommand) -> Answer:
         """Mute the player for the assistant."""
         there = _assistant_of(typed, "mute <name>")
-        return _once(typed, players.mute(there, people_of(typed), again=f"unmute {there.context.me.name}"))
+        return _once(typed, players.mute(there, people_of(typed), again=f"unmute {there.context.body.me.name}"))
 
 
 class CmdUnmute(_PlayerCommand):
@@ -151,8 +151,8 @@ class CmdForgetMe(_PlayerCommand):
         name, equals, number = typed.left.partition("=")
         if equals:
             there, wanted = _assistant_of(replace(typed, left=name.strip()), _FORGET_ONE), number.strip()
-            meant, listed = int(wanted) if wanted.isdecimal() else 0, f"what do you remember {there.context.me.name}"
-            return _once(typed, players.forget_one(there, people_of(typed), meant, listed))
+            meant, name = int(wanted) if wanted.isdecimal() else 0, there.context.body.me.name
+            return _once(typed, players.forget_one(there, people_of(typed), meant, f"what do you remember {name}"))
         return _once(typed, _forgotten(typed, _assistants_of(typed, "forget me [<name>]")))
 
 
@@ -236,5 +236,6 @@ async def _forgotten(typed: TypedCommand, assistants: Sequence[Assistant]) -> st
 
 
 async def _remembered(typed: TypedCommand, assistants: Sequence[Assistant]) -> str:
-    told = [await players.remembered(one, people_of(typed), f"forget me {one.context.me.name} =") for one in assistants]
+    people = people_of(typed)
+    told = [await players.remembered(one, people, f"forget me {one.context.body.me.name} =") for one in assistants]
     return "\n".join(one.rstrip("\n") for one in told)

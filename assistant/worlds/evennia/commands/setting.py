@@ -170,7 +170,7 @@ def tools_of(character: Any) -> tuple[str, ...]:
     """Return the names of the tools it could have: the running assistant's, else the game's."""
     runner = server.runner_of(character)
     if runner is not None and runner.assistant is not None:
-        return tuple(runner.assistant.context.registry.names())
+        return tuple(runner.assistant.context.tools.registry.names())
     own = server.service().config.own_tools.tools if server.is_open() else ()
     return tuple(tool.name for tool in (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, *own))
 

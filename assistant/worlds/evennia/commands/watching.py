@@ -12,7 +12,7 @@ from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.loop.spending import TOTAL
-from mud_assistant.assistant.memory.entries import Entry
+from mud_assistant.assistant.memory.stream.entries import Entry
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.wording.showing import outcome_text, trace_text
 from mud_assistant.assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
@@ -75,15 +75,16 @@ async def _of_mind(runner: AssistantRunner, name: str) -> list[str]:
     context = runner.assistant.context
     lines = []
     try:
-        waiting = len(await context.journal.pending())
+        waiting = len(await context.memory.journal.pending())
         waits = f"{count_of(waiting, 'thing')} heard {'waits' if waiting == 1 else 'wait'} to be dealt with"
-        held = len(context.history)
+        held = len(context.memory.history)
         lines.append(f"{waits}; {held} {'is' if held == 1 else 'are'} in mind.")
-        if trouble := trouble_text((), await context.journal.unknown_effects(), "mud-assistant replay FILE --unknown"):
+        unknown = await context.memory.journal.unknown_effects()
+        if trouble := trouble_text((), unknown, "mud-assistant replay FILE --unknown"):
             lines.append(trouble)
     except AssistantError as error:
         lines.append(f"Its journal cannot be read: {cut(str(error), _CAUSE)}")
-    if asked := len(context.approvals.pending()):
+    if asked := len(context.tools.approvals.pending()):
         verb = "waits" if asked == 1 else "wait"
         lines.append(f"{count_of(asked, 'request')} {verb} for leave: assistant/approve {name}")
     return lines
@@ -122,7 +123,7 @@ def history(typed: TypedCommand) -> Answer:
     if rest and not rest.isdigit():
         raise CommandRefused(f"Type: {usage}")
     count = min(int(rest or _ENTRIES), _MOST_ENTRIES)
-    entries = awake_assistant(character).context.history.entries()
+    entries = awake_assistant(character).context.memory.history.entries()
     shown = [line for entry in entries[-count:] for line in _entry(entry)] if count else []
     return "\n".join(shown) or f"{character.key} has nothing in mind yet."
 

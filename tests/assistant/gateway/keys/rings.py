@@ -36,7 +36,7 @@ class Ringing:
         self.wall.advance(NOON)
         self.store = KeyStore(self.folder / "keys.json")
         self.ledger = Ledger(self.wall.seconds, self.wall.seconds)
-        spending = KeySpending(self.ledger, self.wall.seconds, 0.0, self._usage)
+        spending = KeySpending(self.ledger, self.wall.seconds, self._usage)
         self.ring = KeyRing(self._read, spending, self.wall, self.wall.seconds)
 
     async def _read(self, known: StoredKeys | None) -> StoredKeys | None:

@@ -65,13 +65,14 @@ class RingHistory(RuleBasedStateMachine):
         self.wall.advance(NOON)
         self.store = KeyStore(Path(self.folder.name) / "keys.json")
         self.ledger = Ledger(self.clock.seconds, self.wall.seconds)
-        spending = KeySpending(self.ledger, self.wall.seconds, 0.0, self._usage)
+        spending = KeySpending(self.ledger, self.wall.seconds, self._usage)
         self.ring = KeyRing(self._read, spending, self.clock, self.wall.seconds)
         self.spending = spending
         self.keys = {
             name: KeyModel(self.store.add(name, limits, NOON, secrets.token_bytes), limits, float(limits.per_second))
             for name, limits in LIMITS.items()
         }
+        self.stored = self.store.load()
         self.today = int(NOON // DAY)
         self.used: Counter[tuple[str, str]] = Counter()  # today, by key and kind
         self.days: defaultdict[int, Counter[tuple[str, str]]] = defaultdict(Counter)  # what is written of earlier days
@@ -227,11 +228,17 @@ class RingHistory(RuleBasedStateMachine):
         for name, key in self.keys.items():
             use = self.ring._uses.get(key.secret.split("_")[1])
             assert (use.in_flight if use else 0) == len(key.admitted)
-            today = self.spending.today(f"key:{name}")
+            today = self.ledger.spent(f"key:{name}") + self.ledger.reserved(f"key:{name}")
             assert (today.calls, today.tokens) == (self.used[name, "calls"], self.used[name, "tokens"])
-            month = self.spending.month(f"key:{name}")
-            of_month = self.used + self.month
-            assert (month.calls, month.tokens) == (of_month[name, "calls"], of_month[name, "tokens"])
+            for what in ("calls", "tokens"):
+                left = self.spending.left(self.stored.named(name), what)
+                assert (left and left.left) == self._left(key.limits, name, what)
+
+    def _left(self, limits: KeyLimits, name: str, what: str) -> int | None:
+        """What is left of the limit that ends first, None without one."""
+        spans = ((limits.day, self.used), (limits.month, self.used + self.month))
+        found = ((getattr(limit, what), used[name, what]) for limit, used in spans)
+        return min((max(0, limit - used) for limit, used in found if limit is not None), default=None)
 
     def teardown(self) -> None:
         self.folder.cleanup()

@@ -84,6 +84,15 @@ def test_a_month_that_is_used_up_ends_with_the_month(tmp_path: Path) -> None:
     here.ring.admit(secret, "small", HERE)
 
 
+def test_a_month_that_cost_more_than_it_may_admits_not_even_a_free_call(tmp_path: Path) -> None:
+    here = Ringing(tmp_path)
+    here.stored = [UsageRow(date(2026, 11, 1), "key:laptop", 3, 500, 25.0)]
+    secret = here.key(limits=KeyLimits(day=Allowance(money=1.0), month=Allowance(money=20.0)))
+    failure = here.refused(secret)
+    assert (failure.kind, failure.retry_after) == (FailureKind.BUDGET, HALF_A_DAY + 8 * 86_400)
+    assert failure.message == "the budget of the key laptop is used up for this month (money)"
+
+
 def test_what_was_written_down_after_midnight_is_read_later(tmp_path: Path) -> None:
     here = Ringing(tmp_path)
     secret = here.key(limits=KeyLimits(month=Allowance(calls=10)))

@@ -7,8 +7,10 @@ import os
 import secrets
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +46,70 @@ def test_a_key_is_read_as_it_was_made_and_its_secret_is_not_in_the_file(tmp_path
     assert secret.rpartition("_")[2] not in store.path.read_text()
     assert key.salt.hex() not in repr(key)
     assert store.path.stat().st_mode & 0o777 == 0o600
+
+
+#: A file as the first version of the gateway wrote it, and the secret of its first key.
+EARLIER = """{
+ "version": 1,
+ "keys": [
+  {
+   "name": "laptop",
+   "id": "000000000000",
+   "salt": "AgICAgICAgICAgICAgICAg==",
+   "digest": "CCAiqaVXvPn/yr/ue3V1ngpcgphs6faPUKeeeW5UKEc=",
+   "models": [
+    "small",
+    "large"
+   ],
+   "day": {
+    "calls": 10,
+    "tokens": 2000,
+    "money": 1.5
+   },
+   "month": {
+    "money": 20.0
+   },
+   "in_flight": 3,
+   "per_second": 7,
+   "expires": "2027-01-31",
+   "note": "Ann's editor",
+   "created": 1795348800.0
+  },
+  {
+   "name": "phone",
+   "id": "030303030303",
+   "salt": "BQUFBQUFBQUFBQUFBQUFBQ==",
+   "digest": "OJi8RKtJiZlmGveNz071uDXGThF3fuKcTr9m9hwWXYk=",
+   "models": [],
+   "day": {},
+   "month": {},
+   "in_flight": 64,
+   "per_second": 100,
+   "note": "",
+   "created": 1795348800.25,
+   "revoked": 1795348900.5
+  }
+ ]
+}"""
+EARLIER_SECRET = "mak_000000000000_" + urlsafe_b64encode(b"\1" * 32).decode().rstrip("=")
+
+
+def test_a_file_of_an_earlier_version_goes_on_and_what_is_written_is_what_it_reads(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.json")
+    store.path.write_text(EARLIER)
+    laptop, phone = store.load().keys
+    assert laptop.is_of(EARLIER_SECRET)
+    assert (laptop.limits, laptop.created, laptop.revoked) == (LIMITS, NOON, None)
+    assert (phone.limits, phone.created, phone.revoked) == (KeyLimits(), NOON + 0.25, NOON + 100.5)
+    add(store, "next")
+    assert store.load().keys[:2] == (laptop, phone)
+    written = json.loads(store.path.read_bytes(), object_hook=without_nulls)
+    assert (written["version"], written["keys"][:2]) == (1, json.loads(EARLIER)["keys"])
+
+
+def without_nulls(members: dict[str, Any]) -> dict[str, Any]:
+    """What an earlier version reads in the same way: for it null and nothing are one."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def test_names_are_used_once_even_after_a_revocation(tmp_path: Path) -> None:

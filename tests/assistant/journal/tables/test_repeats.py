@@ -8,7 +8,7 @@ from mud_assistant.assistant.events.events import Said
 from mud_assistant.assistant.events.outcome import Answered
 from mud_assistant.assistant.journal import StreamChange, StreamEntry
 from mud_assistant.assistant.journal.tables.repeats import has_any, own_words
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.llm import ToolCall, tool_results, user
 from mud_assistant.llm import assistant as said_by_model
 from mud_assistant.llm.messages import ToolResult

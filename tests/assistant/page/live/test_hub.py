@@ -214,7 +214,7 @@ async def test_what_a_forgotten_player_asked_leave_for_goes_without_their_words(
         browser = await page.browser()
         assert sage.assistant is not None
         call = ToolCall("c", "execute_command", {"command": "dig Quimby"})
-        sage.assistant.context.approvals.request(call, Requirement(3), ANN, "Why: Ann wrote of Quimby")
+        sage.assistant.context.tools.approvals.request(call, Requirement(3), ANN, "Why: Ann wrote of Quimby")
         clock.advance(1)
         await until(lambda: len(browser.of("approval")) == 1)
         assert "Quimby" in browser.bytes.decode()

@@ -16,10 +16,7 @@ from mud_assistant.assistant.journal.reading import open_for_reading
 from mud_assistant.assistant.loop.spending import TOTAL
 from mud_assistant.assistant.page.ports import InvalidInput
 from mud_assistant.assistant.page.reading.money import (
-    add_up,
-    day_of,
     ids_in,
-    number_of_day,
     pace,
     part_of_day,
     read_usage,
@@ -27,9 +24,10 @@ from mud_assistant.assistant.page.reading.money import (
     usage_rows,
     with_today,
 )
-from mud_assistant.assistant.service.usage_store import UsageRow, UsageStore
+from mud_assistant.assistant.service.usage_store import UsageRow, UsageStore, day_of, number_of_day
 from mud_assistant.assistant.surfaces.journal.copying import copy_journal
 from mud_assistant.resilience import Account, Allowance, Amount, Ledger
+from mud_assistant.resilience.amounts import add_up
 from tests.assistant.journal.keeping import opened
 
 reactor: Any = _reactor

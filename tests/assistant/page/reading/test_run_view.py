@@ -153,9 +153,8 @@ async def test_the_rule_that_judged_each_call_of_a_lived_run_is_shown(journal_pl
         calls(("say", {"text": "Hello."})),
     ]
     settings = {"tools": ["say", "look", "inspect"], "max_steps": 4}
-    async with writing(journal_place, "assistant:1") as journal, living(script, settings) as life:
-        life.assistant.context = changed(life.assistant.context, journal=journal)
-        await life.assistant.hear(said(1, "Sage, what is here?", ANN))
+    async with writing(journal_place, "assistant:1") as journal, living(script, settings, journal=journal) as life:
+        await life.assistant.inbox.take(said(1, "Sage, what is here?", ANN))
         await life.assistant.settled()
     view = shown(journal_place)
     judged = [(one.name, one.rule, one.status) for step in view.steps for one in step.calls]
@@ -182,9 +181,11 @@ async def test_words_of_a_forgotten_player_are_shown_no_more(journal_place: Jour
 
 
 async def test_the_test_of_a_run_passes_and_fails_with_it(tmp_path: Path) -> None:
-    async with writing(tmp_path / "j", "assistant:1") as journal, living([calls(("say", {"text": "Hello."}))]) as life:
-        life.assistant.context = changed(life.assistant.context, journal=journal)
-        await life.assistant.hear(changed(said(1, "Sage, hello?", ANN), at=reactor.seconds()))
+    async with (
+        writing(tmp_path / "j", "assistant:1") as journal,
+        living([calls(("say", {"text": "Hello."}))], journal=journal) as life,
+    ):
+        await life.assistant.inbox.take(changed(said(1, "Sage, hello?", ANN), at=reactor.seconds()))
         await life.assistant.settled()
     with closing(connect(tmp_path / "j")) as db:
         view = read_run(db, "run-1", str(tmp_path / "j"))

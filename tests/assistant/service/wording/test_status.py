@@ -116,7 +116,7 @@ async def test_a_life_shows_its_server_its_failure_and_its_budget() -> None:
         await life.say("Sage, two")
         lines = status_text(life.pipeline.snapshot(), names={ANN.id: ANN.name, SAGE.id: SAGE.name}).split("\n")
     assert lines[0].startswith(
-        f"{life.assistant.context.client.provider.api_url}: failed 0 s ago: ollama/sage: the cause"
+        f"{life.assistant.context.model.client.provider.api_url}: failed 0 s ago: ollama/sage: the cause"
     )
     assert lines[1:] == [
         "Used today by all assistants: 1 call, 100 tokens",

@@ -36,11 +36,10 @@ async def lived(file: JournalPlace, day: list[Step], lines: tuple[str, ...]) -> 
     """What was heard of the runs that answer these lines, which are written to the file."""
     async with (
         writing(file, "assistant:1") as journal,
-        living(day, {"may_repeat": True}, provider="local", ann=ANNA) as life,
+        living(day, {"may_repeat": True}, provider="local", ann=ANNA, journal=journal) as life,
     ):
-        life.assistant.context = changed(life.assistant.context, journal=journal)
         for number, line in enumerate(lines):
-            await life.assistant.hear(changed(said(number, line), at=reactor.seconds()))
+            await life.assistant.inbox.take(changed(said(number, line), at=reactor.seconds()))
             await life.assistant.settled()
         return life.witness.heard
 
@@ -84,9 +83,10 @@ async def test_the_transcript_tells_what_was_said_when(
 async def test_a_run_that_is_open_after_its_beginning(
     journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hanging = living([Hang("mid", 11, SAYS)], provider="local")
-    async with writing(journal_place, "assistant:1") as journal, hanging as life:
-        life.assistant.context = changed(life.assistant.context, journal=journal)
+    async with (
+        writing(journal_place, "assistant:1") as journal,
+        living([Hang("mid", 11, SAYS)], provider="local", journal=journal) as life,
+    ):
         await life.ann.say("Sage, the well?")
         while not life.witness.heard:
             await deferLater(reactor, 0.005)

@@ -40,10 +40,12 @@ DAY: list[Step] = [
 async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
     journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(journal_place, "assistant:1") as journal, living(DAY, {"max_steps": 4}) as life:
-        life.assistant.context = changed(life.assistant.context, journal=journal)
+    async with (
+        writing(journal_place, "assistant:1") as journal,
+        living(DAY, {"max_steps": 4}, journal=journal) as life,
+    ):
         for number, line in enumerate(("What is here?", "Go away!", "Whisper!", "Tea?", "More?")):
-            await life.assistant.hear(changed(said(number, line), at=reactor.seconds()))
+            await life.assistant.inbox.take(changed(said(number, line), at=reactor.seconds()))
             await life.assistant.settled()
     (tmp_path / "s.toml").write_text("[assistant]\nmax_steps = 4\n")
     assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0
@@ -57,10 +59,9 @@ async def test_a_day_of_all_kinds_of_runs_is_replayed_without_a_difference(
 async def test_words_that_came_too_late_do_so_again(
     journal_place: JournalPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with writing(journal_place, "assistant:1") as journal, living([DAY[2]]) as life:
-        life.assistant.context = changed(life.assistant.context, journal=journal)
+    async with writing(journal_place, "assistant:1") as journal, living([DAY[2]], journal=journal) as life:
         life.world.remove(life.ann)
-        await life.assistant.hear(changed(said(0, "What is here?"), at=reactor.seconds()))
+        await life.assistant.inbox.take(changed(said(0, "What is here?"), at=reactor.seconds()))
         await life.assistant.settled()
     (tmp_path / "s.toml").write_text("")
     assert replay(ReplayOptions(name_of(journal_place), offline=True, config=tmp_path / "s.toml"), lambda: NOON) == 0

@@ -19,8 +19,8 @@ from msgspec import Struct
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from mud_assistant.assistant.memory.entries import Entry, OldPart, mask
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.stream.entries import Entry, OldPart, mask
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.llm import LLMError, Message, system, user
 from mud_assistant.llm.messages import Role, ServerToolCall, ServerToolResult, Text, ToolCall, ToolResult
 from mud_assistant.tools.text.clean import clean_heard, one_line

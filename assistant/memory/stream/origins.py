@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.memory.entries import Entry
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.stream.entries import Entry
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.llm.messages import Message, Role
 from mud_assistant.tools import Scene, label_of
 from mud_assistant.tools.policy.decide import GAME_TEXTS, name_source

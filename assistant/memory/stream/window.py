@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 from twisted.logger import Logger
 
-from mud_assistant.assistant.memory.history import History
+from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.llm import ContextOverflow, Message, ModelChain
 
 #: The tokens that the stream always has, however small the window is.

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.memory.entries import KNOWN_BY, Entry, mask_outputs
+from mud_assistant.assistant.memory.stream.entries import KNOWN_BY, Entry, mask_outputs
 from mud_assistant.llm.messages import Message, Role, ToolResult, tool_results, user
 
 #: The share of the budget that the lines of one perception may take. Overheard lines beyond that are left out.

@@ -13,9 +13,9 @@ from functools import reduce
 from itertools import islice
 
 from mud_assistant.assistant.journal import StreamChange, StreamEntry
-from mud_assistant.assistant.memory import entries as rows
-from mud_assistant.assistant.memory.entry_table import KnownEvents, LabelCounts, PackedEntries, Unsaved
-from mud_assistant.assistant.memory.trimming import squeeze, trim
+from mud_assistant.assistant.memory.stream import entries as rows
+from mud_assistant.assistant.memory.stream.entry_table import KnownEvents, LabelCounts, PackedEntries, Unsaved
+from mud_assistant.assistant.memory.stream.trimming import squeeze, trim
 from mud_assistant.llm.messages import Message, user
 from mud_assistant.llm.packing.packed import Joined, Part
 from mud_assistant.tools.trust import Audience, Label, common

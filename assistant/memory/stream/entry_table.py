@@ -14,7 +14,7 @@ from struct import Struct
 
 from mud_assistant.assistant.journal import NO_CHANGE, StreamChange
 from mud_assistant.assistant.journal.records import MESSAGE
-from mud_assistant.assistant.memory.entries import Entry, to_store
+from mud_assistant.assistant.memory.stream.entries import Entry, to_store
 from mud_assistant.llm.packing.pack import pack, regroup
 from mud_assistant.llm.packing.packed import Part
 from mud_assistant.tools.trust import TOP, Audience, may_hear

@@ -1,0 +1,1 @@
+"""The perception stream: entries in order, under a budget of tokens, with whose words they hold."""
