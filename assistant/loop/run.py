@@ -92,7 +92,7 @@ class RunProgress(Struct):
     #: Whether the model was asked again without what is trusted too little.
     is_asked_again: bool = False
     #: The goals that words of the run promise, by the id of the call that says them.
-    promised: dict[str, Sequence[Goal]] = field(default_factory=dict)
+    promised: dict[str, Sequence[Goal]] = {}
     #: The goals that are changed with the end of the run.
     goals: tuple[Goal, ...] = ()
     #: The person for whom the run keeps a goal, with their rank of now; None for any other run.

@@ -76,9 +76,8 @@ class Assistant:
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending. Its inbox must be open."""
-        self.inbox.wake(
-            Attending(self.context, self._manners, self.rights, self._sleep, self.tick, self.initiative.heard)
-        )
+        heard = self.initiative.heard
+        self.inbox.wake(Attending(self.context, self._manners, self.rights, self._sleep, self.tick, heard=heard))
         self.tick.start(at_once=True)
 
     async def stop(self) -> None:

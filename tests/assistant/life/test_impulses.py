@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from msgspec.structs import force_setattr
 
 from mud_assistant.assistant.life.impulses import IMPULSE
 from mud_assistant.assistant.loop.choosing import triggers_in
@@ -43,7 +42,7 @@ async def with_impulses(script: Any, settings: dict[str, Any] | None = None, **m
     """A life that has looked round once, with Ann in the room, and with lucky dice."""
     async with living(script, {"impulses": True, "hint": False, **(settings or {})}, **more) as life:
         await life.assistant.settled()
-        force_setattr(life.assistant.context, "random", Lucky(1))
+        life.pipeline.random = Lucky(1)
         for _ in range(3):
             life.assistant.tick.wake()
             await life.assistant.settled()
