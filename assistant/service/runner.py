@@ -54,7 +54,7 @@ class RunnerState(StrEnum):
 class AssistantRunner:
     """One assistant and its life cycle. `entered` is the reference of a key that the owner gave just now.
 
-    `previous` is the runner that ran this assistant until now. It is stopped first, and halted with this one.
+    `previous` ran this assistant until now. It is stopped first, and halted with this one.
     """
 
     def __init__(
@@ -232,12 +232,12 @@ class AssistantRunner:
     async def _wake_up(self) -> None:
         """Open the storage, choose the model, and start thinking."""
         parts, settings = self._parts, self.config.assistant
-        self._storage = await self._open()
+        storage = self._storage = await self._open()
         await self._turn()  # the whole game may be starting
         await parts.admit(self.config, self._entered)
         await parts.give_meaning()
         body = replace(self.embodiment, world=self._world)
-        around = await parts.dependencies(body, self.config, self._storage, self.observers)
+        around = await parts.dependencies(body, self.config, storage, self.observers)
         granted_tools(settings, around.tools.registry)  # a wrong name is told before a model is fetched
         settings, character = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))
@@ -245,12 +245,12 @@ class AssistantRunner:
         around = replace(around, waking=self._waking, inbox=self.inbox, character=character)
         assistant = build_assistant(settings, self.models, around, self._failed)
         await assistant.rights.load()
-        if self.embodiment.gathered is not None and await self._storage.journal.pending():
+        if self.embodiment.gathered is not None and await storage.journal.pending():
             await self.embodiment.gathered()
         if self._state is RunnerState.STOPPED:
             return
         self.assistant = assistant
-        self._storage = replace(self._storage, stream=())  # the history has it, in a fifth of the memory
+        self._storage = replace(storage, stream=())  # the history has it, in a fifth of the memory
         assistant.start()
         self._state = RunnerState.AWAKE
         self.alarms.awake(assistant)
@@ -290,9 +290,8 @@ class AssistantRunner:
 
     def _tell_attempted(self) -> None:
         """Tell those who wait for the first attempt, in the next turn: they may stop this runner."""
-        attempts, self._attempts = self._attempts, []
-        for attempt in attempts:
-            self._parts.clock.callLater(0, attempt.callback, None)
+        while self._attempts:
+            self._parts.clock.callLater(0, self._attempts.pop(0).callback, None)
 
     def _tell_waiting(self) -> None:
         self._tell_attempted()

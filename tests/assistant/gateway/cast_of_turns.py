@@ -19,6 +19,8 @@ from tests.assistant.gateway.asking import PATHS, body_of, post
 
 #: The owner's key of the servers: no client may read it, whatever a server says.
 OWNERS_KEY = "sk-planted-0123456789abcdefghijklmnop"
+#: A key of the owner's for something else, which a server happens to know: no client may read that one either.
+OTHER_KEY = "sk-search-9876543210zyxwvutsrqponm"
 #: What the servers tell of the owner's network when they fail: neither may a client read that.
 ADDRESS = "http://10.11.12.13:8080"
 TEXTS = ("The well lies north of the mill, past the old oak.", "Ask the old miller, for she knows the way to it.")
@@ -81,7 +83,7 @@ def serve(server: int, asked: RecordedRequest) -> Step:
     """Do what the words of the request say."""
     face = Face(words_of(asked)[1 + server])
     reply = Reply(TEXTS[server], usage=USAGES[server])
-    said = f"the account of {OWNERS_KEY}"
+    said = f"the account of {OWNERS_KEY}, beside {OTHER_KEY},"
     steps: dict[Face, Step] = {
         Face.ANSWERS: reply,
         Face.SLOW: Reply(TEXTS[server], usage=USAGES[server], delay_seconds=SLOW),

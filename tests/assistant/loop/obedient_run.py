@@ -17,11 +17,12 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
-from mud_assistant.assistant.events.classify import classify
+from mud_assistant.assistant.events.classify import Classification, classify
 from mud_assistant.assistant.events.events import hearers_of, spoken_text
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.events.scheduler import Scheduler
-from mud_assistant.assistant.journal import Accepted, MemoryJournal
+from mud_assistant.assistant.journal import Accepted, JournalUnwritable, MemoryJournal, StreamChange
+from mud_assistant.assistant.journal.protocol import NO_CHANGE
 from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
@@ -57,6 +58,10 @@ SECRET = re.compile(r"plum(\d)x\d+")
 #: What the model puts a secret in place of: one it finds in its view, and a new one.
 KNOWN, NEW = "a-secret", "a-new-secret"
 MINUTE = 60.0
+#: After how many seconds a line is long past.
+LATE = 86_400.0
+#: How often the model is asked in a run, but for once more without what is trusted too little.
+MOST_STEPS = 3
 
 
 class Death(BaseException):
@@ -113,7 +118,10 @@ class ObedientModel:
         stage.prompts.append(Shown(stage.open_run, "\n".join(texts), stage.hearers))
         if stage.due("model"):
             return fail(Unavailable("it is away"))
-        shown = {call.id for message in messages for call in message.tool_calls}
+        ids = [call.id for message in messages for call in message.tool_calls]
+        answers = [id_ for id_ in ids if id_.count(".") == 1]
+        assert len(answers) == len(set(answers)), "what was said stands twice in its view"
+        shown = set(ids)
         stage.obeyed |= {(goal, run) for call_id, goal, run in stage.answered if call_id in shown}
         goals = [goal for goal in find_goals(texts) if (goal, stage.open_run) not in stage.obeyed]
         number = len(stage.prompts)
@@ -188,7 +196,23 @@ class Hearing(BodyListener):
         stage = self._stage
         stage.events += 1
         event = make(f"event.{stage.events}", stage.clock.seconds())
-        _now(stage.journal.accept(event, classify(event, manners_of(stage.settings, SAGE))))
+        attention = classify(event, manners_of(stage.settings, SAGE))
+        _now(stage.journal.accept(event, attention))
+        if attention.verdict is Classification.TRIGGER:
+            stage.context.speech.waking.asked(event)
+
+
+class Notebook(MemoryJournal):
+    """The journal. Its disk may refuse the end of a run, which is taken up again then."""
+
+    def __init__(self, journal: MemoryJournal, stage: Stage) -> None:
+        super().__init__(500, journal._remember)
+        self._stage = stage
+
+    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
+        if self._stage.due("unwritten"):
+            raise JournalUnwritable("the disk is full")
+        return await super().close_run(run_id, outcome, change)
 
 
 @dataclass
@@ -197,6 +221,7 @@ class Stage:
 
     people: Sequence[Principal]
     rate: int = 0
+    lives: int = 0
     clock: Clock = field(default_factory=Clock)
     prompts: list[Shown] = field(default_factory=list)
     deeds: list[Deed] = field(default_factory=list)
@@ -218,11 +243,12 @@ class Stage:
     def __post_init__(self) -> None:
         self.world = EmbeddedWorld()
         self.home = self.world.add(SAGE)
-        self.storage = in_memory(self.clock.seconds, 500)
-        assert isinstance(self.storage.journal, MemoryJournal)
-        self.journal = self.storage.journal
+        storage = in_memory(self.clock.seconds, 500)
+        assert isinstance(storage.journal, MemoryJournal)
+        self.journal = Notebook(storage.journal, self)
+        self.storage = replace(storage, journal=self.journal)
         self.settings = AssistantConfig(
-            join_seconds=0, may_repeat=True, max_steps=3, run_seconds=300, late_after_seconds=86_400
+            join_seconds=0, may_repeat=True, max_steps=MOST_STEPS, run_seconds=300, late_after_seconds=LATE
         )
         self.minutes = Counts(self.clock.seconds)
         self.ears = {who.id: Witness() for who in self.people}
@@ -232,6 +258,7 @@ class Stage:
 
     def live(self) -> None:
         """Begin a life of the process, the first or the next one."""
+        self.lives += 1
         far = Tool("far", "Ask strangers.", FarArguments, Category.ASYNC_REQUIRED, self._far)
         model = ModelConfig(examples=False, asking="tools")
         around = Dependencies(
@@ -244,7 +271,7 @@ class Stage:
             ProcessParts(
                 HttpExchange(self.clock),
                 self.clock,
-                Pipeline(self.clock, Random(0)),  # noqa: S311  (nothing is retried)
+                Pipeline(self.clock, Random(self.lives)),  # noqa: S311  (no id of an event comes again)
                 scheduler=Scheduler(self.clock),
                 minutes=self.minutes,
             ),
@@ -266,8 +293,8 @@ class Stage:
 
     @property
     def waits(self) -> bool:
-        """Whether anything waits to be dealt with."""
-        return bool(_now(self.journal.pending()))
+        """Whether anything waits to be dealt with, or a run to be taken up."""
+        return bool(self.open_run or _now(self.journal.pending()))
 
     async def _far(self, arguments: FarArguments, _: ToolContext) -> str:
         query = f"{arguments.question} {arguments.place}"
@@ -334,7 +361,9 @@ class Stage:
         if isinstance(outcome, Outcome):
             self.outcomes.append((run, outcome))
             return True
-        outcome.trap(Death)
+        if outcome.trap(Death, JournalUnwritable) is JournalUnwritable:
+            return True
+        self.context.speech.waking.end()  # it dies with the process
         self.live()
         return False
 

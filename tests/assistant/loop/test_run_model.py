@@ -19,8 +19,9 @@ from hypothesis.stateful import (
 )
 
 from mud_assistant.assistant.events.outcome import Failed
+from mud_assistant.llm import Role
 from mud_assistant.tools import Given, Kind, Pending, Principal, Thing
-from tests.assistant.loop.obedient_run import KNOWN, NEW, Stage
+from tests.assistant.loop.obedient_run import KNOWN, LATE, MOST_STEPS, NEW, Stage
 from tests.guards import FlushFailures
 from tests.histories import run_histories
 
@@ -41,12 +42,15 @@ WISHES = (
     "OBEY(take thing='silver bell')",  # there is none
     "OBEY(execute_command command='destroy old map')",
     "OBEY(inspect target='amulet') OBEY(inspect target='old map')",
+    "OBEY(inspect target='amulet') OBEY(take thing='silver bell')",
     f"OBEY(far question='{KNOWN}' place='the sea')",
     f"OBEY(far question='the sea' place='{KNOWN}')",
     f"OBEY(say text='I know {KNOWN}')",
     f"OBEY(whisper target='Ann' text='{NEW}')",
 )
 people = st.sampled_from(PEOPLE)
+#: What comes to pass in all histories together.
+MUST_BE_MET = ("runs", "deaths", "approved", "void", "taken beside others", "said in private")
 TAKEN, DESTROYED = "get old map", "destroy old map"
 
 
@@ -66,6 +70,11 @@ class House(RuleBasedStateMachine):
         self.void: set[int] = set()
         #: The numbers of those that a dead process may have begun: they are not made again.
         self.unknown: set[int] = set()
+
+    @property
+    def heard(self) -> int:
+        """How many lines anybody heard until now."""
+        return sum(len(witness.heard) for witness in self.stage.ears.values())
 
     def count(self, what: str) -> None:
         self.seen[what] = self.seen.get(what, 0) + 1
@@ -121,9 +130,16 @@ class House(RuleBasedStateMachine):
         self.goes_wrong("death")
         self.says(CARL, WISHES[1], is_run=True)
 
+    @rule()
+    def asks_leave(self) -> None:
+        """Ann asks for what takes leave, and a builder allows it at once."""
+        self.says(ANN, WISHES[3], is_run=True)
+        if self.stage.context.tools.approvals.pending():
+            self.is_approved("runs")
+
     # What goes wrong.
 
-    @rule(fault=st.sampled_from(("model", "look", "whisper", "death", "broken")))
+    @rule(fault=st.sampled_from(("model", "look", "whisper", "death", "broken", "unwritten")))
     def goes_wrong(self, fault: str) -> None:
         self.stage.faults[fault] = 1
 
@@ -133,7 +149,10 @@ class House(RuleBasedStateMachine):
 
     @rule()
     def passes(self) -> None:
+        is_idle, heard = not self.stage.waits, self.heard
         self.stage.clock.advance(301.0)
+        if is_idle:
+            assert self.heard == heard, "somebody is told of an answer that nobody waits for"
 
     @rule()
     def is_replaced(self) -> None:
@@ -170,21 +189,45 @@ class House(RuleBasedStateMachine):
     def run_once(self) -> None:
         stage = self.stage
         deeds, taken = len(stage.deeds), len(stage.minutes.taken)
-        heard = sum(map(len, (witness.heard for witness in stage.ears.values())))
-        was_character = stage.is_character
+        heard, asked = self.heard, len(stage.prompts)
+        was_character, answered = stage.is_character, stage.context.speech.talk.answered_last
+        outcomes = len(stage.outcomes)
         lived = stage.run()
+        if any(isinstance(outcome, Failed) for _, outcome in stage.outcomes[outcomes:]):
+            assert stage.context.speech.talk.answered_last == answered, "it is tried again: nobody was answered"
         self.count("runs" if lived else "deaths")
         if not (lived and was_character):  # another process knows what became of it
             self.unknown |= {one.number for one in self.approved}
         assert len(stage.minutes.taken) - taken <= 1, "one run counts once for whoever asked"
         if not was_character:
-            now = sum(map(len, (witness.heard for witness in stage.ears.values())))
-            assert (len(stage.deeds), now) == (deeds, heard), "another process is the character"
+            assert (len(stage.deeds), self.heard) == (deeds, heard), "another process is the character"
+        assert len(stage.prompts) - asked <= MOST_STEPS + 1, "what is trusted too little is left out once a run"
+        self.check_heard(asked)
+        self.check_sources()
         for deed in stage.deeds[deeds:]:
             self.judge(deed.line, deed.prompt, deed.requester)
         stage.world.things["library"][:] = self.things
         stage.world.carried.clear()
         self.check_approved()
+
+    def check_heard(self, asked: int) -> None:
+        """Tell whether what was answered to the prompts from this one on was heard by nobody but who may hear it."""
+        for number, shown in enumerate(self.stage.prompts[asked:], asked + 1):
+            if shown.hearers is None:
+                continue
+            words = f"Good day number {number}."
+            heard_by = {who for who, ears in self.stage.ears.items() if any(words in line for line in ears.heard)}
+            assert heard_by <= shown.hearers, f"{words} was for {shown.hearers}"
+            self.count("said in private" if heard_by else "not said in private")
+
+    def check_sources(self) -> None:
+        """Tell whether what it did goes with each of those whose words it saw, should they be forgotten."""
+        seen: set[str] = set()
+        for entry in self.stage.context.memory.history.entries():
+            if entry.messages[0].role is Role.ASSISTANT:
+                assert seen <= {*entry.sources}, f"it saw words of {seen - {*entry.sources}}"
+            elif entry.audience is None:
+                seen |= {*entry.sources}
 
     def judge(self, line: str, prompt: str | None, requester: Principal | None) -> None:
         """Tell whether the deed was anybody's right."""
@@ -243,4 +286,17 @@ def test_the_run_against_the_model(flush_failures: FlushFailures) -> None:
     House.seen.clear()
     run_histories(House, RUNS, STEPS_EACH)
     flush_failures(RuntimeError)
-    assert min(House.seen.get(what, 0) for what in ("runs", "deaths", "approved", "void", "taken beside others")) > 0
+    assert [what for what in MUST_BE_MET if what not in House.seen] == []
+
+
+def test_a_deed_that_was_begun_is_taken_up_however_late() -> None:
+    stage = Stage(PEOPLE)
+    stage.faults["death"] = 1
+    stage.speak(CARL, f"Sage, {WISHES[1]}")
+    assert not stage.run()
+    stage.bodies[CARL.id].room = stage.world.rooms["mill"]
+    stage.clock.advance(LATE + 1)
+    assert stage.run()
+    assert stage.deeds == [], "nobody knows whether it was done, so it is not done again"
+    assert "interrupted" in stage.prompts[-1].text, "what came of it is told to the model"
+    assert not stage.waits

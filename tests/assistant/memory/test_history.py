@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.journal import NO_CHANGE, StreamChange, StreamEntry
@@ -359,6 +360,41 @@ def test_what_the_assistant_says_has_the_authority_of_what_it_read_and_not_for_e
     history.perceive(["Ann says: hello"], ["2"], 8, labels=[Label(Source.PLAYER, 3, "ann")])
     history.acted((assistant(Text("Hello.")),), authority=TOP, sources=["ann"])
     assert [entry.authority for entry in history.entries()] == [0, 3, 3]
+
+
+LEVELS = st.integers(0, 5)
+AUDIENCES = st.sampled_from([None, frozenset({"ann"}), frozenset({"bob"}), frozenset({"ann", "bob"})])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["heard", "did", "forgot"]), LEVELS, LEVELS, AUDIENCES), max_size=20))
+def test_no_text_counts_for_more_than_what_it_was_made_of_nor_is_told_to_others(
+    steps: list[tuple[str, int, int, Any]],
+) -> None:
+    history = History(len)
+    #: The level of each entry, that of what others wrote in it, who may be told of it, whose it is, and its number.
+    known: list[tuple[int, int, Any, str, str]] = []
+    for number, (what, first, second, audience) in enumerate(steps):
+        whose = ("ann", "bob")[number % 2]
+        if what == "forgot":
+            history.forget(whose)
+            left = {entry.messages[0].text.split()[-1] for entry in history.entries()}  # answers to it go as well
+            known = [one for one in known if one[3] != whose and one[4] in left]
+        elif what == "heard":
+            told = [Label(Source.PLAYER, first, whose, None), Label(Source.PLAYER, second, whose, audience)]
+            history.perceive([f"line {number}"], [str(number)], 5, labels=told)
+            known.append((min(first, second), min(first, second), audience, whose, str(number)))
+        else:
+            text = (assistant(Text(f"answer {number}")),)
+            history.acted(text, authority=first, sources=[whose], audience=audience, shown_from=second)
+            seen = max(min((one[1] for one in known), default=TOP), second)
+            known.append((min(first, seen), first, audience, whose, str(number)))
+        levels = [(one.authority, one.others_level, one.audience, *one.sources) for one in history.entries()]
+        assert levels == [one[:4] for one in known]
+        assert history.min_level() == min((one[0] for one in known), default=TOP)
+        for hearers in (None, frozenset({"ann"})):
+            theirs = {one[3] for one in known if may_hear(one[2], hearers)}
+            assert history.sources(hearers) == theirs
 
 
 def test_the_sources_of_a_prompt_are_those_of_the_entries_it_shows() -> None:

@@ -358,6 +358,27 @@ async def test_a_search_that_is_cancelled_anywhere_spoils_neither_the_next_nor_a
     assert "j.recall" not in times_found(tmp_path)
 
 
+@pytest.mark.parametrize("passes", range(4))
+async def test_a_removal_that_is_cancelled_anywhere_is_ended_by_the_next_search(
+    tmp_path: Path, reactor: Any, passes: int
+) -> None:
+    async with running(tmp_path / "j", reactor) as (file, storage):
+        for number in range(40):
+            await storage.memories.keep(fact(f"Lamp {number} is of {SECRET} wood", ANNA))
+        await storage.memories.keep(fact("The lamp is lit", BEN))
+        await found(storage.memories, "lamp")
+        forgetting = Deferred.fromCoroutine(cast(Any, storage.memories.forget(ANNA.id)))
+        for _ in range(passes):
+            await file.store.read(lambda _: None)
+        forgetting.cancel()
+        forgetting.addErrback(lambda failure: failure.trap(CancelledError))
+        await forgetting
+        await file.store.read(lambda _: None)  # the rows are gone
+        assert await storage.memories.about(ANNA.id) == []
+        assert await found(storage.memories) == ["The lamp is lit"]
+        assert "j.recall" not in times_found(tmp_path)
+
+
 async def test_a_row_that_was_not_committed_is_never_in_the_index(tmp_path: Path, reactor: Any) -> None:
     async with running(tmp_path / "j", reactor) as (file, storage):
         await storage.memories.keep(fact("The lamp is lit", ANNA))

@@ -61,6 +61,7 @@ async def test_a_run_is_suspended_and_taken_up_where_the_assistant_is_given(tmp_
             await sage.first_attempt()
             other = there.start(settings)
             await waits(other)
+            assert (here.is_embodied, there.is_embodied) == (True, False)
             here.says(sage, "Hello, you there.")
             await until(lambda: any("you there" in str(chat.messages) for chat in fake.chats))
             await hand_over(here.service, journal_of(here), SAGE.id, "there")
@@ -68,6 +69,7 @@ async def test_a_run_is_suspended_and_taken_up_where_the_assistant_is_given(tmp_
             await there.service.runners[SAGE.id].settled()
             assert there.witness.heard == ["Sage: Hello, Ann."]
             assert here.witness.heard == []
+            assert (here.is_embodied, there.is_embodied) == (False, True)
             assert here.service.runners[SAGE.id].is_elsewhere
             assert "run by there" in here.service.runners[SAGE.id].trouble
             assert list(here.service.troubles) == []

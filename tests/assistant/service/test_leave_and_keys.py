@@ -95,6 +95,10 @@ async def test_who_waits_for_leave_is_told_when_the_process_ends(tmp_path: Path)
             await sage.settled()
             wishes(sage, ANN)
             assert told == []
+            home.service.config.secrets.add("a-planted-key-123456")
+            assert sage.assistant is not None
+            sage.assistant.context.body.notify(ANN, "It is a-planted-key-123456.")
+            assert told.pop() == (ANN.id, "It is [key].")
         [(who, sentence)] = told
         assert who == ANN.id
         assert "restarts before Sage was given leave" in sentence

@@ -16,6 +16,7 @@ from mud_assistant.assistant.checks.finding import FindingState as Found
 from mud_assistant.assistant.config.options import merged
 from mud_assistant.assistant.config.schema import ModelConfig
 from mud_assistant.assistant.errors import NoModelError
+from mud_assistant.assistant.events.events import Said
 from mud_assistant.assistant.events.outcome import Answered, Outcome
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import StreamEntry
@@ -72,6 +73,16 @@ class Watching:
     def run_ended(self, run_id: str, outcome: Outcome) -> None:
         if isinstance(outcome, Answered):
             self.seen.append("answered")
+
+
+@dataclass
+class Keeping:
+    """Something that holds words, and writes down whose it drops."""
+
+    dropped: list[str] = field(default_factory=list)
+
+    def forget(self, me: str) -> None:
+        self.dropped.append(me)
 
 
 async def test_what_is_said_before_there_is_a_model_is_answered_when_there_is_one(tmp_path: Path) -> None:
@@ -248,6 +259,10 @@ async def test_a_stopped_assistant_hears_no_more_and_its_id_is_free(tmp_path: Pa
         await here.service.stop(SAGE.id)  # and once more is nothing
 
 
+def greeting(id_: str) -> Said:
+    return Said(id=id_, at=0.0, who=ANN, text="Sage, hello", to_me=True)
+
+
 def everything_in(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
@@ -262,7 +277,10 @@ async def test_an_erased_assistant_leaves_no_word_in_the_file_and_others_keep_th
         other = here.service.start(Embodiment(mira, here.world.add(mira)), merged(asks(url, name="Mira")))
         here.says(other, "Mira, the moon is made of marzipan")
         await other.settled()
+        keeper = Keeping()
+        here.service.watchers.tell_keeper(keeper)
         await here.service.erase(SAGE.id)
+        assert keeper.dropped == [SAGE.id]
         await here.service.stop(mira.id)
     kept = everything_in(tmp_path)
     assert b"xylophone" not in kept
@@ -277,6 +295,7 @@ async def test_a_second_process_takes_the_assistant_over_and_the_first_falls_sil
         async with village(tmp_path) as second:
             new = second.start(asks(url))
             await new.settled()
+            assert not await old.inbox.accepts(greeting("from afar")), "who sent it must send it to another"
             first.says(old, "Sage, hello")
             await until(lambda: old.state is RunnerState.LOST)
             assert first.witness.heard == []

@@ -67,6 +67,17 @@ def test_a_wait_is_heeded_by_all_and_told_once(wire: Wire, processes: list[Pipel
     assert others[0].quota(TARGET).cool_until == 1030.0
 
 
+def test_a_notice_of_its_own_that_comes_back_late_lengthens_nothing(wire: Wire, processes: list[Pipeline]) -> None:
+    here, there, _ = processes
+    here.quota(TARGET).cool(1020.0, "come back later")
+    assert isinstance(here.clock, Clock)
+    here.clock.advance(15)
+    for end in wire.ends:
+        end.on_notice(wire.sent[0])
+    assert here.quota(TARGET).cool_until == 1020.0
+    assert there.quota(TARGET).cool_until == 1035.0, "for others it is a wait of twenty seconds from now"
+
+
 @pytest.mark.parametrize("own", ["http://127.0.0.1:11434", "http://localhost:11434", "http://[::1]:8080"])
 def test_a_server_of_this_machine_is_no_matter_of_others(wire: Wire, processes: list[Pipeline], own: str) -> None:
     processes[0].quota(CallTarget(own, "", "small")).cool(1020.0, "come back later")

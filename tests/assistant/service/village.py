@@ -29,10 +29,19 @@ class Village:
     ann: EmbeddedBody
     home: EmbeddedBody
     witness: Witness
+    #: Whether Sage's body is here, as far as the game was told.
+    is_embodied: bool = False
 
     def start(self, settings: Mapping[str, Any], entered: str = "") -> AssistantRunner:
         """Sage, started with these settings."""
-        return self.service.start(Embodiment(SAGE, self.home), merged(settings), entered)
+
+        def told(*, is_embodied: bool) -> None:
+            self.is_embodied = is_embodied
+
+        body = Embodiment(
+            SAGE, self.home, enter=lambda: told(is_embodied=True), leave=lambda _: told(is_embodied=False)
+        )
+        return self.service.start(body, merged(settings), entered)
 
     def says(self, runner: AssistantRunner, text: str) -> None:
         """Ann says something to Sage."""

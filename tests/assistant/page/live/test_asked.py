@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mud_assistant.assistant.page.live import AskedRequests
 from mud_assistant.assistant.page.live.asked import HEAD_CHARS, TAIL_CHARS
@@ -60,3 +64,27 @@ def test_no_part_of_a_key_is_shown_wherever_a_long_request_is_cut(at: int) -> No
     assert (shown.is_cut, shown.bytes) == (True, 300_000)
     assert "0123" not in shown.text
     assert len(shown.text) < HEAD_CHARS + TAIL_CHARS + 20
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("asks", "asks", "asks", "forgets")), st.sampled_from("ab"), st.integers(0, 13)),
+        max_size=25,
+    )
+)
+def test_whoever_is_forgotten_the_newest_are_kept_within_bounds(steps: list[tuple[str, str, int]]) -> None:
+    asked, kept = keeper(max_requests=4, max_bytes=12), list[tuple[str, str, int, int]]()
+    for number, (what, me, size) in enumerate(steps):
+        run = f"run-{size % 2}"
+        if what == "forgets":
+            asked.forget(me)
+            kept = [one for one in kept if one[0] != me]
+        else:
+            asked.asked(me, run, number, URL, b"x" * size)
+            kept += [(me, run, number, size)] if size <= 12 else []
+            while len(kept) > 4 or sum(one[3] for one in kept) > 12:
+                del kept[0]
+        for whose, which in product("ab", ("run-0", "run-1")):
+            found = [(whose, which, one.step, one.bytes) for one in asked.find(whose, which)]
+            assert found == [one for one in kept if one[:2] == (whose, which)]

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from twisted.internet.task import Clock, deferLater
 
+from mud_assistant.assistant.page.live.hub import MAX_A_SESSION, TooManyStreams
 from mud_assistant.assistant.service.runner import RunnerState
 from mud_assistant.llm import ToolCall
 from mud_assistant.llm.testing import Call, EndEarly, FakeOllama, Reply, Step
@@ -60,6 +62,13 @@ async def test_nobody_watching_adds_no_watcher_and_a_stream_does_until_it_was_go
         assert (len(watchers), watchers.is_watched, clock.getDelayedCalls()) == (0, False, [])
         browser = await page.browser()
         assert (len(watchers), watchers.is_watched) == (1, True)
+        for _ in range(3):  # it is not watched for a moment, and comes back
+            await page.leave(browser)
+            clock.advance(60)
+            assert watchers.is_watched
+            browser = await page.browser()
+            clock.advance(15)
+            assert (len(watchers), watchers.is_watched) == (1, True)
         await page.leave(browser)
         assert watchers.is_watched
         clock.advance(70)
@@ -239,6 +248,19 @@ async def test_a_viewer_gets_no_words(tmp_path: Path) -> None:
         assert [heard["who"] for heard in viewer.of("heard")] == ["Ann"]
         assert [call["name"] for call in viewer.of("step")[0]["calls"]] == ["say"]
         assert viewer.of("delta") == []
+
+
+async def test_a_session_has_so_many_streams_and_another_still_has_its_own(tmp_path: Path) -> None:
+    async with watched(tmp_path, answering()) as page:
+        await page.here.start(page.settings()).settled()
+        browsers = [await page.browser() for _ in range(MAX_A_SESSION)]
+        visitor = page.hub._streams[0].visitor
+        with pytest.raises(TooManyStreams) as refused:
+            page.hub.check(visitor)
+        assert refused.value.is_own
+        page.hub.check(structs.replace(visitor, session="another"))
+        await page.leave(browsers[-1])
+        page.hub.check(visitor)
 
 
 async def test_only_the_streams_of_a_session_that_is_over_end(tmp_path: Path) -> None:
