@@ -21,7 +21,7 @@ LEAST_EVERY, MOST_AHEAD = HOUR, 14 * DAY
 _HALF_DAY = 12.0
 
 
-class Moment(Struct, frozen=True):
+class PromiseMoment(Struct, frozen=True):
     """When and where something is promised. `now` is in clock seconds; a world without a clock has no `game` time.
 
     `utc_offset` is the owner's time minus UTC, in seconds: it is the hour that counts where the game has none.
@@ -42,7 +42,7 @@ class Asker(Struct, frozen=True):
     audience: Audience = None
 
 
-def goal_of(goal_id: str, asked: Asked, asker: Asker, moment: Moment, whom: Principal | None) -> Goal | None:
+def goal_of(goal_id: str, asked: Asked, asker: Asker, moment: PromiseMoment, whom: Principal | None) -> Goal | None:
     """Return the goal of what was asked for; None where it is no goal of a character. `whom` is the person it names."""
     what = one_line(asked.what, max_chars=MAX_WHAT)
     if asked.kind is GoalKind.CHORE:
@@ -83,7 +83,7 @@ def person_named(asked: Asked) -> str:
     return asked.whom or asked.when.person or ""
 
 
-def due_of(when: When, moment: Moment) -> tuple[float | None, float | None]:
+def due_of(when: When, moment: PromiseMoment) -> tuple[float | None, float | None]:
     """Return when something is due by our clock, or by the game's; neither for what waits for a person."""
     if when.seconds is not None:
         return moment.now + when.seconds, None

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.language.words import is_question
 from mud_assistant.assistant.loop.lateness import saying_what_is_answered
-from mud_assistant.assistant.loop.promises import keeping_word, note_promises
+from mud_assistant.assistant.loop.promise_goals import keeping_word, note_promises
 from mud_assistant.assistant.loop.recollecting import known_lore
 from mud_assistant.assistant.loop.recovery import (
     MAYBE_HEARD,

@@ -15,7 +15,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from mud_assistant.assistant.events.events import ChannelSaid
 from mud_assistant.assistant.loop.acting import carry_out, text_as_call
-from mud_assistant.assistant.loop.promises import may_promise
+from mud_assistant.assistant.loop.promise_goals import may_promise
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.run_parts import CharacterBody

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
+from mud_assistant.assistant.events.events import ByRule, Event, Noticed
 from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
@@ -39,6 +40,11 @@ _MOVE, _SAY, _WHISPER, _EMOTE = "move", "say", "whisper", "emote"
 #: Why a goal ended, for the person who asked for it.
 NO_WAY, BARRED, NOT_BACK = "I find no way there", "the way is closed", "you did not come back for a day"
 NOT_ALLOWED, TOO_OFTEN, NOT_SEEN = "I may not do it", "it went wrong three times", "nobody came for it in two weeks"
+#: The line that tells a character why it acts now.
+KEPT = "You keep a promise: you said to {name} that you would {goal}."
+KEPT_IN_PRIVATE = "You keep a promise."
+#: After how long a try that came to no end counts as given up, in seconds.
+STUCK_SECONDS = 600.0
 _log = Logger()
 
 
@@ -215,3 +221,51 @@ def given_up(context: RunContext, events: Sequence[Accepted]) -> list[Goal]:
 def give_up(goal: Goal) -> Goal:
     """Return a goal whose runs went wrong too often, withdrawn."""
     return _withdrawn(goal, TOO_OFTEN)
+
+
+class GoalOffers:
+    """What one character promised, as its initiative asks for it."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        #: The number of the last try of each goal, and since when that is tried, in clock seconds.
+        self._tried: dict[str, tuple[int, float]] = {}
+
+    def next_at(self, now: float) -> float:
+        """Return when the next goal can be tried, in clock seconds; infinity for none."""
+        return self._context.memory.goals.next_at(now, game_time(self._context.body.world))
+
+    def next_event(self, now: float) -> Event | None:
+        """Return the event that tries to keep a goal that is due, None for none."""
+        context = self._context
+        if not len(context.memory.goals):
+            return None
+        goal = context.memory.goals.ready(
+            now, game_time(context.body.world), lambda one: who_is_there(context, one) is not None
+        )
+        return None if goal is None else self._event(self._unless_stuck(goal, now), now)
+
+    def _unless_stuck(self, goal: Goal, now: float) -> Goal:
+        """Return the goal, withdrawn when its last try never came to an end: the journal has put its event aside."""
+        number, since = self._tried.get(goal.id, (-1, now))
+        if number != goal.attempts:
+            self._tried[goal.id] = (goal.attempts, now)
+        elif now - since > STUCK_SECONDS:
+            goal = give_up(goal)
+            self._context.memory.goals.put([goal])
+        self._tried = {
+            id_: tried for id_, tried in self._tried.items() if self._context.memory.goals.get(id_) is not None
+        }
+        return goal
+
+    def stays(self, now: float) -> str:
+        """Return why the character stays where it is, empty when it may go."""
+        goal = self._context.memory.goals.stays_put(now)
+        return "" if goal is None else "it promised to wait"
+
+    def _event(self, goal: Goal, now: float) -> Event:
+        who = who_is_there(self._context, goal) or goal.asker
+        only = () if goal.audience is None else (who.id,)
+        told = KEPT_IN_PRIVATE if only else KEPT.format(name=one_line(goal.asker.name, max_chars=60), goal=goal.text)
+        by_rule = ByRule("", {}, goal.asker, goal=goal.id, why="it was promised", only=only)
+        return Noticed(id=goal.event_id, at=now, who=who, text=told, by_rule=by_rule)

@@ -20,6 +20,7 @@ from mud_assistant.assistant.life.life_state import keep_following
 from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
+from mud_assistant.assistant.loop.keeping import GoalOffers
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.run_parts import (
     CharacterBody,
@@ -42,7 +43,6 @@ from mud_assistant.assistant.models.chosen import ChosenModel, call_options
 from mud_assistant.assistant.models.clients import client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
 from mud_assistant.assistant.runtime.fronts import fronts_of
-from mud_assistant.assistant.runtime.goal_offers import GoalOffers
 from mud_assistant.assistant.runtime.inbox import Inbox
 from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts, budget_left
 from mud_assistant.assistant.runtime.sleeping import Sleep

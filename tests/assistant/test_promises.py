@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
-from mud_assistant.assistant.loop.promises import CANNOT, ENOUGH
+from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step

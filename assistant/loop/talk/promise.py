@@ -6,7 +6,7 @@ import re
 
 from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.language.promises import request_in
-from mud_assistant.assistant.loop.promises import take_on
+from mud_assistant.assistant.loop.promise_goals import take_on
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.question import Question, without_name

@@ -16,7 +16,7 @@ from mud_assistant.assistant.events.events import spoken_text
 from mud_assistant.assistant.events.goal import Goal, GoalState
 from mud_assistant.assistant.language.later.wishes import Asked
 from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
-from mud_assistant.assistant.life.promising import Asker, Moment, goal_of, person_named
+from mud_assistant.assistant.life.promising import Asker, PromiseMoment, goal_of, person_named
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.screening import SPEECH
@@ -116,7 +116,7 @@ def may_promise(run: Run, sentence: str) -> bool:
     return bool(promised_in(sentence)) or (request_in(line) is not None and accepts(sentence))
 
 
-def _moment(context: RunContext, run: Run) -> Moment:
+def _moment(context: RunContext, run: Run) -> PromiseMoment:
     """Return when and where the line was said: a run that is taken up again promises the same."""
     now, scene = context.process.clock.seconds(), run.scene
     said = min(now, run.trigger.event.at) if run.trigger is not None else now
@@ -124,7 +124,7 @@ def _moment(context: RunContext, run: Run) -> Moment:
     if game is not None:
         game = GameTime(game.seconds - (now - said) * game.pace, game.pace)
     room, room_id = (scene.room, scene.id) if scene is not None else ("", "")
-    return Moment(said, game, context.memory.people.utc_offset, room, room_id)
+    return PromiseMoment(said, game, context.memory.people.utc_offset, room, room_id)
 
 
 async def _people_named(context: RunContext, run: Run, name: str) -> dict[str, Principal]:
