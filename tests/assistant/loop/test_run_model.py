@@ -130,12 +130,12 @@ class House(RuleBasedStateMachine):
         self.goes_wrong("death")
         self.says(CARL, WISHES[1], is_run=True)
 
-    @rule()
-    def asks_leave(self) -> None:
-        """Ann asks for what takes leave, and a builder allows it at once."""
+    @rule(then=st.sampled_from(("runs", "is_replaced")))
+    def asks_leave(self, then: str) -> None:
+        """Ann asks for what takes leave, and a builder allows it, at once or after what it is about has changed."""
         self.says(ANN, WISHES[3], is_run=True)
         if self.stage.context.tools.approvals.pending():
-            self.is_approved("runs")
+            self.is_approved(then)
 
     # What goes wrong.
 
@@ -171,6 +171,7 @@ class House(RuleBasedStateMachine):
         given = self.stage.assistant.approve(pending.number, CARL)
         if isinstance(given, Given):
             self.approved.append(given.pending)
+            self.void.discard(given.pending.number)  # numbers begin anew with each life
         if then in {"dies", "breaks"}:
             self.stage.faults["death" if then == "dies" else "look"] = 1
         elif then:
