@@ -23,6 +23,7 @@ from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.keys.disguises import KeyPieces
 from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.life_state import keep_following
+from mud_assistant.assistant.life.peace import OwnersQuiet, Peace
 from mud_assistant.assistant.life.restraints import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
@@ -108,6 +109,8 @@ class Dependencies(Struct, frozen=True):
     character: CharacterIndex | None = None
     #: Told of every exchange with a model; shared by the process.
     reports: CallReports = field(default_factory=CallReports)
+    #: What owners want of the initiative of all assistants of the journal.
+    quiet: OwnersQuiet = field(default_factory=OwnersQuiet)
     #: How many memories it is shown, and the owner's limits on its sleep.
     memory: MemoryConfig = field(default_factory=usual_memory)
     #: Those who watch all assistants of the process.
@@ -136,10 +139,11 @@ def build_assistant(
     days = NO_DAYS if around.character is None else around.character.days
     goals = GoalOffers(context)
     has_budget = budget_left(context, around.pipeline.ledger)
-    may = Restraints(stays=goals.stays, muted=lambda: rights.muted, has_budget=has_budget)
+    peace = Peace(around.me.id, around.quiet, around.storage.lasting)
+    may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted, has_budget)
     initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
     parts = (context, manners_of(settings, around.me), rights, _compactor(context), sleep)
-    return Assistant(*parts, initiative=initiative, on_failure=on_failure)
+    return Assistant(*parts, initiative=initiative, promised=goals, peace=peace, on_failure=on_failure)
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners
 from mud_assistant.assistant.events.conversation import Cooldown
 from mud_assistant.assistant.events.events import Event, Noticed
-from mud_assistant.assistant.events.goal import GoalState
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from mud_assistant.assistant.events.tick import Tick, TickPace
 from mud_assistant.assistant.journal import (
@@ -22,6 +21,7 @@ from mud_assistant.assistant.journal import (
     JournalUnreadable,
     JournalUnwritable,
 )
+from mud_assistant.assistant.life.peace import Peace
 from mud_assistant.assistant.loop.granted import tell_void, why_void
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
@@ -30,6 +30,7 @@ from mud_assistant.assistant.memory.compaction import Compactor
 from mud_assistant.assistant.memory.rights import Rights
 from mud_assistant.assistant.runtime import inbox
 from mud_assistant.assistant.runtime.company import Company
+from mud_assistant.assistant.runtime.goal_offers import GoalOffers
 from mud_assistant.assistant.runtime.initiative import Initiative
 from mud_assistant.assistant.runtime.sleeping import Sleep, forgetting
 from mud_assistant.tools import Declined, Denied, Given, Kind, Pending, Principal
@@ -57,6 +58,8 @@ class Assistant:
         sleep: Sleep,
         *,
         initiative: Initiative,
+        promised: GoalOffers,
+        peace: Peace,
         on_failure: OnFailure | None = None,
     ) -> None:
         settings = context.settings
@@ -64,11 +67,11 @@ class Assistant:
         self.rights = rights
         self._compactor = compactor
         self._sleep = sleep
-        self.initiative = initiative
+        self.initiative, self.promised, self.peace = initiative, promised, peace
         self._manners = manners
         self._on_failure = on_failure
         self._bot_exchanges = 0
-        self._company = Company(context, manners)
+        self._company = Company(context, manners, peace.may_greet)
         self._cooldown = Cooldown(context.clock, settings.wake_seconds)
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0
@@ -187,14 +190,19 @@ class Assistant:
             finally:
                 self.context.approvals.forget(who)
                 self.context.goals.forget(who.id)
+                await self.peace.forgotten()
 
     async def mute(self, who: Principal) -> None:
         """Hear a player no more, and drop what they asked for later. Raises JournalError."""
         await self.rights.mute(who)
-        goals = [replace(goal, state=GoalState.DROPPED, reason=MUTED) for goal in self.context.goals.of(who.id)]
-        if goals:
-            await self.context.journal.save_goals(goals)
-            self.context.goals.put(goals)
+        await self.promised.drop(self.context.goals.of(who.id), MUTED)
+
+    async def drop_promise(self, goal_id: str, reason: str) -> Goal | None:
+        """Drop a promise, after the current run. Return it; None when it is over already. Raises JournalError."""
+        async with self._alone:
+            if (goal := self.context.goals.get(goal_id)) is not None:
+                await self.promised.drop([goal], reason)
+            return goal
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -41,9 +43,11 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    def __init__(self, context: RunContext, manners: Manners) -> None:
+    def __init__(self, context: RunContext, manners: Manners, may_greet: Callable[[str], bool]) -> None:
+        """Take `may_greet`, which tells of a player's id whether they may be greeted."""
         self._context = context
         self._manners = manners
+        self._may_greet = may_greet
         #: The ids of the players who know how to talk with it.
         self._know: dict[str, None] = {}
         #: The id of the last speaker in the room, and the number of the line.
@@ -83,7 +87,8 @@ class Company:
         """
         if attention.addressed:
             self._knows(event.who.id)
-        if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting:
+        is_greeted = isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting
+        if isinstance(event, Arrived) and is_greeted and self._may_greet(event.who.id):
             self._context.talk.welcomed(event.who)
             self._launcher.launch(self._greet(event), "greeting a player")
         if not isinstance(event, Said):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from mud_assistant.assistant.events.events import ByRule, Event, Noticed
-from mud_assistant.assistant.events.goal import Goal
+from mud_assistant.assistant.events.goal import Goal, GoalState
 from mud_assistant.assistant.loop.keeping import who_is_there
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.tools.game import game_time
@@ -36,6 +40,13 @@ class GoalOffers:
         """Return why the character stays where it is, empty when it may go."""
         goal = self._context.goals.stays_put(now)
         return "" if goal is None else "it promised to wait"
+
+    async def drop(self, goals: Sequence[Goal], reason: str) -> None:
+        """Drop goals that nobody wants any more. Raises JournalError."""
+        dropped = [replace(goal, state=GoalState.DROPPED, reason=reason) for goal in goals]
+        if dropped:
+            await self._context.journal.save_goals(dropped)
+            self._context.goals.put(dropped)
 
     def _event(self, goal: Goal, now: float) -> Event:
         who = who_is_there(self._context, goal) or goal.asker

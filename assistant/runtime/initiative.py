@@ -111,13 +111,13 @@ class Initiative:
         context, now = self._context, self._now()
         self._next_look = NO_TIME
         context.reasons.expire(now - LOST_AFTER)
-        if quiet := self._may.quiet():
-            context.reasons.note(now, "initiative", quiet, taken=False)
-            return
         if context.reasons.has_open:
             return
         if self._goals is not None and (event := self._goals.next_event(now)) is not None:
             await self._accept(event, _HOME_IMPORTANCE)
+            return
+        if quiet := self._may.quiet():
+            context.reasons.note(now, "initiative", quiet, taken=False)
             return
         present = present_players(context.world, self._may.muted(), self._may.unwanted())
         if await self._go_home(now) or not is_anybody_there(context.world, present):

@@ -152,3 +152,15 @@ async def test_a_muted_and_a_forgotten_person_have_no_promises_left() -> None:
         await life.pass_(11 * MINUTE)
         assert await life.goals() == []
         assert not [line for line in life.heard if "asked me" in line]
+
+
+async def test_a_dropped_promise_is_not_kept() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, remind me in ten minutes to eat")
+        [goal] = await life.goals()
+        assert await life.life.assistant.drop_promise(goal.id, "nobody wants it") is not None
+        assert await life.life.assistant.drop_promise(goal.id, "nobody wants it") is None
+        await life.pass_(11 * MINUTE)
+        [goal] = await life.goals()
+        assert (goal.state, goal.reason) == (GoalState.DROPPED, "nobody wants it")
+        assert not [line for line in life.heard if "asked me" in line]

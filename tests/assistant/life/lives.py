@@ -18,6 +18,7 @@ from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.conversation import Floor
 from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.life.peace import OwnersQuiet
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
 from mud_assistant.assistant.models.chosen import ChosenModel
@@ -61,6 +62,7 @@ class Town:
     bodies: dict[str, EmbeddedBody]
     journals: dict[str, Any]
     witness: Witness
+    quiet: OwnersQuiet
 
     def ann(self, room: str = "library") -> EmbeddedBody:
         """Ann comes into the game."""
@@ -88,7 +90,7 @@ async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> Async
     clock.advance(10 * 24 * HOUR / PACE + hour * HOUR / PACE)
     world = EmbeddedWorld(replace(place, residents=()), lambda: GameTime(clock.seconds() * PACE, PACE), clock.seconds)
     exchange, launcher, scheduler, floor = HttpExchange(reactor), Launcher(), Scheduler(clock), Floor(clock)
-    made = Town(clock, world, {}, {}, {}, Witness())
+    made = Town(clock, world, {}, {}, {}, Witness(), OwnersQuiet())
     pipeline = Pipeline(clock, Random(1), Ledger(clock.seconds, clock.seconds))  # noqa: S311
     for number, one in enumerate(lived):
         me = Principal(f"assistant:{number}", one.name, Kind.ASSISTANT)
@@ -97,7 +99,7 @@ async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> Async
         around = Dependencies(
             me=me, world=body, storage=storage, registry=Registry(WORLD_TOOLS), exchange=exchange,
             capabilities=Capabilities(), pipeline=pipeline, clock=clock, observer=made.witness, scheduler=scheduler,
-            floor=floor, where=lambda body=body: body.room.key,  # type: ignore[misc]
+            floor=floor, quiet=made.quiet, where=lambda body=body: body.room.key,  # type: ignore[misc]
             character=index_character(Character("", days=one.days)),
         )  # fmt: skip
         config = ModelConfig(max_attempts=1)
