@@ -73,7 +73,12 @@ async def promised(there: Operated, assistant: str) -> Sequence[ShownPromise]:
     else:
         await there.service.parts.ready()
         goals = await there.service.parts.journal.goals_of(assistant)
-    return [_for_owner(goal, number) for goal, _, number in _numbered([(goal, assistant) for goal in goals])]
+    return shown_to_owner(goals)
+
+
+def shown_to_owner(goals: Sequence[Goal]) -> Sequence[ShownPromise]:
+    """Return promises of one assistant as its owner may see them."""
+    return [_for_owner(goal, number) for goal, _, number in _numbered([(goal, None) for goal in goals])]
 
 
 async def drop(there: Operated, who: Operator, assistant: str, promise: str) -> str:

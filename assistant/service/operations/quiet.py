@@ -28,7 +28,7 @@ async def want_quiet(there: Operated, who: Operator, assistant: str, *, quiet: b
         return f"{name} {one} nothing of {its} own accord from now on. Talk goes on, and promises are kept."
     if assistant == EVERYBODY:
         return "All assistants may do things of their own accord again, but for those that are quiet by themselves."
-    still = there.service.parts.quiet.state.why(assistant)
+    still = why_still(there, assistant)
     return f"{name} may do things of its own accord again{f', but not now: {still}' if still else ''}."
 
 
@@ -47,6 +47,11 @@ def stillness_of(there: Operated, assistant: str) -> tuple[bool, bool]:
     """Return whether an assistant, or `EVERYBODY`, is quiet by itself, and whether it is away."""
     state = there.service.parts.quiet.state
     return state.is_quiet(assistant), state.is_away(assistant)
+
+
+def why_still(there: Operated, assistant: str) -> str:
+    """Return why an assistant does nothing of itself, empty when it may."""
+    return there.service.parts.quiet.state.why(assistant)
 
 
 async def want_peace(assistants: Sequence[Assistant], people: Sequence[Principal], *, peace: bool, again: str) -> str:

@@ -148,6 +148,15 @@ class MemoryDesk(Desk):
         done = self._act(who, VisitorRole.OWNER, "change_setting", assistant, change)
         return SettingChanged(option=change.option, value=change.value, sentence=done.sentence)
 
+    async def drop_promise(self, who: Visitor, assistant: str, promise: str) -> ActionDone:
+        return self._act(who, VisitorRole.OPERATOR, "drop", assistant, promise)
+
+    async def want_quiet(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:
+        return self._act(who, VisitorRole.OPERATOR, "quiet", assistant, on)
+
+    async def send_away(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:
+        return self._act(who, VisitorRole.OPERATOR, "away", assistant, on)
+
     async def stop(self, who: Visitor, assistant: str) -> ActionDone:
         return self._act(who, VisitorRole.OPERATOR, "stop", assistant)
 

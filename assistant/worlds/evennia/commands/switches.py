@@ -8,7 +8,7 @@ from mud_assistant.assistant.service.operations.matching import match_name
 from mud_assistant.assistant.worlds.evennia.commands import (
     cards,
     deciding,
-    lives,
+    initiative_switches,
     lore,
     making,
     persona,
@@ -224,7 +224,7 @@ SWITCHES: dict[str, Switch] = {
         "shows what was put aside: what was said, and why.",
         "assistant/parked Sage = retry 1",
     ),
-    **lives.LIFE_SWITCHES,
+    **initiative_switches.LIFE_SWITCHES,
     "account": Switch(
         placing.account,
         "NAME = on (or: off, join CHANNEL, leave CHANNEL)",
