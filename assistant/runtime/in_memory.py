@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred, succeed
 from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal import Journal, MemoryJournal, StoredMutes
 from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.tables.lived_log import LivedLog
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.assistant.keys.binding import KeyBinding
 from mud_assistant.assistant.keys.reference import KeySources
@@ -121,6 +122,10 @@ class MemoryFile:
     async def drop_goal(self, assistant: str, goal_id: str, reason: str) -> Goal | None:
         """Return None: what an assistant that does not run promised is gone."""
         return None
+
+    async def lived(self, assistant: str, since: float, since_day: int) -> LivedLog:
+        """Return nothing: no log is kept."""
+        return LivedLog()
 
     def begins_to_hear(self, assistant: str) -> None:
         """Do nothing: no words wait for it."""

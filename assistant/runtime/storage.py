@@ -35,6 +35,7 @@ from mud_assistant.assistant.journal.place import JournalPlace
 from mud_assistant.assistant.journal.store import JournalStore
 from mud_assistant.assistant.journal.tables import promised_goals
 from mud_assistant.assistant.journal.tables.inbox import count_pending
+from mud_assistant.assistant.journal.tables.lived_log import LivedLog, read_lived
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.assistant.keys.reference import KeySources
 from mud_assistant.assistant.life.life_state import StoredLife
@@ -172,6 +173,10 @@ class KeptJournal:
             return promised_goals.drop(db, assistant, goal_id, reason, self._wall())
 
         return await self.store.write(work)
+
+    async def lived(self, assistant: str, since: float, since_day: int) -> LivedLog:
+        """Return what there is of an assistant since a time and a day: see `read_lived`. Raises JournalUnreadable."""
+        return await self.store.read(lambda db: read_lived(db, assistant, since, since_day))
 
     def _check_unheld(self, db: Database, assistant: str) -> None:
         """Raise HeldElsewhere when another process runs an assistant. With a file that is not known."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.goal import GoalState
 from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
 from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
+from mud_assistant.resilience import Amount
 from mud_assistant.tools import Principal
 from mud_assistant.tools.policy.decide import DENIED
 from tests.evennia.office import Office, office, ollama, reactor
@@ -119,5 +120,22 @@ async def test_a_player_is_not_spoken_to_first(tmp_path: Path) -> None:
         assert "Type: quiet [<name>]" in await here.orders("quiet/on", anna)
 
 
+async def test_an_owner_is_told_what_impulses_would_cost_and_what_they_cost_today(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(), reactor) as url:
+        sage = await here.sage(url)
+        assert "impulses would cost nothing" in await here.orders("assistant/plan Sage")
+        await here.says(here.player("Anna"), sage, "Sage, hello")
+        told = await here.orders("assistant/plan Sage = 0.80")
+        assert "Sage would think of its own accord about" in told
+        assert "in money" in told
+        assert "To switch them on: assistant/set Sage/impulses = yes" in told
+        assert "Price: give what a million tokens cost" in await here.orders("assistant/plan Sage = much")
+        assert "initiative:Sage" not in await here.orders("assistant/budget")
+        assert sage.assistant is not None
+        account = sage.assistant.context.billing.caller_of_itself(sage.embodiment.me)
+        here.service.parts.ledger.reserve(account.accounts, Amount(1, 10, 0.0)).settle(Amount(1, 10, 0.0))
+        assert "initiative:Sage" in await here.orders("assistant/budget")
+
+
 def test_no_assistant_runs_these_commands() -> None:
-    assert DENIED >= {"promises", "quiet"}
+    assert {"promises", "quiet"} <= DENIED

@@ -34,7 +34,7 @@ from mud_assistant.assistant.page.values.actions import (
 from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
 from mud_assistant.assistant.page.values.common import VisitorRole
 from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from mud_assistant.assistant.page.values.life_view import Wanted
+from mud_assistant.assistant.page.values.life_view import InitiativeEstimate, Wanted
 from mud_assistant.assistant.page.values.money import UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
 
@@ -162,6 +162,9 @@ ENDPOINTS = (
              ActionDone, needs=_O, takes=Wanted),
     ApiEndpoint("POST", f"{_A}/away", "Let an assistant be away, or be back", _away, ActionDone, needs=_O,
              takes=Wanted),
+    ApiEndpoint("GET", f"{_A}/plan", "What impulses would cost in a month",
+             lambda desk, call: desk.plan(call.visitor, call.parts["id"], *_query(call, "price")), InitiativeEstimate,
+             needs=_O, query={"price": "what a million tokens cost; empty for what they cost of late"}),
     ApiEndpoint("POST", f"{_A}/promises/{{promise}}/drop", "Drop something that an assistant promised",
              lambda desk, call: desk.drop_promise(call.visitor, call.parts["id"], call.parts["promise"]), ActionDone,
              needs=_O),

@@ -48,6 +48,19 @@ class LifeView(Value, frozen=True):
     still: str = ""
 
 
+class InitiativeEstimate(Value, frozen=True):
+    """What impulses would cost in a month, from the last days, in a sentence too.
+
+    `tokens_each` is what one would take, None when nothing is known of it; `money` is None where no price is known.
+    """
+
+    sentence: str
+    impulses: float
+    tokens_each: int | None = None
+    tokens: int | None = None
+    money: float | None = None
+
+
 class Wanted(Value, frozen=True):
     """The body of a switch."""
 

@@ -50,9 +50,11 @@ async def act_unasked(desk: Desk, call: PageCall) -> ActionDone:
             return await desk.want_quiet(who, key, on=chosen == "quiet")
         case "away" | "back" as chosen:
             return await desk.send_away(who, key, on=chosen == "away")
+        case "plan":
+            return ActionDone(sentence=(await desk.plan(who, key)).sentence)
     raise InvalidInput(
-        "This page takes stop, start, reset, forget, forget_all, quiet, loud, away, back, drop of a promise, and retry "
-        "or clear of an event."
+        "This page takes stop, start, reset, forget, forget_all, quiet, loud, away, back, plan, drop of a promise, and "
+        "retry or clear of an event."
     )
 
 
@@ -68,7 +70,8 @@ def _switches(call: PageCall, key: str, life: LifeView) -> list[Element]:
     path = path_to(call, "a", key)
     quiet = ("loud", "End quiet") if life.quiet else ("quiet", "Keep quiet")
     away = ("back", "Bring back") if life.away else ("away", "Send away")
-    return [action_form(call, path, *quiet), action_form(call, path, *away)]
+    buttons = (quiet, away, ("plan", "What would impulses cost?"))
+    return [action_form(call, path, do, label) for do, label in buttons]
 
 
 def _promises(call: PageCall, key: str, life: LifeView) -> Element:

@@ -29,6 +29,7 @@ from mud_assistant.assistant.page.values.actions import (
 from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
 from mud_assistant.assistant.page.values.common import VisitorRole
 from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.life_view import InitiativeEstimate
 from mud_assistant.assistant.page.values.money import Pace, UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
 from mud_assistant.resilience import Amount
@@ -156,6 +157,9 @@ class MemoryDesk(Desk):
 
     async def send_away(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:
         return self._act(who, VisitorRole.OPERATOR, "away", assistant, on)
+
+    async def plan(self, who: Visitor, assistant: str, price: str = "") -> InitiativeEstimate:
+        return InitiativeEstimate(self._act(who, VisitorRole.OPERATOR, "plan", assistant, price).sentence, 0.0)
 
     async def stop(self, who: Visitor, assistant: str) -> ActionDone:
         return self._act(who, VisitorRole.OPERATOR, "stop", assistant)

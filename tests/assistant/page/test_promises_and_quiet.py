@@ -53,6 +53,19 @@ async def test_promises_are_shown_and_dropped(tmp_path: Path) -> None:
         assert [one["state"] for one in life["promises"]] == ["done", "dropped", "dropped"]
 
 
+async def test_what_impulses_would_cost_is_estimated(tmp_path: Path) -> None:
+    async with served(tmp_path) as page:
+        await page.tell("Sage, hello.")
+        found = await page.values("operator", f"/assistants/{ID}/plan?price=2")
+        assert found["tokens"] == round(found["impulses"] * found["tokens_each"])
+        assert found["money"] == pytest.approx(found["tokens"] * 2 / 1_000_000)
+        assert (await page.api("operator", "GET", f"/assistants/{ID}/plan?price=-1")).status == 422
+        assert (await page.api("viewer", "GET", f"/assistants/{ID}/plan")).status == 403
+        await page.log_in()
+        there = (await page.visiting.submit(f"/a/{ID}", {"do": "plan"})).headers["location"]
+        assert "in a month like the last 7 days Sage would think" in (await page.visiting.get(there)).text
+
+
 async def test_one_or_all_are_quiet_or_away(tmp_path: Path) -> None:
     async with served(tmp_path) as page:
         assert (await page.api("viewer", "POST", "/quiet-all", {"on": True})).status == 403

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mud_assistant.assistant.life.peace import EVERYBODY
-from mud_assistant.assistant.service.operations import promises, quiet
+from mud_assistant.assistant.service.operations import planning, promises, quiet
 from mud_assistant.assistant.service.operations.operators import Operator
 from mud_assistant.assistant.worlds.evennia import server
 from mud_assistant.assistant.worlds.evennia.console.settings_store import operated
@@ -18,6 +18,7 @@ from mud_assistant.assistant.worlds.evennia.console.typed_command import (
 
 PROMISES_USAGE = "assistant/promises NAME [= drop NUMBER]"
 QUIET_USAGE = "assistant/quiet NAME (or: all) = on (or: off)"
+PLAN_USAGE = "assistant/plan NAME [= PRICE of a million tokens]"
 AWAY_USAGE = "assistant/away NAME = on (or: off)"
 _DROP, _ON, _OFF, _MAX_DIGITS = "drop", "on", "off", 9
 
@@ -66,6 +67,20 @@ def send_away(typed: TypedCommand) -> Answer:
     return quiet.send_away(operated(), operator_of(typed), whose, away=_is_on(typed.right, AWAY_USAGE))
 
 
+def plan(typed: TypedCommand) -> Answer:
+    """Say what impulses of an assistant would cost in a month."""
+    character = find_assistant(typed.left, PLAN_USAGE)
+    return _plan(operator_of(typed), server.id_of(character), typed.right or "")
+
+
+async def _plan(who: Operator, assistant: str, price: str) -> str:
+    there = operated()
+    found = await planning.plan(there, who, assistant, price)
+    name = there.find(assistant).name
+    how = "" if found.money is not None or price else f" In money: assistant/plan {name} = PRICE of a million tokens."
+    return f"{found.sentence}{how} To switch them on: assistant/set {name}/impulses = yes"
+
+
 def _is_on(text: str, usage: str) -> bool:
     if (word := text.strip().casefold()) not in {_ON, _OFF}:
         raise CommandRefused(f"Type: {usage}")
@@ -96,5 +111,13 @@ LIFE_SWITCHES: dict[str, Switch] = {
         "Lets it be away: it does nothing of its own accord and greets nobody. Spoken to, it answers.",
         "shows whether it is away.",
         "assistant/away Sage = on",
+    ),
+    "plan": Switch(
+        plan,
+        "NAME [= PRICE of a million tokens]",
+        "Estimates what it would cost in a month if its model were asked now and then what to do of its own accord "
+        "(the option impulses): from when players were heard in the last days, and what its answers took.",
+        "estimates it, in money where the prices of its model are set.",
+        "assistant/plan Sage = 0.80",
     ),
 }
