@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable
 from enum import StrEnum
 
@@ -11,6 +12,18 @@ from mud_assistant.assistant.life.life_state import LifeState, StoredLife
 
 #: Stands for all assistants where one is named.
 EVERYBODY = "all"
+_BEGINS = r"(?i)(?:^|[.!;,]\s*|\bplease,?\s+)"
+#: A player's words that ask not to be spoken to first, and those that take it back.
+_WANTS = re.compile(
+    rf"{_BEGINS}(?:(?:do not|don't|never) (?:ever |again )?(?:(?:speak|talk) to me (?:first|before I do|on your own"
+    r"|unless (?:I (?:do|speak|talk|ask)|you(?:'re| are) (?:spoken to|asked)|spoken to|asked))|greet me)"
+    r"|(?:only )?(?:speak|talk) to me only (?:when|if) (?:I (?:speak|talk)|you(?:'re| are) spoken to|spoken to)"
+    r"|only (?:speak|talk) to me (?:when|if) (?:I (?:speak|talk)|you(?:'re| are) spoken to|spoken to))\b"
+)
+_WANTS_NO_MORE = re.compile(
+    rf"{_BEGINS}(?:you (?:may|can) (?:speak|talk) to me first|feel free to (?:speak|talk) to me first"
+    r"|you (?:may|can) greet me again)\b"
+)
 
 
 class Stillness(StrEnum):
@@ -50,6 +63,14 @@ class OwnersQuiet:
 def key_of(stillness: Stillness, assistant: str) -> str:
     """Return the key of what is wanted of an assistant, or of `EVERYBODY`."""
     return f"{stillness} {assistant}"
+
+
+def wish_in(words: str) -> bool | None:
+    """Return whether words to a character ask not to be spoken to first; False takes that back. None for any others."""
+    plain = words.replace("\u2019", "'")
+    if plain.rstrip().endswith("?"):
+        return None
+    return True if _WANTS.search(plain) else False if _WANTS_NO_MORE.search(plain) else None
 
 
 class Peace:

@@ -71,7 +71,7 @@ class Assistant:
         self._manners = manners
         self._on_failure = on_failure
         self._bot_exchanges = 0
-        self._company = Company(context, manners, peace.may_greet)
+        self._company = Company(context, manners, peace)
         self._cooldown = Cooldown(context.clock, settings.wake_seconds)
         #: The number of events being recorded, and those who wait until there are none.
         self._on_the_way_in = 0

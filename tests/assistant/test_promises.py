@@ -10,6 +10,7 @@ import pytest
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.loop.promises import CANNOT, ENOUGH
+from mud_assistant.assistant.loop.talk.promise import AS_YOU_WISH
 from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from mud_assistant.tools import Principal
 from tests.assistant.living import ANN, Life, Witness, living, reactor
@@ -164,3 +165,10 @@ async def test_a_dropped_promise_is_not_kept() -> None:
         [goal] = await life.goals()
         assert (goal.state, goal.reason) == (GoalState.DROPPED, "nobody wants it")
         assert not [line for line in life.heard if "asked me" in line]
+
+
+async def test_a_small_model_grants_the_wish_not_to_be_spoken_to_first_by_rule() -> None:
+    async with living([], model={"asking": "plain"}) as life:
+        await life.say("Sage, please do not speak to me first.")
+        assert life.witness.heard[-1] == f"Sage: {AS_YOU_WISH}"
+        assert not life.assistant.peace.may_greet(ANN.id)

@@ -6,7 +6,7 @@ import pytest
 
 from mud_assistant.assistant.characters.day_entries import DayEntry, Days
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
-from mud_assistant.assistant.life.peace import EVERYBODY, Stillness, key_of
+from mud_assistant.assistant.life.peace import EVERYBODY, Stillness, key_of, wish_in
 from tests.assistant.life.lives import Lived, Town, acts, town
 from tests.assistant.living import ANN
 
@@ -68,3 +68,35 @@ async def test_nobody_is_spoken_to_first_who_does_not_want_it() -> None:
         assert peace.may_greet("account:7")
         await here.assistants["Sage"].forget(ANN)
         assert peace.may_greet(ANN.id)
+
+
+async def test_a_player_says_so_in_words() -> None:
+    async with town(SAGE) as here:
+        peace = here.assistants["Sage"].peace
+        ann = here.ann()
+        await ann.say("Sage, please don't speak to me first.")
+        here.pass_by(1)
+        assert not peace.may_greet(ANN.id)
+        await ann.say("Sage, you may talk to me first again.")
+        here.pass_by(1)
+        assert peace.may_greet(ANN.id)
+
+
+@pytest.mark.parametrize(
+    ("words", "wish"),
+    [
+        ("Do not speak to me first", True),
+        ("Please, never talk to me unless I speak to you.", True),
+        ("Sage, only speak to me when spoken to!", True),
+        ("Don\u2019t greet me any more.", True),
+        ("Sage, you can talk to me first", False),
+        ("Why don't you speak to me first?", None),
+        ("Don't speak to me first?", None),
+        ("Do not speak to strangers first.", None),
+        ("He never speaks to me first.", None),
+        ("Don't speak so fast to me.", None),
+        ("", None),
+    ],
+)
+def test_which_words_ask_for_it(words: str, wish: bool | None) -> None:
+    assert wish_in(words) is wish

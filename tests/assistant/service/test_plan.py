@@ -86,7 +86,7 @@ async def test_a_month_is_estimated_from_the_last_days(tmp_path: Path) -> None:
         assert found.tokens == round(expected * 2000)
         assert found.money == pytest.approx(found.tokens * 2.5 / 1_000_000)
         dearer = await plan(there(here), OWNER, SAGE.id, "5")
-        assert dearer.money == pytest.approx(2 * found.money)
+        assert dearer.money == pytest.approx(found.tokens * 5 / 1_000_000)
         for price in ("-1", "nan", "much"):
             with pytest.raises(InvalidInput):
                 await plan(there(here), OWNER, SAGE.id, price)
