@@ -76,6 +76,8 @@ def wish_in(words: str) -> bool | None:
 class Peace:
     """Who wants one character to keep still. `stored` keeps the players who do."""
 
+    __slots__ = ("_me", "_owners", "_stored")
+
     def __init__(self, me: str, owners: OwnersQuiet, stored: StoredLife) -> None:
         self._me = me
         self._owners = owners

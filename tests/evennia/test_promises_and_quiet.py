@@ -61,6 +61,7 @@ async def test_an_owner_sees_all_but_words_in_private_also_of_one_that_is_stoppe
         await sage.assistant.context.journal.save_goals([private])
         sage.assistant.context.goals.put([private])
         told = await here.orders("assistant/promises Sage")
+        assert "2 promises are to be kept: assistant/promises Sage" in await here.orders("assistant/status Sage")
         assert "1. remind you" in told
         assert "2. (in private) (for Anna, just now; open)" in told
         assert "hide the key" not in told
@@ -95,6 +96,8 @@ async def test_an_owner_lets_one_or_all_be_quiet_or_away(tmp_path: Path) -> None
         assert "Type: assistant/quiet NAME" in await here.orders("assistant/quiet Sage = perhaps")
         assert "Sage does nothing of its own accord" in await here.orders("assistant/quiet Sage = on")
         assert "its owner wants it quiet" in await reasons(here)
+        told = await here.orders("assistant/status Sage")
+        assert "Of its own accord not done: initiative (its owner wants it quiet)" in told
         assert "All assistants do nothing of their own accord" in await here.orders("assistant/quiet all = on")
         assert "but not now: its owner wants quiet of everybody" in await here.orders("assistant/quiet Sage = off")
         await here.orders("assistant/quiet all = off")
