@@ -34,7 +34,7 @@ from mud_assistant.assistant.page.values.actions import (
 from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
 from mud_assistant.assistant.page.values.common import VisitorRole
 from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
-from mud_assistant.assistant.page.values.life_view import InitiativeEstimate, Wanted
+from mud_assistant.assistant.page.values.life_view import InitiativeEstimate, LifeSwitch
 from mud_assistant.assistant.page.values.money import UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
 
@@ -91,11 +91,11 @@ async def _clear_mind(desk: Desk, call: PageCall) -> Answer:
 
 
 async def _quiet(desk: Desk, call: PageCall) -> Answer:
-    return await desk.want_quiet(call.visitor, call.parts.get("id", ""), on=parse_body(Wanted, call.json).on)
+    return await desk.want_quiet(call.visitor, call.parts.get("id", ""), on=parse_body(LifeSwitch, call.json).on)
 
 
 async def _away(desk: Desk, call: PageCall) -> Answer:
-    return await desk.send_away(call.visitor, call.parts["id"], on=parse_body(Wanted, call.json).on)
+    return await desk.send_away(call.visitor, call.parts["id"], on=parse_body(LifeSwitch, call.json).on)
 
 
 async def _add_lore(desk: Desk, call: PageCall) -> Answer:
@@ -157,11 +157,11 @@ ENDPOINTS = (
     ApiEndpoint("POST", "/api/v1/stop-all", "Stop all assistants at once",
              lambda desk, call: desk.stop(call.visitor, ""), ActionDone, needs=_O),
     ApiEndpoint("POST", "/api/v1/quiet-all", "Let all assistants do nothing of their own accord, or the other way",
-             _quiet, ActionDone, needs=_O, takes=Wanted),
+             _quiet, ActionDone, needs=_O, takes=LifeSwitch),
     ApiEndpoint("POST", f"{_A}/quiet", "Let an assistant do nothing of its own accord, or the other way", _quiet,
-             ActionDone, needs=_O, takes=Wanted),
+             ActionDone, needs=_O, takes=LifeSwitch),
     ApiEndpoint("POST", f"{_A}/away", "Let an assistant be away, or be back", _away, ActionDone, needs=_O,
-             takes=Wanted),
+             takes=LifeSwitch),
     ApiEndpoint("GET", f"{_A}/plan", "What impulses would cost in a month",
              lambda desk, call: desk.plan(call.visitor, call.parts["id"], *_query(call, "price")), InitiativeEstimate,
              needs=_O, query={"price": "what a million tokens cost; empty for what they cost of late"}),

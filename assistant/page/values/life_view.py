@@ -61,7 +61,7 @@ class InitiativeEstimate(Value, frozen=True):
     money: float | None = None
 
 
-class Wanted(Value, frozen=True):
+class LifeSwitch(Value, frozen=True):
     """The body of a switch."""
 
     on: bool

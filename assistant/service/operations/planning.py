@@ -20,8 +20,8 @@ from mud_assistant.resilience.background import in_daemon_thread
 DAYS, MONTH = 7, 30
 #: The greatest price of a million tokens.
 MOST_PRICE = 1_000_000.0
-#: How often the dice are thrown for all days, to take the middle of it.
-_REPLAYS = 5
+#: How often the days are replayed.
+_REPLAYS = 9
 _A_DAY, _A_MILLION = 86_400.0, 1_000_000.0
 _SECONDS = 10.0
 
@@ -50,7 +50,8 @@ async def plan(there: Operated, who: Operator, assistant: str, price: str = "") 
     await parts.ready()
     since = there.service.config.wall() - DAYS * _A_DAY
     log = await parts.journal.lived(assistant, since, parts.ledger.day - DAYS)
-    impulses = await in_daemon_thread(parts.reactor, _SECONDS, partial(_impulses, log)) * MONTH / DAYS
+    replay = partial(_impulses, log, there.service.pipeline.random)
+    impulses = await in_daemon_thread(parts.reactor, _SECONDS, replay) * MONTH / DAYS
     each = log.tokens // log.runs if log.runs and log.tokens else _prompt_tokens(there, assistant)
     tokens = None if each is None else round(impulses * each)
     if given is None and log.money and log.tokens:
@@ -61,9 +62,9 @@ async def plan(there: Operated, who: Operator, assistant: str, price: str = "") 
     )
 
 
-def _impulses(log: LivedLog) -> float:
-    """Return how many there would have been. The dice are the same each time, and so is the answer."""
-    return sum(replay_impulses(log.heard, log.acted, Random(seed)) for seed in range(_REPLAYS)) / _REPLAYS  # noqa: S311
+def _impulses(log: LivedLog, dice: Random) -> float:
+    """Return how many there would have been, on the average of some throws."""
+    return sum(replay_impulses(log.heard, log.acted, dice) for _ in range(_REPLAYS)) / _REPLAYS
 
 
 def _price(text: str) -> float | None:
