@@ -102,17 +102,15 @@ async def test_a_player_sees_their_own_of_all_characters_also_in_private() -> No
         await promise(here, "Sage", replace(BREAD, audience=frozenset({ANN.id})), TELL, OVER)
         await promise(here, "Mira", replace(BREAD, made_at=150.0, text="wait for you"))  # of the same id
         mine = await own_promises(everybody, [ANN, Principal("account:7", "Ann")])
-        assert own_text(mine, 160.0, "drop NUMBER") == "\n".join(
-            (
-                "Sage promised you:",
-                "  1. remind you at dawn: the bread (a minute ago; open)",
-                "Mira promised you:",
-                "  2. wait for you (just now; open)",
-                "Sage promised you:",
-                "  -  mind the fire (just now; done: it was done there)",
-                "To let one be: drop NUMBER",
-            )
-        )
+        assert own_text(mine, 160.0, "drop NUMBER").splitlines() == [
+            "Sage promised you:",
+            "  1. remind you at dawn: the bread (a minute ago; open)",
+            "Mira promised you:",
+            "  2. wait for you (just now; open)",
+            "Sage promised you:",
+            "  -  mind the fire (just now; done: it was done there)",
+            "To let one be: drop NUMBER",
+        ]
         assert own_text([], 160.0, "drop NUMBER") == "Nobody has promised you anything."
 
 
