@@ -100,3 +100,42 @@ async def test_a_player_says_so_in_words() -> None:
 )
 def test_which_words_ask_for_it(words: str, wish: bool | None) -> None:
     assert wish_in(words) is wish
+
+
+async def stay(here: Town, minutes: int) -> None:
+    """Ann stays and types something now and then, without a word to anybody."""
+    ann = here.ann()
+    for _ in range(minutes):
+        ann.note_typing()
+        here.pass_by(60, 5.0)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_who_is_quiet_asks_no_model_unasked(quiet: bool) -> None:
+    async with town(Lived("Sage", settings={"impulses": True})) as here:
+        here.quiet.keys = frozenset({key_of(Stillness.QUIET, EVERYBODY)}) if quiet else frozenset()
+        await stay(here, 60)
+        reasons = {one.why for one in here.assistants["Sage"].context.reasons.latest}
+        taken = any(one.taken for one in here.assistants["Sage"].context.reasons.latest)
+        assert taken is not quiet
+        assert ("its owner wants quiet of everybody" in reasons) is quiet
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_who_is_quiet_walks_nowhere_unasked(quiet: bool) -> None:
+    walks = Days((DayEntry(0, "inn"),))
+    async with town(Lived("Sage", days=walks)) as here:
+        here.quiet.keys = frozenset({key_of(Stillness.AWAY, "assistant:0")}) if quiet else frozenset()
+        await stay(here, 5)
+        assert (here.where("Sage") == "inn") is not quiet
+
+
+async def test_one_that_is_away_answers_who_speaks_to_it() -> None:
+    async with town(SAGE) as here:
+        here.quiet.keys = frozenset({key_of(Stillness.AWAY, "assistant:0")})
+        ann = here.ann()
+        before = len(here.witness.outcomes)
+        await ann.say("Sage, are you there?")
+        here.pass_by(1)
+        waits = await here.journals["Sage"].pending()
+        assert waits or len(here.witness.outcomes) > before
