@@ -45,6 +45,7 @@ async def plan(there: Operated, who: Operator, assistant: str, price: str = "") 
     Else the price is what its tokens cost of late, or none. Raises NotFound, InvalidInput and JournalError.
     """
     who.check(VisitorRole.OPERATOR)
+    there.check_own()
     name, given = there.find(assistant).name, _price(price)
     parts = there.service.parts
     await parts.ready()

@@ -87,6 +87,7 @@ async def drop(there: Operated, who: Operator, assistant: str, promise: str) -> 
     Raises NotFound, Unavailable while the assistant wakes up, and JournalError, also when another process runs it.
     """
     who.check(VisitorRole.OPERATOR)
+    there.check_own()
     name = there.find(assistant).name
     if assistant in there.service.runners:
         dropped = await there.awake(assistant).drop_promise(promise, BY_OWNER)

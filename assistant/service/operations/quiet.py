@@ -70,6 +70,7 @@ async def want_peace(assistants: Sequence[Assistant], people: Sequence[Principal
 async def _want(there: Operated, who: Operator, stillness: Stillness, assistant: str, *, is_so: bool) -> str:
     """Want something of an assistant, and return its name."""
     who.check(VisitorRole.OPERATOR)
+    there.check_own()
     name = "All assistants" if assistant == EVERYBODY else there.find(assistant).name
     await there.service.parts.ready()
     await there.service.parts.quiet.want(stillness, assistant, is_so=is_so)

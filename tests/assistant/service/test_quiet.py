@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -16,6 +17,7 @@ from mud_assistant.assistant.runtime.in_memory import QuietInMemory
 from mud_assistant.assistant.service.operations import promises, quiet
 from mud_assistant.assistant.service.operations.operated import KnownAssistant, Operated
 from mud_assistant.assistant.service.operations.operators import NotAllowed, NotFound, Operator, VisitorRole
+from mud_assistant.assistant.service.operations.planning import plan
 from mud_assistant.assistant.service.quieting import CHANGED, READ_SECONDS, Quieting
 from mud_assistant.llm.testing import FakeOllama, serve
 from mud_assistant.resilience import Launcher
@@ -30,12 +32,12 @@ GOAL = Goal("g.0", GoalKind.REMIND, "remind you at dawn: the bread", ANN, 0.0, w
 
 
 class Knowing(Struct):
-    """A world in which Sage is known, running or not."""
+    """A world in which Sage is known, running or not, and which keeps settings unless it is only looked at."""
+
+    store: Any = "a file"
 
     def assistants(self) -> tuple[KnownAssistant, ...]:
         return (KnownAssistant(SAGE.id, SAGE.name),)
-
-    store: None = None
 
 
 def there(here: Village) -> Operated:
@@ -66,6 +68,20 @@ async def test_only_an_operator_may() -> None:
     ):
         with pytest.raises(NotAllowed):
             await deed(Operated(None, Knowing()))  # type: ignore[arg-type,no-untyped-call]
+
+
+async def test_where_a_journal_is_only_looked_at_nothing_is_changed_or_estimated(tmp_path: Path) -> None:
+    async with village(tmp_path) as here:
+        looked_at = Operated(here.service, Knowing(None))
+        for deed in (
+            quiet.want_quiet(looked_at, OWNER, EVERYBODY, quiet=True),
+            quiet.send_away(looked_at, OWNER, SAGE.id, away=True),
+            promises.drop(looked_at, OWNER, SAGE.id, GOAL.id),
+            plan(looked_at, OWNER, SAGE.id),
+        ):
+            with pytest.raises(NotAllowed, match="only looked at"):
+                await deed
+        assert await promises.promised(looked_at, SAGE.id) == []
 
 
 async def test_a_promise_of_one_that_does_not_run_is_dropped_in_the_journal(tmp_path: Path) -> None:
