@@ -263,6 +263,13 @@ class GoalOffers:
         goal = self._context.memory.goals.stays_put(now)
         return "" if goal is None else "it promised to wait"
 
+    async def drop(self, goals: Sequence[Goal], reason: str) -> None:
+        """Drop goals that nobody wants any more. Raises JournalError."""
+        dropped = [replace(goal, state=GoalState.DROPPED, reason=reason) for goal in goals]
+        if dropped:
+            await self._context.memory.journal.save_goals(dropped)
+            self._context.memory.goals.put(dropped)
+
     def _event(self, goal: Goal, now: float) -> Event:
         who = who_is_there(self._context, goal) or goal.asker
         only = () if goal.audience is None else (who.id,)

@@ -11,11 +11,12 @@ from twisted.logger import Logger
 from mud_assistant.assistant.characters.macros import address
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners, classify, is_for_everybody
 from mud_assistant.assistant.events.conversation import Cooldown
-from mud_assistant.assistant.events.events import Arrived, Event, Said
+from mud_assistant.assistant.events.events import Arrived, Event, Said, spoken_text
 from mud_assistant.assistant.events.tick import Tick
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.journal.tables.acquaintances import KnownFact
 from mud_assistant.assistant.language.languages import is_foreign
+from mud_assistant.assistant.life.peace import Peace, wish_in
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import walking_after
 from mud_assistant.assistant.memory.acquaintance.visitor_words import matter_due, question_of_matter
@@ -48,11 +49,12 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    __slots__ = ("_context", "_greeting", "_greetings", "_know", "_last", "_launcher", "_manners")
+    __slots__ = ("_context", "_greeting", "_greetings", "_know", "_last", "_launcher", "_manners", "_peace")
 
-    def __init__(self, context: RunContext, manners: Manners, launcher: Launcher) -> None:
+    def __init__(self, context: RunContext, manners: Manners, launcher: Launcher, peace: Peace) -> None:
         self._context = context
         self._manners = manners
+        self._peace = peace
         #: The ids of the players who know how to talk with it.
         self._know: dict[str, None] = {}
         #: The id of the last speaker in the room, and the number of the line.
@@ -92,7 +94,9 @@ class Company:
         """
         if attention.addressed:
             self._knows(event.who.id)
-        if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting:
+            self._heed(event)
+        is_greeted = isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting
+        if isinstance(event, Arrived) and is_greeted and self._peace.may_greet(event.who.id):
             self._context.speech.talk.welcomed(event.who)
             self._launcher.launch(self._greet(event), "greeting a player")
         if not isinstance(event, Said):
@@ -103,6 +107,12 @@ class Company:
         if self._context.settings.hint and is_lost and event.who.id not in self._know:
             self._knows(event.who.id)
             self._launcher.launch(self._hint(event, self._last[1]), "telling a player how to talk with it")
+
+    def _heed(self, event: Event) -> None:
+        """Heed a player's word that they do not want to be spoken to first, or may be again."""
+        if event.who.kind is Kind.PLAYER and (wish := wish_in(spoken_text(event))) is not None:
+            kept = self._peace.wish([event.who.id], quiet=wish)
+            self._launcher.launch(kept, "keeping whether a player wants to be spoken to first")
 
     async def _greet(self, event: Arrived) -> None:
         """Greet the player who came in, unless they were greeted lately or have left again."""
@@ -188,6 +198,7 @@ class Attending:
         tick: Tick,
         *,
         heard: Callable[[Event], None],
+        peace: Peace,
     ) -> None:
         self._context = context
         self._manners = manners
@@ -196,7 +207,7 @@ class Attending:
         #: Told of each event that is not ignored.
         self._heard = heard
         self.tick = tick
-        self.company = Company(context, manners, sleep.launcher)
+        self.company = Company(context, manners, sleep.launcher, peace)
         self._cooldown = Cooldown(context.process.clock, context.settings.wake_seconds)
         self._bot_exchanges = 0
 

@@ -17,6 +17,7 @@ from mud_assistant.assistant.events.classify import Manners
 from mud_assistant.assistant.events.conversation import Conversations
 from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.life_state import keep_following
+from mud_assistant.assistant.life.peace import OwnersQuiet, Peace
 from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.granted import request_text
@@ -76,6 +77,8 @@ class Dependencies(Struct, frozen=True):
     inbox: Inbox | None = None
     #: What its character knows of the world and says, None for a character without lore and topics.
     character: CharacterIndex | None = None
+    #: What owners want of the initiative of all assistants of the journal.
+    quiet: OwnersQuiet = field(default_factory=OwnersQuiet)
 
 
 def build_assistant(
@@ -99,7 +102,8 @@ def build_assistant(
     days = NO_DAYS if around.character is None else around.character.days
     goals = GoalOffers(context)
     has_budget = budget_left(context, around.process.pipeline.ledger)
-    may = Restraints(stays=goals.stays, muted=lambda: rights.muted, has_budget=has_budget)
+    peace = Peace(around.body.me.id, around.quiet, around.storage.lasting)
+    may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted, has_budget)
     initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
     manners = manners_of(settings, around.body.me)
     if (inbox := around.inbox) is None:
@@ -107,7 +111,7 @@ def build_assistant(
         inbox = Inbox(manners, process.clock, process.watchers, speech.waking, speech.fallback_line)
         inbox.open(around.storage)
     parts = (context, manners, rights, _compactor(context), sleep)
-    return Assistant(*parts, inbox=inbox, initiative=initiative, on_failure=on_failure)
+    return Assistant(*parts, inbox=inbox, initiative=initiative, promised=goals, peace=peace, on_failure=on_failure)
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:

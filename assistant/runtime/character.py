@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners
 from mud_assistant.assistant.events.events import Noticed
-from mud_assistant.assistant.events.goal import GoalState
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from mud_assistant.assistant.events.tick import Tick, TickPace
 from mud_assistant.assistant.journal import (
@@ -21,7 +20,9 @@ from mud_assistant.assistant.journal import (
     JournalUnreadable,
     JournalUnwritable,
 )
+from mud_assistant.assistant.life.peace import Peace
 from mud_assistant.assistant.loop.granted import tell_void, why_void
+from mud_assistant.assistant.loop.keeping import GoalOffers
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.memory.rights import Rights
@@ -56,6 +57,8 @@ class Assistant:
         *,
         inbox: Inbox,
         initiative: Initiative,
+        promised: GoalOffers,
+        peace: Peace,
         on_failure: OnFailure | None = None,
     ) -> None:
         settings, process = context.settings, context.process
@@ -64,7 +67,7 @@ class Assistant:
         self.inbox = inbox
         self._compactor = compactor
         self._sleep = sleep
-        self.initiative = initiative
+        self.initiative, self.promised, self.peace = initiative, promised, peace
         self._manners = manners
         self._on_failure = on_failure
         self._launcher = sleep.launcher
@@ -76,8 +79,10 @@ class Assistant:
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending. Its inbox must be open."""
-        heard = self.initiative.heard
-        self.inbox.wake(Attending(self.context, self._manners, self.rights, self._sleep, self.tick, heard=heard))
+        heard, peace = self.initiative.heard, self.peace
+        self.inbox.wake(
+            Attending(self.context, self._manners, self.rights, self._sleep, self.tick, heard=heard, peace=peace)
+        )
         self.tick.start(at_once=True)
 
     async def stop(self) -> None:
@@ -104,14 +109,19 @@ class Assistant:
             finally:
                 self.context.tools.approvals.forget(who)
                 self.context.memory.goals.forget(who.id)
+                await self.peace.forgotten()
 
     async def mute(self, who: Principal) -> None:
         """Hear a player no more, and drop what they asked for later. Raises JournalError."""
         await self.rights.mute(who)
-        goals = [replace(goal, state=GoalState.DROPPED, reason=MUTED) for goal in self.context.memory.goals.of(who.id)]
-        if goals:
-            await self.context.memory.journal.save_goals(goals)
-            self.context.memory.goals.put(goals)
+        await self.promised.drop(self.context.memory.goals.of(who.id), MUTED)
+
+    async def drop_promise(self, goal_id: str, reason: str) -> Goal | None:
+        """Drop a promise, after the current run. Return it; None when it is over already. Raises JournalError."""
+        async with self._alone:
+            if (goal := self.context.memory.goals.get(goal_id)) is not None:
+                await self.promised.drop([goal], reason)
+            return goal
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""

@@ -106,17 +106,17 @@ class Initiative:
         self._acted = self._now()
 
     async def look(self) -> None:
-        """DayOffer the most important thing that is due, if anything is. Raises JournalError."""
+        """Offer the most important thing that is due, if anything is. Raises JournalError."""
         context, now = self._context, self._now()
         self._next_look = NO_TIME
         context.memory.reasons.expire(now - LOST_AFTER)
-        if quiet := self._may.quiet():
-            context.memory.reasons.note(now, "initiative", quiet, taken=False)
-            return
         if context.memory.reasons.has_open:
             return
         if self._goals is not None and (event := self._goals.next_event(now)) is not None:
             await self._accept(event, _HOME_IMPORTANCE)
+            return
+        if quiet := self._may.quiet():
+            context.memory.reasons.note(now, "initiative", quiet, taken=False)
             return
         present = present_players(context.body.world, self._may.muted(), self._may.unwanted())
         if await self._go_home(now) or not is_anybody_there(context.body.world, present):

@@ -57,6 +57,7 @@ class AssistantService:
             lambda: [runner.config for runner in self.runners.values()],
         )
         self.parts.journal.on_lost = self._taken_over
+        self.parts.quiet.on_change = self._look_again
         if (notices := self.parts.journal.notices) is not None:
             SharedStandstills(self.parts.pipeline, notices)
         self.troubles = self.parts.troubles
@@ -119,6 +120,12 @@ class AssistantService:
             begins(runner)
         runner.start()
         return runner
+
+    def _look_again(self) -> None:
+        """Let those who were quiet look what is to be done."""
+        for runner in self.runners.values():
+            if runner.assistant is not None:
+                runner.assistant.tick.wake()
 
     def settings_changed(self) -> None:
         """Ask servers again that refused a key or lacked a model, and read the web's keys: settings or keys are new."""

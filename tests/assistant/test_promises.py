@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH
+from mud_assistant.assistant.loop.talk.promise import AS_YOU_WISH
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
@@ -245,3 +246,22 @@ async def test_nothing_is_done_for_who_is_no_more_and_all_else_with_their_rank_o
         [goal] = await life.goals()
         assert goal.state is GoalState.DROPPED
         assert life.life.home.room.key == "attic"
+
+
+async def test_a_dropped_promise_is_not_kept() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, remind me in ten minutes to eat")
+        [goal] = await life.goals()
+        assert await life.life.assistant.drop_promise(goal.id, "nobody wants it") is not None
+        assert await life.life.assistant.drop_promise(goal.id, "nobody wants it") is None
+        await life.pass_(11 * MINUTE)
+        [goal] = await life.goals()
+        assert (goal.state, goal.reason) == (GoalState.DROPPED, "nobody wants it")
+        assert not [line for line in life.heard if "asked me" in line]
+
+
+async def test_a_small_model_grants_the_wish_not_to_be_spoken_to_first_by_rule() -> None:
+    async with living([], model={"asking": "plain"}) as life:
+        await life.say("Sage, please do not speak to me first.")
+        assert life.witness.heard[-1] == f"Sage: {AS_YOU_WISH}"
+        assert not life.assistant.peace.may_greet(ANN.id)

@@ -61,6 +61,16 @@ def load(db: Database, assistant: str, *, with_ended: bool) -> tuple[tuple[Goal,
     return tuple(goal for goal in found if goal is not None), found.count(None)
 
 
+def drop(db: Database, assistant: str, goal_id: str, reason: str, now: float) -> Goal | None:
+    """Drop a goal that is not over, and return it as it is now; None when there is none of this id."""
+    goal = next((goal for goal in load(db, assistant, with_ended=False)[0] if goal.id == goal_id), None)
+    if goal is None:
+        return None
+    dropped = replace(goal, state=GoalState.DROPPED, reason=reason)
+    change(db, assistant, [dropped], now)
+    return dropped
+
+
 def left_of(goal: Goal, principal_id: str, names: Iterable[str] = ()) -> Goal | None:
     """Return what is left of a goal when a person is forgotten: None of one that they asked for or that is for them.
 

@@ -20,6 +20,7 @@ from mud_assistant.assistant.journal.records import EVENT, MESSAGES
 from mud_assistant.assistant.journal.tables import memories, promised_goals
 from mud_assistant.assistant.journal.tables.acquaintances import spare_people
 from mud_assistant.assistant.journal.tables.lease import NAME_OF, Lease
+from mud_assistant.assistant.journal.tables.process_wide import QUIET_KEYS
 from mud_assistant.assistant.journal.tables.repeats import has_any, own_words
 from mud_assistant.assistant.journal.tables.stream import names_in
 from mud_assistant.tools.memories import Memory
@@ -115,7 +116,8 @@ def clear_mind(db: Database, assistant: str, *, with_memories: bool) -> Cleared:
 def erase(db: Database, assistant: str) -> int:
     """Remove everything an assistant heard, did and remembered; return how many rows. What it spent stays."""
     owe(db)
-    db.execute("DELETE FROM meta WHERE key = ?", (NAME_OF + assistant,))
+    of_it = [(word + assistant,) for word in (NAME_OF, *QUIET_KEYS)]
+    db.executemany("DELETE FROM meta WHERE key = ?", of_it)
     return sum(
         db.execute(f"DELETE FROM {table} WHERE assistant = ?", (assistant,)).rowcount  # our own words
         for table in _ITS_OWN

@@ -6,6 +6,7 @@ import re
 
 from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.language.promises import request_in
+from mud_assistant.assistant.life.peace import wish_in
 from mud_assistant.assistant.loop.promise_goals import take_on
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
@@ -13,6 +14,8 @@ from mud_assistant.assistant.loop.talk.question import Question, without_name
 from mud_assistant.llm import LLMResponse
 from mud_assistant.tools.trust import may_hear
 
+#: Said to a player who does not want to be spoken to first, or does again: it is kept beside the answer.
+AS_YOU_WISH = "As you wish."
 #: How something is promised, one of each in turn.
 _PROMISES = ("I will {goal}.", "You have my word: I will {goal}.", "I shall {goal}.")
 _NOTHING = "I have promised you nothing that I have not kept."
@@ -27,9 +30,13 @@ _ASKS = re.compile(
 async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
     """Return the words that take on or refuse what a line asks for later, or that list what was promised.
 
+    They also grant the wish not to be spoken to first.
+
     None for any other line. The goal is made of the words when they are said, as with every model.
     """
     line = without_name(asked.text, asked.view.name)
+    if wish_in(line) is not None:
+        return _said(context, run, AS_YOU_WISH)
     if _ASKS.search(line):
         return _said(context, run, promises_told(context, run))
     if (request := request_in(asked.heard)) is None:

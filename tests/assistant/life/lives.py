@@ -19,6 +19,7 @@ from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.conversation import Floor
 from mud_assistant.assistant.events.scheduler import Scheduler
+from mud_assistant.assistant.life.peace import OwnersQuiet
 from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
 from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.remembering import remembering
@@ -64,6 +65,7 @@ class Town:
     bodies: dict[str, EmbeddedBody]
     journals: dict[str, Any]
     witness: Witness
+    quiet: OwnersQuiet
 
     def ann(self, room: str = "library") -> EmbeddedBody:
         """Ann comes into the game."""
@@ -95,7 +97,7 @@ async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> Async
     clock.advance(10 * 24 * HOUR / PACE + hour * HOUR / PACE)
     world = EmbeddedWorld(replace(place, residents=()), lambda: GameTime(clock.seconds() * PACE, PACE), clock.seconds)
     exchange, scheduler, floor = HttpExchange(reactor), Scheduler(clock), Floor(clock)
-    made = Town(clock, world, {}, {}, {}, Witness())
+    made = Town(clock, world, {}, {}, {}, Witness(), OwnersQuiet())
     pipeline = Pipeline(clock, Random(1), Ledger(clock.seconds, clock.seconds))  # noqa: S311
     minutes = MinuteCounts(clock.seconds)
     process = ProcessParts(exchange, clock, pipeline, scheduler=scheduler, minutes=minutes, floor=floor)
@@ -109,6 +111,7 @@ async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> Async
             process,
             storage,
             new_toolbox(Registry(WORLD_TOOLS), clock.seconds),
+            quiet=made.quiet,
             character=index_character(Character("", days=one.days)),
         )
         config = ModelConfig(max_attempts=1)
