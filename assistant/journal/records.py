@@ -130,6 +130,8 @@ def _pack_event(event: Event) -> Plain:
     plain = {**_pack_tagged(event), "who": _flat(event.who)}
     if plain.get("authority", 0) is None:
         del plain["authority"]
+    if not plain.get("of_itself", True):
+        del plain["of_itself"]
     if (by_rule := plain.pop("by_rule", None)) is not None:
         parts = {name: part for name, part in _known(by_rule).items() if part not in ("", ()) or name == "tool"}
         plain["by_rule"] = {**parts, "requester": _flat(by_rule.requester)} if by_rule.requester else parts

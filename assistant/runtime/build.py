@@ -61,6 +61,12 @@ _NOTHING: frozenset[str] = frozenset()
 _log = Logger()
 
 
+@cache
+def usual_memory() -> MemoryConfig:
+    """Return the memory of an owner who sets nothing, one for all assistants."""
+    return MemoryConfig()
+
+
 class Dependencies(Struct, frozen=True):
     """The dependencies of an assistant: its world, its storage, and what all assistants of the process share."""
 
@@ -70,7 +76,7 @@ class Dependencies(Struct, frozen=True):
     tools: Toolbox
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     #: How many memories it is shown, and the owner's limits on its sleep.
-    memory: MemoryConfig = MemoryConfig()
+    memory: MemoryConfig = field(default_factory=usual_memory)
     #: Tells those who wait that an answer takes long; None to make a new one.
     waking: Waking | None = None
     #: What it hears already goes in here; None to open a new one.

@@ -38,7 +38,7 @@ from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyV
 from mud_assistant.assistant.page.values.life_view import InitiativeEstimate
 from mud_assistant.assistant.page.values.money import UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
-from mud_assistant.assistant.service.operations import life, lore_pieces, planning, promises, quiet
+from mud_assistant.assistant.service.operations import life, listed_promises, lore_pieces, planning, quiet
 
 _VIEWER, _OPERATOR, _OWNER = VisitorRole.VIEWER, VisitorRole.OPERATOR, VisitorRole.OWNER
 
@@ -161,7 +161,7 @@ class Desk:
     async def drop_promise(self, who: Visitor, assistant: str, promise: str) -> ActionDone:
         """Drop something that an assistant promised."""
         with self._for(who, _OPERATOR):
-            dropped = await promises.drop(self._sources.there, who, assistant, promise)
+            dropped = await listed_promises.drop(self._sources.there, who, assistant, promise)
             return self._scrub(ActionDone(sentence=dropped))
 
     async def want_quiet(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:

@@ -9,8 +9,8 @@ from mud_assistant.assistant.life.reasons import Considered
 from mud_assistant.assistant.page.operations.sources import Sources
 from mud_assistant.assistant.page.values.life_view import LifeView, PromiseLine, ReasonLine
 from mud_assistant.assistant.runtime.character import Assistant
-from mud_assistant.assistant.service.operations import promises, quiet
-from mud_assistant.assistant.service.operations.promises import ShownPromise
+from mud_assistant.assistant.service.operations import listed_promises, quiet
+from mud_assistant.assistant.service.operations.listed_promises import ShownPromise
 
 
 async def life_of(sources: Sources, assistant: str, there: Assistant | None, *, is_hidden: bool) -> LifeView:
@@ -29,9 +29,9 @@ async def life_of(sources: Sources, assistant: str, there: Assistant | None, *, 
 async def _promises(sources: Sources, assistant: str, there: Assistant | None) -> Sequence[ShownPromise]:
     """Return what it promised; nothing where the journal cannot be read."""
     if there is None:
-        return promises.shown_to_owner(await sources.records.goals(assistant))
+        return listed_promises.shown_to_owner(await sources.records.goals(assistant))
     try:
-        return await promises.promised(sources.there, assistant)
+        return await listed_promises.promised(sources.there, assistant)
     except JournalError:  # the troubles say so
         return ()
 

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.runtime.character import Assistant
-from mud_assistant.assistant.service.operations import players, promises, quiet
+from mud_assistant.assistant.service.operations import listed_promises, players, quiet
 from mud_assistant.assistant.service.operations.approving import ShownRequests
 from mud_assistant.assistant.service.operations.operators import OperationRefused, Operator, Unavailable, VisitorRole
 from mud_assistant.assistant.service.service import AssistantService
@@ -190,8 +190,8 @@ class Session:
         if name == "forget":
             return await players.forget(self.assistant, me)
         if name == "promises":
-            mine = await promises.own_promises([self.assistant], me)
-            return promises.own_text(mine, self.service.clock.seconds(), "/promises NUMBER")
+            mine = await listed_promises.own_promises([self.assistant], me)
+            return listed_promises.own_text(mine, self.service.clock.seconds(), "/promises NUMBER")
         return await (players.mute if name == "mute" else players.unmute)(self.assistant, me)
 
     async def _wish(self, wish: ForgetOne | DropPromise | KeepPeace) -> str:
@@ -200,5 +200,5 @@ class Session:
         if isinstance(wish, ForgetOne):
             return await players.forget_one(self.assistant, me, wish.number, "/memory")
         if isinstance(wish, DropPromise):
-            return await promises.drop_own(it, me, wish.number, "/promises")
+            return await listed_promises.drop_own(it, me, wish.number, "/promises")
         return await quiet.want_peace(it, me, peace=wish.on, again="/quiet off")

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
-from mud_assistant.assistant.service.operations.operators import InvalidInput
-from mud_assistant.assistant.service.operations.promises import (
+from mud_assistant.assistant.service.operations.listed_promises import (
     BY_ASKER,
     IN_PRIVATE,
     MOST_OVER,
@@ -19,6 +18,7 @@ from mud_assistant.assistant.service.operations.promises import (
     owner_text,
     shown_to_owner,
 )
+from mud_assistant.assistant.service.operations.operators import InvalidInput
 from mud_assistant.tools import Principal
 from tests.assistant.life.lives import Lived, Town, town
 from tests.assistant.living import ANN

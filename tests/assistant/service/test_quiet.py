@@ -14,7 +14,7 @@ from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.journal import JournalUnreadable
 from mud_assistant.assistant.life.peace import EVERYBODY, OwnersQuiet, Stillness
 from mud_assistant.assistant.runtime.in_memory import QuietInMemory
-from mud_assistant.assistant.service.operations import promises, quiet
+from mud_assistant.assistant.service.operations import listed_promises, quiet
 from mud_assistant.assistant.service.operations.operated import KnownAssistant, Operated
 from mud_assistant.assistant.service.operations.operators import NotAllowed, NotFound, Operator, VisitorRole
 from mud_assistant.assistant.service.operations.planning import plan
@@ -64,7 +64,7 @@ async def test_only_an_operator_may() -> None:
     viewer = Operator(OWNER.principal, VisitorRole.VIEWER)
     for deed in (
         lambda one: quiet.want_quiet(one, viewer, EVERYBODY, quiet=True),
-        lambda one: promises.drop(one, viewer, SAGE.id, GOAL.id),
+        lambda one: listed_promises.drop(one, viewer, SAGE.id, GOAL.id),
     ):
         with pytest.raises(NotAllowed):
             await deed(Operated(None, Knowing()))  # type: ignore[arg-type,no-untyped-call]
@@ -76,12 +76,12 @@ async def test_where_a_journal_is_only_looked_at_nothing_is_changed_or_estimated
         for deed in (
             quiet.want_quiet(looked_at, OWNER, EVERYBODY, quiet=True),
             quiet.send_away(looked_at, OWNER, SAGE.id, away=True),
-            promises.drop(looked_at, OWNER, SAGE.id, GOAL.id),
+            listed_promises.drop(looked_at, OWNER, SAGE.id, GOAL.id),
             plan(looked_at, OWNER, SAGE.id),
         ):
             with pytest.raises(NotAllowed, match="only looked at"):
                 await deed
-        assert await promises.promised(looked_at, SAGE.id) == []
+        assert await listed_promises.promised(looked_at, SAGE.id) == []
 
 
 async def test_a_promise_of_one_that_does_not_run_is_dropped_in_the_journal(tmp_path: Path) -> None:
@@ -92,16 +92,18 @@ async def test_a_promise_of_one_that_does_not_run_is_dropped_in_the_journal(tmp_
             assert sage.assistant is not None
             await sage.assistant.context.memory.journal.save_goals([GOAL])
             await here.service.stop(SAGE.id)
-            [shown] = await promises.promised(there(here), SAGE.id)
+            [shown] = await listed_promises.promised(there(here), SAGE.id)
             assert (shown.number, shown.text, shown.state) == (1, GOAL.text, GoalState.OPEN)
-            assert await promises.drop(there(here), OWNER, SAGE.id, GOAL.id) == f"Sage will not do it: {GOAL.text}."
+            assert (
+                await listed_promises.drop(there(here), OWNER, SAGE.id, GOAL.id) == f"Sage will not do it: {GOAL.text}."
+            )
             with pytest.raises(NotFound):
-                await promises.drop(there(here), OWNER, SAGE.id, GOAL.id)
+                await listed_promises.drop(there(here), OWNER, SAGE.id, GOAL.id)
         async with village(tmp_path) as here:
             sage = here.start(asks(url))
             await sage.settled()
-            [shown] = await promises.promised(there(here), SAGE.id)
-            assert (shown.number, shown.state, shown.why) == (0, GoalState.DROPPED, promises.BY_OWNER)
+            [shown] = await listed_promises.promised(there(here), SAGE.id)
+            assert (shown.number, shown.state, shown.why) == (0, GoalState.DROPPED, listed_promises.BY_OWNER)
             assert sage.assistant is not None
             assert len(sage.assistant.context.memory.goals) == 0
 

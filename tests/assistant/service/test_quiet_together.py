@@ -9,7 +9,7 @@ from twisted.internet.task import deferLater
 
 from mud_assistant.assistant.journal import HeldElsewhere
 from mud_assistant.assistant.life.peace import EVERYBODY
-from mud_assistant.assistant.service.operations import promises, quiet
+from mud_assistant.assistant.service.operations import listed_promises, quiet
 from mud_assistant.assistant.service.operations.planning import plan
 from mud_assistant.llm.testing import FakeOllama, serve
 from tests.assistant.living import SAGE, reactor
@@ -49,18 +49,18 @@ async def test_a_promise_is_dropped_where_the_assistant_runs(tmp_path: Path, pos
         await sage.settled()
         assert sage.assistant is not None
         await sage.assistant.context.memory.journal.save_goals([GOAL])
-        [shown] = await promises.promised(there(two), SAGE.id)
+        [shown] = await listed_promises.promised(there(two), SAGE.id)
         assert shown.text == GOAL.text
         with pytest.raises(HeldElsewhere):
-            await promises.drop(there(two), OWNER, SAGE.id, GOAL.id)
+            await listed_promises.drop(there(two), OWNER, SAGE.id, GOAL.id)
         assert (await plan(there(two), OWNER, SAGE.id)).tokens_each
         await one.service.stop(SAGE.id)
         while True:  # the lease is given back behind the stop
             try:
-                await promises.drop(there(two), OWNER, SAGE.id, GOAL.id)
+                await listed_promises.drop(there(two), OWNER, SAGE.id, GOAL.id)
             except HeldElsewhere:
                 await deferLater(reactor, 0.01)
             else:
                 break
-        [shown] = await promises.promised(there(one), SAGE.id)
-        assert shown.why == promises.BY_OWNER
+        [shown] = await listed_promises.promised(there(one), SAGE.id)
+        assert shown.why == listed_promises.BY_OWNER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mud_assistant.assistant.life.peace import EVERYBODY
-from mud_assistant.assistant.service.operations import planning, promises, quiet
+from mud_assistant.assistant.service.operations import listed_promises, planning, quiet
 from mud_assistant.assistant.service.operations.operators import Operator
 from mud_assistant.assistant.worlds.evennia import server
 from mud_assistant.assistant.worlds.evennia.console.settings_store import operated
@@ -36,16 +36,16 @@ def show_promises(typed: TypedCommand) -> Answer:
 
 async def _listed(assistant: str) -> str:
     there = operated()
-    found, name = await promises.promised(there, assistant), there.find(assistant).name
+    found, name = await listed_promises.promised(there, assistant), there.find(assistant).name
     now = there.service.clock.seconds()
-    return promises.owner_text(name, found, now, f"assistant/promises {name} = drop NUMBER")
+    return listed_promises.owner_text(name, found, now, f"assistant/promises {name} = drop NUMBER")
 
 
 async def _drop(who: Operator, assistant: str, number: int) -> str:
     there = operated()
     listed_by = f"assistant/promises {there.find(assistant).name}"
-    promise = await promises.numbered(there, assistant, number, listed_by)
-    return await promises.drop(there, who, assistant, promise)
+    promise = await listed_promises.numbered(there, assistant, number, listed_by)
+    return await listed_promises.drop(there, who, assistant, promise)
 
 
 def keep_quiet(typed: TypedCommand) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from mud_assistant.assistant.life.peace import EVERYBODY
-from mud_assistant.assistant.service.operations import promises, quiet
+from mud_assistant.assistant.service.operations import listed_promises, quiet
 from mud_assistant.assistant.worlds.evennia import server
 from mud_assistant.assistant.worlds.evennia.commands.rights import PlayerCommand, assistants_of, once, people_of
 from mud_assistant.assistant.worlds.evennia.console.typed_command import Answer, CommandRefused, TypedCommand
@@ -37,15 +37,15 @@ class CmdPromises(PlayerCommand):
         if switch.casefold() != _DROP or not number.strip().isdigit() or len(number) > _MAX_DIGITS:
             raise CommandRefused("Type: promises/drop <number>")
         everybody = assistants_of(replace(typed, left=""), "promises")
-        return once(typed, promises.drop_own(everybody, people_of(typed), int(number), "promises"))
+        return once(typed, listed_promises.drop_own(everybody, people_of(typed), int(number), "promises"))
 
 
 async def _listed(typed: TypedCommand) -> str:
     """List what was promised, with the numbers of the whole list."""
     wanted = {one.context.body.me.id for one in assistants_of(typed, "promises [<name>]")}
-    mine = await promises.own_promises(assistants_of(replace(typed, left=""), "promises"), people_of(typed))
+    mine = await listed_promises.own_promises(assistants_of(replace(typed, left=""), "promises"), people_of(typed))
     shown = [one for one in mine if one.whose.context.body.me.id in wanted]
-    return promises.own_text(shown, server.service().clock.seconds(), "promises/drop <number>")
+    return listed_promises.own_text(shown, server.service().clock.seconds(), "promises/drop <number>")
 
 
 class CmdQuiet(PlayerCommand):
