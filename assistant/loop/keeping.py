@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
-from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, again, due_at
+from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, STAYS_SECONDS, again, due_at
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
@@ -39,6 +39,8 @@ _MOVE, _SAY, _WHISPER, _EMOTE = "move", "say", "whisper", "emote"
 #: Why a goal ended, for the person who asked for it.
 NO_WAY, BARRED, NOT_BACK = "I find no way there", "the way is closed", "you did not come back for a day"
 NOT_ALLOWED, TOO_OFTEN, NOT_SEEN = "I may not do it", "it went wrong three times", "nobody came for it in two weeks"
+#: What was seen of a goal that was kept by being somewhere.
+CAME = "it was there"
 _log = Logger()
 
 
@@ -111,11 +113,27 @@ async def _step_of(context: RunContext, goal: Goal) -> _Step | Goal:
         case GoalKind.WAIT:
             if now >= goal.made_at + MAX_WAIT:
                 return _withdrawn(goal, NOT_BACK)
-            return replace(goal, state=GoalState.DONE, evidence="they came back")
+            is_here = who_is_there(context, goal) is not None
+            if goal.evidence and is_here:
+                return replace(goal, state=GoalState.DONE, evidence="they came back")
+            return replace(_later(goal, now, STEP_SECONDS), evidence=goal.evidence if is_here else "they left")
         case GoalKind.COME:
-            return await _walk(context, goal, now) or replace(goal, state=GoalState.DONE, evidence="it was there")
+            return await _walk(context, goal, now) or _arrived(context, goal, now)
         case GoalKind.CHORE:
             return await _walk(context, goal, now) or _Step(_EMOTE, {"text": goal.what}, "it was done there")
+
+
+def _arrived(context: RunContext, goal: Goal, now: float) -> _Step | Goal:
+    """Return what is said to who asked it to come, when they are there and it was not all the time; or the end."""
+    who = who_is_there(context, goal)
+    if who is None or not goal.attempts or (_SAY if goal.audience is None else _WHISPER) not in context.rules.grant:
+        return _came(goal, now)
+    return _say(goal, who, f"{one_line(who.name, max_chars=60)}, here I am, as I said.", CAME)
+
+
+def _came(goal: Goal, now: float) -> Goal:
+    """Return a goal that is kept by being there. It stays for a while."""
+    return replace(goal, state=GoalState.DONE, evidence=CAME, next_at=now + STAYS_SECONDS)
 
 
 async def _is_forsaken(context: RunContext, goal: Goal, now: float) -> bool:
@@ -169,6 +187,9 @@ def _conclude(context: RunContext, run: Run, goal: Goal, done: str) -> Outcome:
     """Note what became of the goal by the calls of the run, and return the run's outcome."""
     last: Executed | None = run.executed[-1] if run.executed else None
     now = context.clock.seconds()
+    if goal.is_open and done == CAME:
+        _change(run, replace(_came(goal, now), attempts=goal.attempts + 1))
+        return NothingToDo() if last is None else Answered((last.call.name,))
     if last is None or last.status not in MAYBE_HEARD:
         return _change(run, _not_done(goal, last, now))
     if last.call.name == _MOVE:

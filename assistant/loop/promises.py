@@ -13,7 +13,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.events import spoken_text
-from mud_assistant.assistant.events.goal import Goal, GoalState
+from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.language.asked import Asked
 from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
 from mud_assistant.assistant.life.promising import Asker, Moment, goal_of, person_named
@@ -102,6 +102,8 @@ def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -
         goals = run.promised.pop(done.call.id, ())
         if done.status in MAYBE_HEARD:
             context.goals.put(goals)
+            if any(goal.kind is GoalKind.WAIT for goal in goals):
+                context.following.end()
         else:
             run.goals = (*run.goals, *(replace(goal, state=GoalState.DROPPED, reason="not said") for goal in goals))
 

@@ -39,12 +39,12 @@ _log = Logger()
 def walking_after(context: RunContext, event: Event, attention: Attention) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
-    Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
-    also ends when they are an assistant, because assistants do not follow each other.
+    Any other event is returned unchanged. Following ends when they left by no exit that the character sees, and when
+    it promised to wait where it is. It also ends when they are an assistant: assistants do not follow each other.
     """
     if not isinstance(event, Left) or not context.following.leads(event.who.id):
         return event, attention
-    if not event.direction or event.who.kind is Kind.ASSISTANT:
+    if not event.direction or event.who.kind is Kind.ASSISTANT or context.goals.waits(context.clock.seconds()):
         context.following.end()
         return event, attention
     asker = context.following.asker

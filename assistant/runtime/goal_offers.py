@@ -49,8 +49,7 @@ class GoalOffers:
 
     def stays(self, now: float) -> str:
         """Return why the character stays where it is, empty when it may go."""
-        goal = self._context.goals.stays_put(now)
-        return "" if goal is None else "it promised to wait"
+        return self._context.goals.stays_put(now)
 
     def _event(self, goal: Goal, now: float) -> Event:
         who = who_is_there(self._context, goal) or goal.asker

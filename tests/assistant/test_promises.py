@@ -13,7 +13,7 @@ from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.loop.promises import CANNOT, ENOUGH
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from mud_assistant.tools import Principal
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
 
@@ -187,13 +187,31 @@ async def test_it_comes_back_at_the_time_by_the_way_there_is() -> None:
         await life.pass_(2 * MINUTE)
         assert life.life.home.room.key == "library"
         [goal] = await life.goals()
-        assert goal.state is GoalState.DONE
+        assert (goal.state, goal.evidence) == (GoalState.DONE, "it was there")
+        assert life.heard[-1] == "Sage: Ann, here I am, as I said."
+        stays = life.life.assistant.context.goals.stays_put
+        assert stays(life.clock.seconds()) == "it came as it promised"
+        assert stays(life.clock.seconds() + 6 * MINUTE) == ""
+
+
+async def test_it_says_nothing_of_having_come_where_it_was_all_the_time_or_where_nobody_waits() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, come back here in ten minutes")
+        await life.life.say("Sage, meet me in the attic in twenty minutes")
+        for minutes in (11, 10):
+            await life.pass_(minutes * MINUTE)
+            assert not [line for line in life.heard if "here I am" in line]
+        assert life.life.home.room.key == "attic"
+        assert [goal.state for goal in await life.goals()] == [GoalState.DONE] * 2
 
 
 async def test_it_waits_and_goes_nowhere_until_the_asker_is_back() -> None:
     async with days("I will.", settings={"go_home_minutes": 1}) as life:
         life.life.home.room = life.life.ann.room = life.life.world.rooms["attic"]
         await life.life.say("Sage, wait here until I am back")
+        await life.pass_(MINUTE)
+        [goal] = await life.goals()
+        assert goal.is_open, "who asked has not left yet"
         await life.life.ann.move("down")
         await life.pass_(5 * MINUTE)
         assert life.life.home.room.key == "attic"
@@ -201,6 +219,29 @@ async def test_it_waits_and_goes_nowhere_until_the_asker_is_back() -> None:
         await life.pass_(MINUTE)
         [goal] = await life.goals()
         assert (goal.state, goal.evidence) == (GoalState.DONE, "they came back")
+
+
+async def test_who_promises_to_wait_follows_nobody_any_more() -> None:
+    async with days("I will.") as life:
+        [ann] = (await life.life.home.look()).people
+        life.life.assistant.context.following.begin(ann, None)
+        await life.life.say("Sage, wait here until I am back")
+        await life.life.ann.move("south")
+        await life.pass_(MINUTE)
+        life.life.assistant.context.following.begin(ann, None)
+        await life.life.ann.move("north")
+        assert life.life.home.room.key == "library"
+
+
+async def test_what_was_promised_is_kept_while_the_model_cannot_be_reached() -> None:
+    steps = [Reply(calls=(Call("say", {"text": "I will."}),)), *[HttpError(503)] * 20]
+    clock = Later()
+    async with living(lambda _: steps.pop(0), clock=clock) as alive:
+        life = Days(alive, clock)
+        await alive.say("Sage, remind me in ten minutes to eat")
+        await alive.say("Sage, what do you know of the mill?")
+        await life.pass_(11 * MINUTE)
+        assert "Sage: Ann, you asked me to remind you: eat." in life.heard
 
 
 async def test_a_chore_is_done_again_every_evening_of_the_game() -> None:
