@@ -21,7 +21,7 @@ from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.llm import ToolCall
-from mud_assistant.tools import Executed, Principal, Scene, Status, ToolFailed
+from mud_assistant.tools import Executed, Kind, Principal, Scene, Status, ToolFailed
 from mud_assistant.tools.game import game_time, present, principal_now, way_to
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.text.lenient import plain
@@ -82,12 +82,18 @@ def who_is_there(context: RunContext, goal: Goal) -> Principal | None:
     people = present(context.world, AWAKE_SECONDS)
     if goal.is_open and (goal.whom or goal.whom_name):
         is_named = [who for who in people if _is_meant(who, goal)]
-        found = is_named[0] if len(is_named) == 1 else None
+        found = is_named[0] if len(is_named) == 1 else _character_here(context, goal)
         if goal.kind is GoalKind.TELL:
             return found
         if found is None:
             return None
     return next((who for who in people if who.id == goal.asker.id), None)
+
+
+def _character_here(context: RunContext, goal: Goal) -> Principal | None:
+    """Return the character that a goal speaks of, when it is here; None for anybody else."""
+    who = principal_now(context.world, goal.whom) if goal.whom else None
+    return who if who is not None and who.kind is Kind.ASSISTANT and context.world.hears(who) else None
 
 
 def _is_meant(who: Principal, goal: Goal) -> bool:

@@ -14,7 +14,7 @@ from mud_assistant.assistant.loop.promises import CANNOT, ENOUGH
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
-from mud_assistant.tools import Principal
+from mud_assistant.tools import Kind, Principal
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -121,6 +121,24 @@ async def test_it_tells_another_person_when_they_come_in_the_askers_words() -> N
         assert [line for line in bea.heard if "dinner" in line] == [
             'Sage: Bea, Ann asked me to tell you: "dinner is ready"'
         ]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Sage, let me know when Venn comes", "Ann, Venn is here."),
+        ("Sage, tell Venn when he comes that dinner is ready", 'Venn, Ann asked me to tell you: "dinner is ready"'),
+    ],
+)
+async def test_another_character_is_somebody_who_comes_too(line: str, words: str) -> None:
+    async with days("I will.") as life:
+        venn = life.life.world.add(Principal("assistant:9", "Venn", Kind.ASSISTANT), "square")
+        await life.life.say(line)
+        await life.pass_(MINUTE)
+        assert f"Sage: {words}" not in life.heard
+        await venn.move("north")
+        await life.pass_(MINUTE)
+        assert life.heard.count(f"Sage: {words}") == 1
 
 
 async def test_one_person_has_two_promises_at_most() -> None:
