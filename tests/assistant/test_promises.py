@@ -304,3 +304,22 @@ async def test_nothing_is_done_for_who_is_no_more_and_all_else_with_their_rank_o
         [goal] = await life.goals()
         assert goal.state is GoalState.DROPPED
         assert life.life.home.room.key == "attic"
+
+
+async def test_what_was_promised_to_somebody_is_dropped_when_they_have_not_come_for_two_weeks() -> None:
+    clock = Later()
+    start = clock.seconds()
+    hour = lambda: 12.0 + (clock.seconds() - start) / 3600  # noqa: E731
+    async with living(saying("I will."), clock=clock, hour=hour) as alive:
+        life = Days(alive, clock)
+        bea = alive.world.add(BEA, listener=Witness())
+        await alive.say("Sage, please mind the fire every evening")
+        alive.world.remove(alive.ann)
+        for _ in range(13):
+            await life.pass_(24 * 3600.0)
+        [goal] = await life.goals()
+        assert (goal.state, goal.attempts) == (GoalState.OPEN, 13)
+        await bea.look()
+        await life.pass_(2 * 24 * 3600.0)
+        [goal] = await life.goals()
+        assert (goal.state, goal.reason) == (GoalState.DROPPED, "nobody came for it in two weeks")
