@@ -260,6 +260,8 @@ def listed(asked: Asked, asker_name: str = "") -> str:
     if asked.kind is GoalKind.REMIND:
         return f"remind {whom} {time}{asked.what and ': '}{asked.what}"
     if asked.kind is GoalKind.TELL:
+        if not asked.whom and asked.when.person:
+            return f"tell {whom} {time}"
         time = "when they come" if asked.whom and asked.when.person == asked.whom else time
         return f"tell {asked.whom or whom} {time}: {asked.what}"
     if asked.kind is GoalKind.COME:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.events.goal import MOST_A_PERSON, MOST_OPEN, OUTLIVES_VISIT, Goal, GoalKind
+from mud_assistant.assistant.events.goal import MOST_A_PERSON, MOST_OPEN, OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.trust import Principal
 
 #: How long a character waits where it promised to wait, in seconds: a day.
 MAX_WAIT = 86_400.0
+#: How long it stays where it promised to come, in seconds. After a restart it does not.
+STAYS_SECONDS = 300.0
 #: How long after its hour a goal that needs nobody is still worth keeping, in seconds.
 GRACE = 3600.0
 #: The goals that need somebody to hear them.
@@ -24,6 +26,8 @@ class GoalBook:
 
     def __init__(self, goals: Iterable[Goal] = ()) -> None:
         self._goals: dict[str, Goal] = {}
+        #: Until when it stays where it promised to come, in clock seconds.
+        self._stays_until = -math.inf
         self.put(goals)
 
     def __len__(self) -> int:
@@ -35,6 +39,8 @@ class GoalBook:
         for goal in goals:
             if goal.is_over:
                 self._goals.pop(goal.id, None)
+                if goal.kind is GoalKind.COME and goal.state is GoalState.DONE:
+                    self._stays_until = goal.next_at
             else:
                 self._goals[goal.id] = goal
 
@@ -74,10 +80,15 @@ class GoalBook:
         """Whether any goal can be tried only when a person comes."""
         return any(goal.kind in _FOR_EARS or goal.kind is GoalKind.WAIT or not goal.is_open for goal in self.all())
 
-    def stays_put(self, now: float) -> Goal | None:
-        """Return the goal for which the character stays where it is, None for none."""
-        waits = (goal for goal in self.open() if goal.kind is GoalKind.WAIT)
-        return next((goal for goal in waits if now < goal.made_at + MAX_WAIT), None)
+    def waits(self, now: float) -> bool:
+        """Tell whether the character promised to wait where it is."""
+        return any(goal.kind is GoalKind.WAIT and now < goal.made_at + MAX_WAIT for goal in self.open())
+
+    def stays_put(self, now: float) -> str:
+        """Return why the character stays where it is, empty when it may go."""
+        if self.waits(now):
+            return "it promised to wait"
+        return "it came as it promised" if now < self._stays_until else ""
 
     def next_at(self, now: float, game: GameTime | None) -> float:
         """Return when the next goal that waits for an hour can be tried, in clock seconds; infinity for none."""
@@ -119,8 +130,8 @@ def _is_ready(goal: Goal, now: float, game: GameTime | None, hears: Callable[[Go
         return True
     if now < due_at(goal, now, game):
         return False
-    if goal.kind is GoalKind.WAIT:
-        return hears(goal) or now >= goal.made_at + MAX_WAIT
+    if goal.kind is GoalKind.WAIT:  # first until they leave, then until they are back
+        return hears(goal) is bool(goal.evidence) or now >= goal.made_at + MAX_WAIT
     return goal.kind not in _FOR_EARS or hears(goal)
 
 

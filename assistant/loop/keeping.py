@@ -13,16 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from mud_assistant.assistant.events.events import ByRule, Event, Noticed
 from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
-from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, again, due_at
+from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, STAYS_SECONDS, again, due_at
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.llm import ToolCall
-from mud_assistant.tools import Executed, Principal, Scene, Status, ToolFailed
+from mud_assistant.tools import Executed, Kind, Principal, Scene, Status, ToolFailed
 from mud_assistant.tools.game import game_time, present, principal_now, way_to
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.text.lenient import plain
@@ -40,11 +39,8 @@ _MOVE, _SAY, _WHISPER, _EMOTE = "move", "say", "whisper", "emote"
 #: Why a goal ended, for the person who asked for it.
 NO_WAY, BARRED, NOT_BACK = "I find no way there", "the way is closed", "you did not come back for a day"
 NOT_ALLOWED, TOO_OFTEN, NOT_SEEN = "I may not do it", "it went wrong three times", "nobody came for it in two weeks"
-#: The line that tells a character why it acts now.
-KEPT = "You keep a promise: you said to {name} that you would {goal}."
-KEPT_IN_PRIVATE = "You keep a promise."
-#: After how long a try that came to no end counts as given up, in seconds.
-STUCK_SECONDS = 600.0
+#: What was seen of a goal that was kept by being somewhere.
+CAME = "it was there"
 _log = Logger()
 
 
@@ -86,12 +82,18 @@ def who_is_there(context: RunContext, goal: Goal) -> Principal | None:
     people = present(context.body.world, AWAKE_SECONDS)
     if goal.is_open and (goal.whom or goal.whom_name):
         is_named = [who for who in people if _is_meant(who, goal)]
-        found = is_named[0] if len(is_named) == 1 else None
+        found = is_named[0] if len(is_named) == 1 else _character_here(context, goal)
         if goal.kind is GoalKind.TELL:
             return found
         if found is None:
             return None
     return next((who for who in people if who.id == goal.asker.id), None)
+
+
+def _character_here(context: RunContext, goal: Goal) -> Principal | None:
+    """Return the character that a goal speaks of, when it is here; None for anybody else."""
+    who = principal_now(context.body.world, goal.whom) if goal.whom else None
+    return who if who is not None and who.kind is Kind.ASSISTANT and context.body.world.hears(who) else None
 
 
 def _is_meant(who: Principal, goal: Goal) -> bool:
@@ -115,13 +117,34 @@ async def _step_of(context: RunContext, goal: Goal) -> _Step | Goal:
                 return _later(goal, now, LOOK_AGAIN_SECONDS if now >= goal.made_at + OUTLIVES_VISIT else STEP_SECONDS)
             return _say(goal, who, words_of_goal(goal, who), f"{one_line(who.name)} was told")
         case GoalKind.WAIT:
-            if now >= goal.made_at + MAX_WAIT:
-                return _withdrawn(goal, NOT_BACK)
-            return replace(goal, state=GoalState.DONE, evidence="they came back")
+            return _waited(context, goal, now)
         case GoalKind.COME:
-            return await _walk(context, goal, now) or replace(goal, state=GoalState.DONE, evidence="it was there")
+            return await _walk(context, goal, now) or _arrived(context, goal, now)
         case GoalKind.CHORE:
             return await _walk(context, goal, now) or _Step(_EMOTE, {"text": goal.what}, "it was done there")
+
+
+def _waited(context: RunContext, goal: Goal, now: float) -> Goal:
+    """Return what has become of a goal to wait: first until who asked for it leaves, then until they are back."""
+    if now >= goal.made_at + MAX_WAIT:
+        return _withdrawn(goal, NOT_BACK)
+    is_here = who_is_there(context, goal) is not None
+    if goal.evidence and is_here:
+        return replace(goal, state=GoalState.DONE, evidence="they came back")
+    return replace(_later(goal, now, STEP_SECONDS), evidence=goal.evidence if is_here else "they left")
+
+
+def _arrived(context: RunContext, goal: Goal, now: float) -> _Step | Goal:
+    """Return what is said to who asked it to come, when they are there and it was not all the time; or the end."""
+    who = who_is_there(context, goal)
+    if who is None or not goal.attempts or (_SAY if goal.audience is None else _WHISPER) not in context.rules.grant:
+        return _came(goal, now)
+    return _say(goal, who, f"{one_line(who.name, max_chars=60)}, here I am, as I said.", CAME)
+
+
+def _came(goal: Goal, now: float) -> Goal:
+    """Return a goal that is kept by being there. It stays for a while."""
+    return replace(goal, state=GoalState.DONE, evidence=CAME, next_at=now + STAYS_SECONDS)
 
 
 async def _is_forsaken(context: RunContext, goal: Goal, now: float) -> bool:
@@ -175,6 +198,9 @@ def _conclude(context: RunContext, run: Run, goal: Goal, done: str) -> Outcome:
     """Note what became of the goal by the calls of the run, and return the run's outcome."""
     last: Executed | None = run.progress.executed[-1] if run.progress.executed else None
     now = context.process.clock.seconds()
+    if goal.is_open and done == CAME:
+        _change(run, replace(_came(goal, now), attempts=goal.attempts + 1))
+        return NothingToDo() if last is None else Answered((last.call.name,))
     if last is None or last.status not in MAYBE_HEARD:
         return _change(run, _not_done(goal, last, now))
     if last.call.name == _MOVE:
@@ -221,58 +247,3 @@ def given_up(context: RunContext, events: Sequence[Accepted]) -> list[Goal]:
 def give_up(goal: Goal) -> Goal:
     """Return a goal whose runs went wrong too often, withdrawn."""
     return _withdrawn(goal, TOO_OFTEN)
-
-
-class GoalOffers:
-    """What one character promised, as its initiative asks for it."""
-
-    def __init__(self, context: RunContext) -> None:
-        self._context = context
-        #: The number of the last try of each goal, and since when that is tried, in clock seconds.
-        self._tried: dict[str, tuple[int, float]] = {}
-
-    def next_at(self, now: float) -> float:
-        """Return when the next goal can be tried, in clock seconds; infinity for none."""
-        return self._context.memory.goals.next_at(now, game_time(self._context.body.world))
-
-    def next_event(self, now: float) -> Event | None:
-        """Return the event that tries to keep a goal that is due, None for none."""
-        context = self._context
-        if not len(context.memory.goals):
-            return None
-        goal = context.memory.goals.ready(
-            now, game_time(context.body.world), lambda one: who_is_there(context, one) is not None
-        )
-        return None if goal is None else self._event(self._unless_stuck(goal, now), now)
-
-    def _unless_stuck(self, goal: Goal, now: float) -> Goal:
-        """Return the goal, withdrawn when its last try never came to an end: the journal has put its event aside."""
-        number, since = self._tried.get(goal.id, (-1, now))
-        if number != goal.attempts:
-            self._tried[goal.id] = (goal.attempts, now)
-        elif now - since > STUCK_SECONDS:
-            goal = give_up(goal)
-            self._context.memory.goals.put([goal])
-        self._tried = {
-            id_: tried for id_, tried in self._tried.items() if self._context.memory.goals.get(id_) is not None
-        }
-        return goal
-
-    def stays(self, now: float) -> str:
-        """Return why the character stays where it is, empty when it may go."""
-        goal = self._context.memory.goals.stays_put(now)
-        return "" if goal is None else "it promised to wait"
-
-    async def drop(self, goals: Sequence[Goal], reason: str) -> None:
-        """Drop goals that nobody wants any more. Raises JournalError."""
-        dropped = [replace(goal, state=GoalState.DROPPED, reason=reason) for goal in goals]
-        if dropped:
-            await self._context.memory.journal.save_goals(dropped)
-            self._context.memory.goals.put(dropped)
-
-    def _event(self, goal: Goal, now: float) -> Event:
-        who = who_is_there(self._context, goal) or goal.asker
-        only = () if goal.audience is None else (who.id,)
-        told = KEPT_IN_PRIVATE if only else KEPT.format(name=one_line(goal.asker.name, max_chars=60), goal=goal.text)
-        by_rule = ByRule("", {}, goal.asker, goal=goal.id, why="it was promised", only=only)
-        return Noticed(id=goal.event_id, at=now, who=who, text=told, by_rule=by_rule)

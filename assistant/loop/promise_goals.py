@@ -13,7 +13,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.events import spoken_text
-from mud_assistant.assistant.events.goal import Goal, GoalState
+from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.language.later.wishes import Asked
 from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
 from mud_assistant.assistant.life.promising import Asker, PromiseMoment, goal_of, person_named
@@ -103,6 +103,8 @@ def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -
         goals = run.progress.promised.pop(done.call.id, ())
         if done.status in MAYBE_HEARD:
             context.memory.goals.put(goals)
+            if any(goal.kind is GoalKind.WAIT for goal in goals):
+                context.tools.following.end()
         else:
             run.progress.goals = (
                 *run.progress.goals,

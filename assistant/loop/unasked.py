@@ -37,15 +37,17 @@ MAX_QUERY_CHARS = 200
 _log = Logger()
 
 
-def walking_after(tools: Toolbox, event: Event, attention: Attention) -> tuple[Event, Attention]:
+def walking_after(
+    tools: Toolbox, event: Event, attention: Attention, *, is_waiting: bool = False
+) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
-    Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
-    also ends when they are an assistant, because assistants do not follow each other.
+    Any other event is returned unchanged. Following ends when they left by no exit that the character sees, and when
+    it is waiting where it promised to. It also ends when they are an assistant: assistants do not follow each other.
     """
     if not isinstance(event, Left) or not tools.following.leads(event.who.id):
         return event, attention
-    if not event.direction or event.who.kind is Kind.ASSISTANT:
+    if not event.direction or event.who.kind is Kind.ASSISTANT or is_waiting:
         tools.following.end()
         return event, attention
     asker = tools.following.asker

@@ -231,7 +231,8 @@ class Attending:
         )
         if attention.verdict is Classification.IGNORE or event.who.id in self._rights.muted:
             return event, Attention(Classification.IGNORE, attention.importance)
-        event, attention = walking_after(context.tools, event, attention)
+        is_waiting = context.memory.goals.waits(context.process.clock.seconds())
+        event, attention = walking_after(context.tools, event, attention, is_waiting=is_waiting)
         if event.who.kind is Kind.ASSISTANT:  # how often others woke this one since a human spoke
             self._bot_exchanges += attention.verdict is Classification.TRIGGER
         elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:

@@ -20,8 +20,8 @@ from mud_assistant.assistant.life.life_state import keep_following
 from mud_assistant.assistant.life.peace import OwnersQuiet, Peace
 from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
+from mud_assistant.assistant.loop.goal_offers import GoalOffers
 from mud_assistant.assistant.loop.granted import request_text
-from mud_assistant.assistant.loop.keeping import GoalOffers
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.run_parts import (
     CharacterBody,

@@ -21,8 +21,8 @@ from mud_assistant.assistant.journal import (
     JournalUnwritable,
 )
 from mud_assistant.assistant.life.peace import Peace
+from mud_assistant.assistant.loop.goal_offers import GoalOffers
 from mud_assistant.assistant.loop.granted import tell_void, why_void
-from mud_assistant.assistant.loop.keeping import GoalOffers
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.memory.rights import Rights

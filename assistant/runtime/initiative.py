@@ -55,6 +55,8 @@ from mud_assistant.tools.trust import TOP
 ROOM_PAUSE = 20.0
 #: After how many seconds an accepted event counts as lost: its reason is over, whatever waits before it.
 LOST_AFTER = 120.0
+#: After how many seconds a line that has no answer holds up nothing that was promised.
+LONG_WAIT = 30.0
 #: How often it is looked at least while somebody is there to see it, in seconds.
 WATCHED_SECONDS = 15.0
 _HOME_IMPORTANCE, _IMPULSE_IMPORTANCE = 3, 1
@@ -256,13 +258,16 @@ class Initiative:
     ) -> bool:
         """Write an event into the journal, and tell whether it was taken; else it is offered again later.
 
-        Whoever waits for an answer comes first, and a full inbox takes none.
+        Whoever waits for an answer comes first, and a full inbox takes none. What was promised does not wait for a line
+        that has long had no answer, as when the model cannot be reached.
         """
         context, now = self._context, self._now()
         by_rule = event.by_rule
         why = why or (by_rule.why or "it was promised" if by_rule is not None else "")
         what = what or (by_rule.tool or "promise" if by_rule is not None else "")
-        if triggers_in(await context.memory.journal.pending()):
+        waiting = triggers_in(await context.memory.journal.pending())
+        is_promised = by_rule is not None and bool(by_rule.goal)
+        if waiting and not (is_promised and now - waiting[0].event.at > LONG_WAIT):
             context.memory.reasons.note(now, what, "somebody waits for an answer", taken=False)
             return False
         try:

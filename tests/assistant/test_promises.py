@@ -14,8 +14,8 @@ from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH
 from mud_assistant.assistant.loop.talk.promise import AS_YOU_WISH
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.runtime.in_memory import in_memory
-from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
-from mud_assistant.tools import Principal
+from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
+from mud_assistant.tools import Kind, Principal
 from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
@@ -124,6 +124,24 @@ async def test_it_tells_another_person_when_they_come_in_the_askers_words() -> N
         ]
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Sage, let me know when Venn comes", "Ann, Venn is here."),
+        ("Sage, tell Venn when he comes that dinner is ready", 'Venn, Ann asked me to tell you: "dinner is ready"'),
+    ],
+)
+async def test_another_character_is_somebody_who_comes_too(line: str, words: str) -> None:
+    async with days("I will.") as life:
+        venn = life.life.world.add(Principal("assistant:9", "Venn", Kind.ASSISTANT), "square")
+        await life.life.say(line)
+        await life.pass_(MINUTE)
+        assert f"Sage: {words}" not in life.heard
+        await venn.move("north")
+        await life.pass_(MINUTE)
+        assert life.heard.count(f"Sage: {words}") == 1
+
+
 async def test_one_person_has_two_promises_at_most() -> None:
     async with days("I will.") as life:
         for what in ("eat", "drink", "sleep"):
@@ -188,13 +206,31 @@ async def test_it_comes_back_at_the_time_by_the_way_there_is() -> None:
         await life.pass_(2 * MINUTE)
         assert life.life.home.room.key == "library"
         [goal] = await life.goals()
-        assert goal.state is GoalState.DONE
+        assert (goal.state, goal.evidence) == (GoalState.DONE, "it was there")
+        assert life.heard[-1] == "Sage: Ann, here I am, as I said."
+        stays = life.life.assistant.context.memory.goals.stays_put
+        assert stays(life.clock.seconds()) == "it came as it promised"
+        assert stays(life.clock.seconds() + 6 * MINUTE) == ""
+
+
+async def test_it_says_nothing_of_having_come_where_it_was_all_the_time_or_where_nobody_waits() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, come back here in ten minutes")
+        await life.life.say("Sage, meet me in the attic in twenty minutes")
+        for minutes in (11, 10):
+            await life.pass_(minutes * MINUTE)
+            assert not [line for line in life.heard if "here I am" in line]
+        assert life.life.home.room.key == "attic"
+        assert [goal.state for goal in await life.goals()] == [GoalState.DONE] * 2
 
 
 async def test_it_waits_and_goes_nowhere_until_the_asker_is_back() -> None:
     async with days("I will.", settings={"go_home_minutes": 1}) as life:
         life.life.home.room = life.life.ann.room = life.life.world.rooms["attic"]
         await life.life.say("Sage, wait here until I am back")
+        await life.pass_(MINUTE)
+        [goal] = await life.goals()
+        assert goal.is_open, "who asked has not left yet"
         await life.life.ann.move("down")
         await life.pass_(5 * MINUTE)
         assert life.life.home.room.key == "attic"
@@ -202,6 +238,29 @@ async def test_it_waits_and_goes_nowhere_until_the_asker_is_back() -> None:
         await life.pass_(MINUTE)
         [goal] = await life.goals()
         assert (goal.state, goal.evidence) == (GoalState.DONE, "they came back")
+
+
+async def test_who_promises_to_wait_follows_nobody_any_more() -> None:
+    async with days("I will.") as life:
+        [ann] = (await life.life.home.look()).people
+        life.life.assistant.context.tools.following.begin(ann, None)
+        await life.life.say("Sage, wait here until I am back")
+        await life.life.ann.move("south")
+        await life.pass_(MINUTE)
+        life.life.assistant.context.tools.following.begin(ann, None)
+        await life.life.ann.move("north")
+        assert life.life.home.room.key == "library"
+
+
+async def test_what_was_promised_is_kept_while_the_model_cannot_be_reached() -> None:
+    steps: list[Step] = [Reply(calls=(Call("say", {"text": "I will."}),)), *[HttpError(503)] * 20]
+    clock = Later()
+    async with living(lambda _: steps.pop(0), clock=clock) as alive:
+        life = Days(alive, clock)
+        await alive.say("Sage, remind me in ten minutes to eat")
+        await alive.say("Sage, what do you know of the mill?")
+        await life.pass_(11 * MINUTE)
+        assert "Sage: Ann, you asked me to remind you: eat." in life.heard
 
 
 async def test_a_chore_is_done_again_every_evening_of_the_game() -> None:
@@ -265,3 +324,22 @@ async def test_a_small_model_grants_the_wish_not_to_be_spoken_to_first_by_rule()
         await life.say("Sage, please do not speak to me first.")
         assert life.witness.heard[-1] == f"Sage: {AS_YOU_WISH}"
         assert not life.assistant.peace.may_greet(ANN.id)
+
+
+async def test_what_was_promised_to_somebody_is_dropped_when_they_have_not_come_for_two_weeks() -> None:
+    clock = Later()
+    start = clock.seconds()
+    hour = lambda: 12.0 + (clock.seconds() - start) / 3600  # noqa: E731
+    async with living(saying("I will."), clock=clock, hour=hour) as alive:
+        life = Days(alive, clock)
+        bea = alive.world.add(BEA, listener=Witness())
+        await alive.say("Sage, please mind the fire every evening")
+        alive.world.remove(alive.ann)
+        for _ in range(13):
+            await life.pass_(24 * 3600.0)
+        [goal] = await life.goals()
+        assert (goal.state, goal.attempts) == (GoalState.OPEN, 13)
+        await bea.look()
+        await life.pass_(2 * 24 * 3600.0)
+        [goal] = await life.goals()
+        assert (goal.state, goal.reason) == (GoalState.DROPPED, "nobody came for it in two weeks")

@@ -187,7 +187,7 @@ def test_only_tending_is_a_chore(what: str, gesture: str) -> None:
     [
         (remind(DAWN, "the bread"), "remind you at dawn: the bread"), (remind(NOON), "remind you at noon"),
         (tell("dinner is ready"), "tell Ann when they come: dinner is ready"),
-        (tell("Ann is here", ""), "tell you when Ann comes: Ann is here"),
+        (tell("Ann is here", ""), "tell you when Ann comes"),
         (come(NOON, "mill"), "be at the mill at noon"),
         (wait("wait here"), "wait here until you are back"), (chore("feed my cat", DAWN), "feed your cat at dawn"),
     ],
