@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
+from mud_assistant.assistant.events.events import ByRule
 from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
@@ -74,6 +75,14 @@ async def keep_goal(context: RunContext, run: Run, goal_id: str) -> Outcome:
     return _conclude(context, run, goal, step.done)
 
 
+def asker_now(context: RunContext, by_rule: ByRule | None) -> Principal | None:
+    """Return who asked for the goal of a call by rule, with the rank of now: none for who is gone."""
+    asker = by_rule.requester if by_rule is not None else None
+    if asker is None:
+        return None
+    return principal_now(context.world, asker.id) or replace(asker, permission=0)
+
+
 def who_is_there(context: RunContext, goal: Goal) -> Principal | None:
     """Return the person whose presence a goal waits for, when they are there and awake; None while they are not.
 
@@ -117,16 +126,21 @@ async def _step_of(context: RunContext, goal: Goal) -> _Step | Goal:
                 return _later(goal, now, LOOK_AGAIN_SECONDS if now >= goal.made_at + OUTLIVES_VISIT else STEP_SECONDS)
             return _say(goal, who, words_of_goal(goal, who), f"{one_line(who.name)} was told")
         case GoalKind.WAIT:
-            if now >= goal.made_at + MAX_WAIT:
-                return _withdrawn(goal, NOT_BACK)
-            is_here = who_is_there(context, goal) is not None
-            if goal.evidence and is_here:
-                return replace(goal, state=GoalState.DONE, evidence="they came back")
-            return replace(_later(goal, now, STEP_SECONDS), evidence=goal.evidence if is_here else "they left")
+            return _waited(context, goal, now)
         case GoalKind.COME:
             return await _walk(context, goal, now) or _arrived(context, goal, now)
         case GoalKind.CHORE:
             return await _walk(context, goal, now) or _Step(_EMOTE, {"text": goal.what}, "it was done there")
+
+
+def _waited(context: RunContext, goal: Goal, now: float) -> Goal:
+    """Return what became of a goal to wait: who asked leaves first, and then they are back or are not."""
+    if now >= goal.made_at + MAX_WAIT:
+        return _withdrawn(goal, NOT_BACK)
+    is_here = who_is_there(context, goal) is not None
+    if goal.evidence and is_here:
+        return replace(goal, state=GoalState.DONE, evidence="they came back")
+    return replace(_later(goal, now, STEP_SECONDS), evidence=goal.evidence if is_here else "they left")
 
 
 def _arrived(context: RunContext, goal: Goal, now: float) -> _Step | Goal:
