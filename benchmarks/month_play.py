@@ -196,7 +196,9 @@ class Month:
         unsaid = [goal for goal in goals if goal.is_over and goal.state is not GoalState.DONE and not goal.reason]
         rows = await self.town.file.store.read(_unasked)
         for kind, _, at in rows:
-            self.by_day[int((at - START) // (24 * HOUR))][_DRAWN.get(kind, "gestures and words of the day")] += 1
+            self.by_day[min(int((at - START) // (24 * HOUR)), len(self.by_day) - 1)][
+                _DRAWN.get(kind, "gestures and words of the day")
+            ] += 1
         no_why = sum(not why for _, why, _ in rows)
         return {
             "promised": len(goals), "states": {state.value: states[state] for state in GoalState}, "lines": lines,

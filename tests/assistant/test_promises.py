@@ -252,7 +252,7 @@ async def test_who_promises_to_wait_follows_nobody_any_more() -> None:
 
 
 async def test_what_was_promised_is_kept_while_the_model_cannot_be_reached() -> None:
-    steps = [Reply(calls=(Call("say", {"text": "I will."}),)), *[HttpError(503)] * 20]
+    steps: list[Step] = [Reply(calls=(Call("say", {"text": "I will."}),)), *[HttpError(503)] * 20]
     clock = Later()
     async with living(lambda _: steps.pop(0), clock=clock) as alive:
         life = Days(alive, clock)
