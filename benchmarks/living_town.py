@@ -174,17 +174,25 @@ class Town:
             busy = [d for one in self.people.values() if not (d := Deferred.fromCoroutine(one.alive.settled())).called]
             if not busy:
                 return
-            done = DeferredList(busy)
-            woken: Deferred[None] = Deferred()
-            done.addCallback(lambda _, woken=woken: None if woken.called else woken.callback(None))
-            patience = self._reactor.callLater(
-                _PATIENCE, lambda woken=woken: None if woken.called else woken.callback(None)
-            )
-            await woken
-            if patience.active():
-                patience.cancel()
-            elif (timers := self.clock.getDelayedCalls()) and not done.called:
+            is_over = await self._some_time(busy)
+            if not is_over and (timers := self.clock.getDelayedCalls()):
                 self.clock.advance(max(0.0, min(one.getTime() for one in timers) - self.clock.seconds()))
+
+    async def _some_time(self, busy: Sequence[Deferred[None]]) -> bool:
+        """Wait a moment for the disk and the server, at most until all of these are over; tell whether they are."""
+        woken: Deferred[None] = Deferred()
+
+        def wake(_: object = None) -> None:
+            if not woken.called:
+                woken.callback(None)
+
+        done = DeferredList(busy)
+        done.addCallback(wake)
+        patience = self._reactor.callLater(_PATIENCE, wake)
+        await woken
+        if patience.active():
+            patience.cancel()
+        return bool(done.called)
 
     async def until(self, time: float, each: Callable[[], None] = lambda: None) -> None:
         """Move the clock on to this time, from one timer to the next; `each` is called after each."""

@@ -107,7 +107,7 @@ def _month(found: dict[str, Any], days: int) -> list[Figure]:
         Figure("L4", "ended without a reason", found["no_reason"], "", 0),
         Figure("L5", f"{found['restarts']} restarts half-way: lines said twice", found["twice"], "", 0),
         Figure("L5", "promises lost", found["lost"], "", 0),
-        Figure("L9", "lines among themselves an hour and room", 0, "", 6, note="not built: they do not begin to talk"),
+        Figure("L9", "lines among themselves an hour and room", None, note="not built, not measured"),
         Figure("L11", f"{found['unasked']} acts of initiative without a reason", found["no_why"], "", 0, note=unasked),
         Figure("L13", "model calls a day, 20 characters", found["calls"] / days, "", note="nearly all are answers"),
     ]  # fmt: skip
