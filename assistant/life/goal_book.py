@@ -17,6 +17,8 @@ MAX_WAIT = 86_400.0
 STAYS_SECONDS = 300.0
 #: How long after its hour a goal that needs nobody is still worth keeping, in seconds.
 GRACE = 3600.0
+#: For how long an hour counts as not over yet, in seconds: it may come between two looks.
+JUST = 2.0
 #: The goals that need somebody to hear them.
 _FOR_EARS = frozenset({GoalKind.REMIND, GoalKind.TELL})
 
@@ -91,9 +93,13 @@ class GoalBook:
         return "it came as it promised" if now < self._stays_until else ""
 
     def next_at(self, now: float, game: GameTime | None) -> float:
-        """Return when the next goal that waits for an hour can be tried, in clock seconds; infinity for none."""
+        """Return when the next goal that waits for an hour can be tried, in clock seconds; infinity for none.
+
+        One whose hour is over and that waits for somebody to hear it has no time any more.
+        """
         timed = [goal for goal in self.open() if goal.due is not None or goal.due_game is not None]
-        return min((max(due_at(goal, now, game), goal.next_at) for goal in timed), default=math.inf)
+        times = [(goal, max(due_at(goal, now, game), goal.next_at)) for goal in timed]
+        return min((at for goal, at in times if at > now - JUST or goal.kind not in _FOR_EARS), default=math.inf)
 
     def ready(self, now: float, game: GameTime | None, hears: Callable[[Goal], bool]) -> Goal | None:
         """Return the oldest goal that can be tried now. `hears` tells whether the person that it is for is there."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
+from mud_assistant.assistant.events.events import ByRule
 from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
@@ -72,6 +73,14 @@ async def keep_goal(context: RunContext, run: Run, goal_id: str) -> Outcome:
     authority = min(authority_of_words(asker, context.rules.world_text), context.rules.world_text)
     await act(context, run, answer_by_rule(run, call, authority), 0)
     return _conclude(context, run, goal, step.done)
+
+
+def asker_now(context: RunContext, by_rule: ByRule | None) -> Principal | None:
+    """Return who asked for the goal of a call by rule, with the rank of now: none for who is gone."""
+    asker = by_rule.requester if by_rule is not None else None
+    if asker is None:
+        return None
+    return principal_now(context.body.world, asker.id) or replace(asker, permission=0)
 
 
 def who_is_there(context: RunContext, goal: Goal) -> Principal | None:

@@ -15,7 +15,7 @@ from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
 from mud_assistant.assistant.loop.asking import discreet
 from mud_assistant.assistant.loop.choosing import is_impulse, of_one_run
 from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
-from mud_assistant.assistant.loop.keeping import given_up
+from mud_assistant.assistant.loop.keeping import asker_now, given_up
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.spending import Meter, RunLimits
@@ -90,9 +90,13 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
 
     Return None when the model is to be asked afterwards.
     """
-    if (outcome := await _take_up(context, run, left)) is not None:
+    by_rule = run.by_rule
+    if is_goal := by_rule is not None and bool(by_rule.goal):
+        run.progress.acts_for = asker_now(context, by_rule)
+    outcome = await _take_up(context, run, left)
+    if outcome is not None and not is_goal:  # what became of a goal is concluded below
         return outcome
-    if (by_rule := run.by_rule) is not None:
+    if by_rule is not None:
         return await act_by_rule(context, run, by_rule)
     if is_impulse(run.events) and run.trigger is not None and not context.memory.reasons.holds(run.trigger.event.id):
         return NothingToDo("the moment for its impulse is over")

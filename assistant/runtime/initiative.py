@@ -159,7 +159,7 @@ class Initiative:
         here = await self._surroundings(entry, clock, present)
         offer, state = due(self._days, clock, here, self._state, context.process.pipeline.random)
         if isinstance(offer, DayRest):
-            self._state, self._next_look = state, self._soon(now, offer.until, present)
+            self._state, self._next_look = state, min(offer.until, now + WATCHED_SECONDS) if present else offer.until
             context.memory.reasons.note(now, "its day", offer.why, taken=False)
             return False
         tool, what = offer.by_rule.tool, f"its day: {next(iter(offer.by_rule.arguments.values()), '')}"
@@ -258,8 +258,7 @@ class Initiative:
     ) -> bool:
         """Write an event into the journal, and tell whether it was taken; else it is offered again later.
 
-        Whoever waits for an answer comes first, and a full inbox takes none. What was promised does not wait for a line
-        that has long had no answer, as when the model cannot be reached.
+        Whoever waits for an answer comes first. What was promised does not wait for a line that has long had none.
         """
         context, now = self._context, self._now()
         by_rule = event.by_rule
@@ -281,7 +280,8 @@ class Initiative:
         return True
 
     def _event(self, kind: str, text: str, by_rule: ByRule | None) -> Noticed:
-        id_ = f"{self._context.body.me.id}.{kind}.{self._context.process.pipeline.random.getrandbits(64):x}"
+        context = self._context
+        id_ = f"{context.body.me.id}.{kind}.{context.process.pipeline.random.getrandbits(64):x}"
         return Noticed(id=id_, at=self._now(), who=THE_WORLD, text=text, by_rule=by_rule)
 
     def _claim(self, what: tuple[str, ...], seconds: float) -> bool:
@@ -293,9 +293,6 @@ class Initiative:
 
     def _day_clock(self, now: float) -> DayClock:
         return day_clock(now, game_time(self._context.body.world), self._utc_offset)
-
-    def _soon(self, now: float, until: float, present: tuple[Principal, ...]) -> float:
-        return min(until, now + WATCHED_SECONDS) if present else until
 
 
 def budget_left(context: RunContext, ledger: Ledger | None) -> Callable[[], bool]:

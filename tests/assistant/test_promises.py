@@ -343,3 +343,13 @@ async def test_what_was_promised_to_somebody_is_dropped_when_they_have_not_come_
         await life.pass_(2 * 24 * 3600.0)
         [goal] = await life.goals()
         assert (goal.state, goal.reason) == (GoalState.DROPPED, "nobody came for it in two weeks")
+
+
+async def test_what_waits_for_somebody_to_hear_it_makes_nobody_look_more_often() -> None:
+    async with days("I will.") as life:
+        await life.life.say("Sage, remind me in ten minutes to eat")
+        [goal] = await life.goals()
+        assert goal.due is not None
+        next_at = life.life.assistant.context.memory.goals.next_at
+        assert next_at(goal.due - 60.0, None) == next_at(goal.due + 1.0, None) == goal.due
+        assert next_at(goal.due + 60.0, None) == float("inf")
