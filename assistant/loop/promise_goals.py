@@ -7,6 +7,7 @@ the same words give the same goals, also when a run is taken up again after a cr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -32,6 +33,16 @@ CANNOT, ENOUGH, NOBODY = (
     "I have promised enough already.",
     "I know more than one of that name.",
 )
+#: Words without one of which no line asks for anything later, and no words of a character promise anything.
+NAMES_TIME = re.compile(
+    r"(?i)\b(?:when\w*|once|if|should|(?:un)?til+|while|whilst|every\w*|each|daily|nightly|hourly|tomorrow|tmrw?|tmw|2mor\w*"
+    r"|ton[iy]\w*|to?night|in|at|by|before|b4|after\w*|around|about|soon|next|later|dawn|dusk|noon|mid\w+|sun\w+|for|during"
+    r"|on|the moment|a while|as|o'?clock|come|this|my (?:absence|return))\b|\d"
+)
+PROMISES = re.compile(
+    r"(?i)\b(?:I|we)(?:['\u2019]?ll| will| shall| won['\u2019]?t|['\u2019]?m going| am going|['\u2019]m gonna)\b"
+    r"|\b(?:promise|swear|vow|word|oath|honou?r)\b"
+)
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
@@ -40,9 +51,14 @@ async def keeping_word(context: RunContext, run: Run, calls: tuple[ToolCall, ...
     who, trigger = run.requester, run.trigger
     if trigger is None or trigger.event.by_rule is not None or who is None or who.kind not in _PEOPLE:
         return calls
-    line = spoken_text(trigger.event)
-    asked = request_in(line) if line else None
+    asked = _asked_of(run)
     return tuple([await _keeping(context, run, call, asked) for call in calls])
+
+
+def _asked_of(run: Run) -> Asked | None:
+    """Return what the run's line asks for later, None for nothing. Most lines name no time, and are not read for it."""
+    line = spoken_text(run.trigger.event) if run.trigger is not None else ""
+    return request_in(line) if NAMES_TIME.search(line) else None
 
 
 async def _keeping(context: RunContext, run: Run, call: ToolCall, asked: Asked | None) -> ToolCall:
@@ -50,7 +66,7 @@ async def _keeping(context: RunContext, run: Run, call: ToolCall, asked: Asked |
     if not isinstance(words, str) or call.problem:
         return call
     goals: list[Goal] = []
-    promised = promised_in(words)
+    promised = promised_in(words) if PROMISES.search(words) else ()
     for number, one in enumerate(promised):
         meant = _meant(asked if not number else None, one.asked)
         goal = await take_on(context, run, meant, f"{run.id}.{call.id}.{len(goals)}")
@@ -114,8 +130,8 @@ def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -
 
 def may_promise(run: Run, sentence: str) -> bool:
     """Tell whether a sentence may hold a promise, so that only the whole answer shows what is promised."""
-    line = spoken_text(run.trigger.event) if run.trigger is not None else ""
-    return bool(promised_in(sentence)) or (request_in(line) is not None and accepts(sentence))
+    promises = bool(PROMISES.search(sentence)) and bool(promised_in(sentence))
+    return promises or (_asked_of(run) is not None and accepts(sentence))
 
 
 def _moment(context: RunContext, run: Run) -> PromiseMoment:

@@ -108,14 +108,23 @@ class Initiative:
         self._acted = self._now()
 
     async def look(self) -> None:
-        """Offer the most important thing that is due, if anything is. Raises JournalError."""
+        """Offer the most important thing that is due, if anything is. Raises JournalError.
+
+        Whoever waits for an answer comes first. What was promised does not wait for a line that has long had none, as
+        when the model cannot be reached.
+        """
         context, now = self._context, self._now()
         self._next_look = NO_TIME
         context.memory.reasons.expire(now - LOST_AFTER)
         if context.memory.reasons.has_open:
             return
-        if self._goals is not None and (event := self._goals.next_event(now)) is not None:
+        waiting = triggers_in(await context.memory.journal.pending())
+        goals = None if waiting and now - waiting[0].event.at <= LONG_WAIT else self._goals
+        if goals is not None and (event := goals.next_event(now)) is not None:
             await self._accept(event, _HOME_IMPORTANCE)
+            return
+        if waiting:
+            context.memory.reasons.note(now, "initiative", "somebody waits for an answer", taken=False)
             return
         if quiet := self._may.quiet():
             context.memory.reasons.note(now, "initiative", quiet, taken=False)
@@ -256,19 +265,10 @@ class Initiative:
         what: str = "",
         why: str = "",
     ) -> bool:
-        """Write an event into the journal, and tell whether it was taken; else it is offered again later.
-
-        Whoever waits for an answer comes first. What was promised does not wait for a line that has long had none.
-        """
-        context, now = self._context, self._now()
-        by_rule = event.by_rule
-        why = why or (by_rule.why or "it was promised" if by_rule is not None else "")
-        what = what or (by_rule.tool or "promise" if by_rule is not None else "")
-        waiting = triggers_in(await context.memory.journal.pending())
-        is_promised = by_rule is not None and bool(by_rule.goal)
-        if waiting and not (is_promised and now - waiting[0].event.at > LONG_WAIT):
-            context.memory.reasons.note(now, what, "somebody waits for an answer", taken=False)
-            return False
+        """Write an event into the journal, and tell whether it was taken; else it is offered again later."""
+        context, now, by_rule = self._context, self._now(), event.by_rule
+        if by_rule is not None:
+            why, what = why or by_rule.why or "it was promised", what or by_rule.tool or "promise"
         try:
             await context.memory.journal.accept(event, Attention(Classification.TRIGGER, importance))
         except InboxFullError as full:
@@ -280,8 +280,7 @@ class Initiative:
         return True
 
     def _event(self, kind: str, text: str, by_rule: ByRule | None) -> Noticed:
-        context = self._context
-        id_ = f"{context.body.me.id}.{kind}.{context.process.pipeline.random.getrandbits(64):x}"
+        id_ = f"{self._context.body.me.id}.{kind}.{self._context.process.pipeline.random.getrandbits(64):x}"
         return Noticed(id=id_, at=self._now(), who=THE_WORLD, text=text, by_rule=by_rule)
 
     def _claim(self, what: tuple[str, ...], seconds: float) -> bool:

@@ -10,6 +10,7 @@ from mud_assistant.assistant.language.later.hours import DAY, HOUR, MINUTE
 from mud_assistant.assistant.language.later.wishes import Asked
 from mud_assistant.assistant.language.promises import accepts, listed, promised_in, request_in
 from mud_assistant.assistant.language.times import When
+from mud_assistant.assistant.loop.promise_goals import NAMES_TIME, PROMISES
 
 DAWN, NOON, DUSK = When(hour=6), When(hour=12), When(hour=18)
 EVENINGS = When(hour=19, every=DAY)
@@ -79,6 +80,7 @@ def chore(what: str, when: When, place: str = "") -> Asked:
 )  # fmt: skip
 def test_what_a_line_asks_for_later(line: str, asked: Asked) -> None:
     assert request_in(line) == asked
+    assert NAMES_TIME.search(line)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +122,7 @@ def test_what_is_asked_for_now_or_not_at_all_is_none(line: str) -> None:
     ],
 )  # fmt: skip
 def test_what_a_character_promises(words: str, asked: Asked | None) -> None:
+    assert PROMISES.search(words)
     assert [(each.sentence, each.asked) for each in promised_in(f"Well now. {words} Goodbye!")] == [(words, asked)]
 
 
