@@ -17,6 +17,7 @@ from mud_assistant.assistant.events.classify import Manners
 from mud_assistant.assistant.events.conversation import Conversations
 from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.life_state import keep_following
+from mud_assistant.assistant.life.pairs import PairTalks, keep_pairs
 from mud_assistant.assistant.life.peace import OwnersQuiet, Peace
 from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
@@ -104,6 +105,7 @@ def build_assistant(
         memory.memories.utc_offset = utc_offset
     launcher = Launcher()
     keep_following(context.tools.following, around.storage.lasting, launcher)
+    keep_pairs(context.speech.pairs, around.storage.lasting, launcher)
     sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
     days = NO_DAYS if around.character is None else around.character.days
     goals = GoalOffers(context)
@@ -188,6 +190,7 @@ def _context(
             line(settings.budget_line),
             line(settings.rate_line),
             _waking(settings, chosen, around),
+            PairTalks(storage.lasting.wall, body.me.name),
         ),
     )
 
