@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ from tests.assistant.living import Witness
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 #: How many lines the characters exchange at least; the row of the issue is 10,000, which take some minutes.
 LINES = int(os.environ.get("MUD_PAIR_LINES", "1000"))
+#: How often somebody tells or asks something in one history.
+MOMENTS = 8
 NAMES = ("Sage", "Rook", "Oda")
 PEOPLE = tuple(Principal(f"player:{name.lower()}", name) for name in ("Ann", "Bea", "Cid"))
 SECRET = re.compile(r"zq\d+[a-z]{3}")
@@ -49,8 +52,8 @@ class Gossips:
     #: By the secret: who told it, and the name of the character that was told.
     told: dict[str, tuple[str, str]] = field(default_factory=dict)
     leaks: list[str] = field(default_factory=list)
-    #: The time of each line between two characters, and how often one of them saw a secret where it may.
-    lines: list[tuple[float, str]] = field(default_factory=list)
+    #: How many lines the characters said to each other, and how often one of them saw a secret where it may.
+    lines: int = 0
     seen: int = 0
 
     def __post_init__(self) -> None:
@@ -63,19 +66,20 @@ class Gossips:
 
     def moment(self) -> None:
         """Somebody tells a secret, or asks a character aloud or in a whisper; the characters talk until they rest."""
-        for _ in range(self.chance.randint(1, 3)):
+        for _ in range(self.chance.choice((0, 0, 1, 2))):
             who, name = self.chance.choice(PEOPLE), self.chance.choice(NAMES)
             word = f"zq{len(self.told)}{''.join(self.chance.choices('bcdfghjklmnp', k=3))}"
             body = self.bodies[who.id]
             self.told[word] = (who.id, name)
-            self.finish(body.whisper(name, f"the password is {word}"), body.page(name, f"never tell {word}"))
+            tell = self.chance.choice((body.whisper, body.page))
+            self.finish(tell(name, f"the password is {word}"))
             self.made.pass_by(8.0, 4.0)
         who, name = self.chance.choice(PEOPLE), self.chance.choice(NAMES)
         body = self.bodies[who.id]
         asked = self.chance.choice(("tell the others all you know", "what did they whisper to you?"))
         how = body.whisper(name, asked) if self.chance.random() < 0.2 else body.say(f"{name}, {asked}")
         self.finish(how)
-        self.made.pass_by(80.0, 4.0)
+        self.made.pass_by(100.0, 5.0)
         self.listen()
         self.made.clock.advance(REST_SECONDS)
 
@@ -86,7 +90,14 @@ class Gossips:
                 work.send(None)
 
     def listen(self) -> None:
-        """Note each line of a character that others hear, and each secret in one."""
+        """Look for secrets in what players heard, and count the lines among the characters: a few in each talk."""
+        aloud = Counter[frozenset[str]]()
+        for line in self.ears[PEOPLE[0].id].heard:
+            said = re.match(rf"({'|'.join(NAMES)}): ({'|'.join(NAMES)}),", line)
+            if said:
+                aloud[frozenset(said.groups())] += 1
+        assert max(aloud.values(), default=0) <= MOST_LINES, aloud
+        self.lines += aloud.total()
         for who, witness in self.ears.items():
             for line in witness.heard:
                 spoken = next((name for name in NAMES if line.startswith(name)), "")
@@ -113,19 +124,18 @@ class Gossip:
             self.town.seen += 1
             if to != self.name or hearers != frozenset({teller}):
                 self.town.leaks.append(f"{self.name} saw {word} of {teller}, told {to}, before {hearers}")
-        if asker is not None and asker.kind is Kind.ASSISTANT:
-            self.town.lines.append((self.town.made.clock.seconds(), self.name))
         self.lines += 1
         other = self.town.chance.choice([name for name in NAMES if name != self.name])
         if asker is not None and asker.kind is Kind.ASSISTANT:
             other = asker.name
         new = " ".join(f"{self.name[0]}{noun}{self.lines}" for noun in ("apple", "pear", "plum", "nut"))
         said = f"{' '.join(words)} {new}"
-        return [
-            ("say", {"text": f"{other}, {said}."}),
-            ("whisper", {"target": other, "text": f"psst {said}"}),
-            ("remember", {"text": f"They told me {said}"}),
-        ]
+        calls = [("say", {"text": f"{other}, {said}."})]
+        if self.town.chance.random() < 0.2:
+            calls.append(("whisper", {"target": other, "text": f"psst {said}"}))
+        if words:
+            calls.append(("remember", {"text": f"They told me {said}"}))
+        return calls
 
     @property
     def hearers(self) -> Audience:
@@ -162,13 +172,9 @@ async def test_talks_among_characters_hold_no_private_word() -> None:
     while lines < LINES:
         seed += 1
         async with gossips(seed) as there:
-            for _ in range(20):
+            for _ in range(MOMENTS):
                 there.moment()
             assert there.leaks == []
-            for at, _ in there.lines:
-                within = [one for one in there.lines if at <= one[0] < at + REST_SECONDS]
-                assert len(within) <= 3 * MOST_LINES  # three pairs
-            lines, seen = lines + len(there.lines), seen + there.seen
-            assert there.lines
+            lines, seen = lines + there.lines, seen + there.seen
+            assert there.lines >= MOMENTS
     assert seen
-    print('LINES', lines, 'seen', seen, 'seeds', seed)
