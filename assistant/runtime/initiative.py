@@ -176,7 +176,7 @@ class Initiative:
         now, is_walk = self._now(), offer.by_rule.tool == MOVE
         by_rule = replace(offer.by_rule, requester=OWNERS_FILE if is_walk else None)
         event = self._event("day", offer.text, by_rule)
-        holds = partial(self._still_due, now, self._entry_now(now), self._context.body.where(), is_walk=is_walk)
+        holds = partial(self._still_due, now, self.entry_at_time(now), self._context.body.where(), is_walk=is_walk)
         before = self._state.begun
 
         def undone() -> None:
@@ -192,7 +192,7 @@ class Initiative:
         context, now = self._context, self._now()
         if (
             self._spoken > since
-            or self._entry_now(now) is not entry
+            or self.entry_at_time(now) is not entry
             or context.body.where() != room
             or self._may.quiet()
         ):
@@ -224,7 +224,7 @@ class Initiative:
             self._next_look = min(self._next_look, self._next_impulse)
             return
         claim = ("impulse", context.body.where())
-        entry = self._entry_now(now)
+        entry = self.entry_at_time(now)
         signs = ImpulseSigns(
             now, bool(present), self._spoken, self._acted, self._pause, self._may.has_budget(),
             context.process.floor is None or context.process.floor.is_free(claim, context.body.me.id),
@@ -283,7 +283,8 @@ class Initiative:
         floor = self._context.process.floor
         return floor is None or floor.claim(what, self._context.body.me.id, seconds)
 
-    def _entry_now(self, now: float) -> DayEntry | None:
+    def entry_at_time(self, now: float) -> DayEntry | None:
+        """Return the entry of its day that counts at this time, in clock seconds; None for none."""
         return entry_at(self._days, self._day_clock(now).minute)
 
     def _day_clock(self, now: float) -> DayClock:

@@ -51,6 +51,14 @@ async def test_it_is_where_its_day_wants_it_at_every_hour() -> None:
         assert found == ["mill", "mill", "inn", "inn", "mill", "mill", "mill", "inn"]
 
 
+async def test_which_entry_counts_is_known_also_while_nobody_plays() -> None:
+    async with town(MIRA, hour=23) as here:
+        mira = here.assistants["Mira"].initiative
+        assert mira.entry_at_time(here.clock.seconds()) == DAYS.entries[2]
+        here.until(7)
+        assert mira.entry_at_time(here.clock.seconds()) == DAYS.entries[0]
+
+
 async def test_it_goes_on_where_a_player_stands_alone_and_stops_when_nobody_plays() -> None:
     async with town(MIRA, hour=17) as here:
         here.ann("garden")
