@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.day_places import DayKeeper, check_days
 from mud_assistant.assistant.checks.finding import FindingState, Show
 from mud_assistant.assistant.checks.journal import bindings, durable, room, searchable, sound
 from mud_assistant.assistant.checks.model import ModelChecks
@@ -46,6 +47,8 @@ class DoctorRequest(Struct, frozen=True):
     web: bool = False
     page: str = PAGE
     own_tools: OwnTools = OwnTools()
+    #: The character whose day is looked at, where it is known where it lives.
+    keeper: DayKeeper | None = None
 
 
 # Any: the reactor has no one interface for time, network and threads.
@@ -80,6 +83,8 @@ class _Checks:
         await self._vectors(bound)
         await self._journal()
         await self._telemetry(bound)
+        if self._request.keeper is not None:
+            await check_days(self._request.keeper, self._runner)
         if self._request.web:
             from mud_assistant.assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.life.days import MOVE, Surroundings
 from mud_assistant.tools import ToolFailed, World
 from mud_assistant.tools.game import way_to
-from mud_assistant.tools.text.route import name_words
+from mud_assistant.tools.text.route import is_named_by, name_words
 
 
 class Whereabouts:
@@ -42,7 +42,7 @@ class Whereabouts:
         if here == wanted or (wanted <= here and there != wanted):
             self._known = (place, around.room)
             return around
-        if route is None or not route.steps or not (wanted <= there or there <= wanted):
+        if route is None or not route.steps or not is_named_by(route.room, place):
             return replace(around, at_place=False, no_way=f"no way to {place} is known from here")
         no_way = "" if self._is_granted else f"it is not granted {MOVE}"
         return replace(around, at_place=False, step=route.steps[0], no_way=no_way)
