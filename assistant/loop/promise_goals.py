@@ -30,7 +30,7 @@ from mud_assistant.tools.trust import authority_of_words
 CANNOT, ENOUGH, NOBODY = (
     "I cannot promise that.",
     "I have promised enough already.",
-    "I know more than one of that name.",
+    "I know more than one person of that name.",
 )
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
