@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from msgspec.structs import replace
 
@@ -26,6 +26,16 @@ class Whereabouts:
         """Tell whether the character is in the room that was found to be this place. Does not look round."""
         room = self._where()
         return bool(room) and self._known == (place, room)
+
+    async def is_one_of(self, rooms: Collection[str]) -> bool:
+        """Tell whether the character is in a room of one of these names, or with all their words in its name."""
+        if not rooms:
+            return False
+        try:
+            here = name_words((await self._world.look()).room)
+        except ToolFailed:
+            return False
+        return any(name_words(room) <= here for room in rooms)
 
     async def way(self, place: str, around: Surroundings) -> Surroundings:
         """Add to what is around the first step of the way to a place, why there is none, or that it is this room.

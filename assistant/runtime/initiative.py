@@ -45,7 +45,6 @@ from mud_assistant.assistant.life.whereabouts import Whereabouts
 from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import HOME, LEFT_ALONE, THE_WORLD
-from mud_assistant.resilience import Ledger
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.context import A_MINUTE
 from mud_assistant.tools.game import game_time
@@ -121,6 +120,9 @@ class Initiative:
         present = present_players(context.body.world, self._may.muted(), self._may.unwanted())
         if await self._go_home(now) or not is_anybody_there(context.body.world, present):
             return
+        if present and await self._whereabouts.is_one_of(context.settings.quiet_rooms):
+            context.memory.reasons.note(now, "initiative", "its owner wants quiet in this room", taken=False)
+            present = ()  # it still walks on
         if not (self._days and await self._live(now, present)):
             await self._impulse(now, present)
 
@@ -292,9 +294,3 @@ class Initiative:
 
     def _soon(self, now: float, until: float, present: tuple[Principal, ...]) -> float:
         return min(until, now + WATCHED_SECONDS) if present else until
-
-
-def budget_left(context: RunContext, ledger: Ledger | None) -> Callable[[], bool]:
-    """Return what tells whether a character's share of the day's budget for impulses is not used up."""
-    accounts = context.model.billing.caller_of_itself(context.body.me).accounts
-    return lambda: ledger is None or ledger.check(accounts) is None
