@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.usefixtures("reactor_baseline")
 LINES = int(os.environ.get("MUD_PAIR_LINES", "1000"))
 #: How often somebody tells or asks something in one history.
 MOMENTS = 8
+PARTS = 4
 NAMES = ("Sage", "Rook", "Oda")
 PEOPLE = tuple(Principal(f"player:{name.lower()}", name) for name in ("Ann", "Bea", "Cid"))
 SECRET = re.compile(r"zq\d+[a-z]{3}")
@@ -167,11 +169,12 @@ async def gossips(seed: int) -> AsyncIterator[Gossips]:
         yield Gossips(Random(seed), made)  # noqa: S311  (the order of a test)
 
 
-async def test_talks_among_characters_hold_no_private_word() -> None:
-    lines = seen = seed = 0
-    while lines < LINES:
-        seed += 1
-        async with gossips(seed) as there:
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_talks_among_characters_hold_no_private_word(part: int) -> None:
+    lines = seen = 0
+    seeds = count(part, PARTS)
+    while lines < LINES / PARTS:
+        async with gossips(next(seeds)) as there:
             for _ in range(MOMENTS):
                 there.moment()
             assert there.leaks == []
