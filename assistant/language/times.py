@@ -108,12 +108,18 @@ def _every(match: re.Match[str]) -> When:
 
 
 def _who(match: re.Match[str]) -> When | None:
-    name = match["who"]
+    name = bare_name(match["who"])
     if name.casefold() in ("i", "me", "us"):
         return When(person="")
     return When(person=name if " " in name or not name.islower() or name in PRONOUNS else name.capitalize())
 
 
+def bare_name(name: str) -> str:
+    """Return a name without what the speaker is to that person: "my brother Tom" is Tom."""
+    return _KIN.sub("", name)
+
+
+_KIN = re.compile(r"^(?:[Mm]y|[Oo]ur) (?:[a-z]+ )+(?=[A-Z])")
 #: What "tell Ann when she comes" calls Ann.
 PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them"})
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.
@@ -244,12 +250,16 @@ def spoken_time(when: When, asker: str = "") -> str:
     said = next((said for said, hour in HOURS.items() if hour == when.hour and not when.is_either), "")
     said = said or f"at {_spoken_clock(when)}"
     part = said.removeprefix("in the ").removeprefix("at ")
+    if when.every and said == "tonight":
+        return "every night"
     if when.every:
         return f"every {part}" if part in (*PARTS, "dawn", "noon", "dusk", "midnight") else f"every day {said}"
     if not when.days:
         return said
-    day = "tomorrow" if when.days == 1 else f"in {when.days} days"
-    return f"{day} {part}" if part in PARTS else f"{day} at night" if said == "tonight" else f"{day} {said}"
+    said = "at night" if said == "tonight" else said
+    if when.days > 1:
+        return f"the day after tomorrow {said}"
+    return f"tomorrow {'night' if said == 'at night' else part if part in PARTS else said}"
 
 
 def _spoken_amount(seconds: float) -> str:

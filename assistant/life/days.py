@@ -109,6 +109,15 @@ def entry_at(days: Days, minute: float) -> DayEntry | None:
     return begun[-1] if begun else days.entries[-1] if days.entries else None
 
 
+def entry_text(entry: DayEntry | None) -> str:
+    """Say for owners what an entry of the day wants, empty for none: 'since 22:00 it rests, in "smithy"'."""
+    if entry is None:
+        return ""
+    what = "rests" if entry.rests else "is to be" if entry.place else "goes about its day"
+    place = f'{"," if entry.rests else ""} in "{entry.place}"' if entry.place else ""
+    return f"since {entry.time} it {what}{place}"
+
+
 def begun_at(entry: DayEntry, clock: DayClock) -> int:
     """Return the minute in which the entry that counts now has begun, from the first day on."""
     day = clock.day if entry.start <= clock.minute else clock.day - 1

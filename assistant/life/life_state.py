@@ -1,4 +1,4 @@
-"""Keeps what lasts of a character's life beside its goals: whom it follows, its mode, its pauses, who wants quiet.
+"""Keeps what lasts of a character's life beside its goals: whom it follows, its pauses, its talks, who wants quiet.
 
 It is one JSON object in the journal, beside the record of sleep, written through the lease. A part that cannot be read,
 as one that a newer program wrote in another form, counts as never kept; what a newer program added stays.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, ValidationError, convert, to_builtins
@@ -24,15 +23,6 @@ from mud_assistant.tools import Person, Principal
 from mud_assistant.tools.context import Following
 
 _log = Logger()
-
-
-class Mode(StrEnum):
-    """How much a character does of itself."""
-
-    AWAKE = "awake"
-    RESTING = "resting"  # it has no impulses; being addressed wakes it
-    AWAY = "away"  # the owner's word
-    AUTONOMOUS = "autonomous"  # the owner granted it deeds of its own
 
 
 class Followed(Struct, frozen=True):
@@ -60,7 +50,6 @@ class LifeState(Struct, frozen=True):
     """
 
     following: Followed | None = None
-    mode: Mode = Mode.AWAKE
     acted_at: float = 0.0
     pause: float = 0.0
     quiet_to: tuple[str, ...] = ()

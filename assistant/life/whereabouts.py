@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from msgspec.structs import replace
 
 from mud_assistant.assistant.life.days import MOVE, Surroundings
 from mud_assistant.tools import ToolFailed, World
 from mud_assistant.tools.game import way_to
-from mud_assistant.tools.text.route import name_words
+from mud_assistant.tools.text.route import is_named_by, name_words
 
 
 class Whereabouts:
@@ -27,6 +27,16 @@ class Whereabouts:
         room = self._where()
         return bool(room) and self._known == (place, room)
 
+    async def is_one_of(self, rooms: Collection[str]) -> bool:
+        """Tell whether the character is in a room of one of these names, or with all their words in its name."""
+        if not rooms:
+            return False
+        try:
+            here = name_words((await self._world.look()).room)
+        except ToolFailed:
+            return False
+        return any(name_words(room) <= here for room in rooms)
+
     async def way(self, place: str, around: Surroundings) -> Surroundings:
         """Add to what is around the first step of the way to a place, why there is none, or that it is this room.
 
@@ -42,7 +52,7 @@ class Whereabouts:
         if here == wanted or (wanted <= here and there != wanted):
             self._known = (place, around.room)
             return around
-        if route is None or not route.steps or not (wanted <= there or there <= wanted):
+        if route is None or not route.steps or not is_named_by(route.room, place):
             return replace(around, at_place=False, no_way=f"no way to {place} is known from here")
         no_way = "" if self._is_granted else f"it is not granted {MOVE}"
         return replace(around, at_place=False, step=route.steps[0], no_way=no_way)

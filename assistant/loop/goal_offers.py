@@ -14,7 +14,7 @@ from mud_assistant.tools.game import game_time
 from mud_assistant.tools.text.clean import one_line
 
 #: The line that tells a character why it acts now.
-KEPT = "You keep a promise: you said to {name} that you would {goal}."
+KEPT = 'You keep a promise. You said to {name}: "I will {goal}."'
 KEPT_IN_PRIVATE = "You keep a promise."
 #: After how long a try that came to no end counts as given up, in seconds.
 STUCK_SECONDS = 600.0

@@ -17,6 +17,7 @@ from mud_assistant.assistant.events.events import ByRule
 from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
+from mud_assistant.assistant.language.later.wishes import WAKE_UP, is_asked
 from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, STAYS_SECONDS, again, due_at
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
@@ -38,7 +39,7 @@ AWAKE_SECONDS = 900.0
 MAX_STEPS = 100
 _MOVE, _SAY, _WHISPER, _EMOTE = "move", "say", "whisper", "emote"
 #: Why a goal ended, for the person who asked for it.
-NO_WAY, BARRED, NOT_BACK = "I find no way there", "the way is closed", "you did not come back for a day"
+NO_WAY, BARRED, NOT_BACK = "I find no way there", "the way is closed", "a day is as long as I can wait"
 NOT_ALLOWED, TOO_OFTEN, NOT_SEEN = "I may not do it", "it went wrong three times", "nobody came for it in two weeks"
 #: What was seen of a goal that was kept by being somewhere.
 CAME = "it was there"
@@ -167,10 +168,13 @@ def words_of_goal(goal: Goal, who: Principal) -> str:
     name = one_line(who.name, max_chars=60)
     if goal.kind is GoalKind.TELL:
         asker = one_line(goal.asker.name, max_chars=60)
-        return f'{name}, {asker} asked me to tell you: "{goal.what}"'
+        wish = "wants to know" if is_asked(goal.what) else "asked me to tell you"
+        return f'{name}, {asker} {wish}: "{goal.what}"'
     if goal.whom_name:
-        return f"{name}, {goal.whom_name} is here{f', and you wanted to {goal.what}' if goal.what else ''}."
-    return f"{name}, you asked me to remind you{f': {goal.what}' if goal.what else ' at this hour'}."
+        return f"{name}, {goal.whom_name} is here.{f' You asked me to remind you: {goal.what}.' if goal.what else ''}"
+    if goal.what == WAKE_UP:
+        return f"{name}, you asked me to wake you: it is time."
+    return f"{name}, you asked me to remind you: {goal.what or 'it is time'}."
 
 
 def _say(goal: Goal, who: Principal, words: str, done: str) -> _Step:

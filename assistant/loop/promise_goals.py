@@ -31,7 +31,7 @@ from mud_assistant.tools.trust import authority_of_words
 CANNOT, ENOUGH, NOBODY = (
     "I cannot promise that.",
     "I have promised enough already.",
-    "I know more than one of that name.",
+    "I know more than one person of that name.",
 )
 #: Words without one of which no line asks for anything later, and no words of a character promise anything.
 NAMES_TIME = re.compile(

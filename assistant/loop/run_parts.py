@@ -16,6 +16,7 @@ from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import Journal
 from mud_assistant.assistant.keys.disguises import KeyPieces
 from mud_assistant.assistant.life.goal_book import GoalBook
+from mud_assistant.assistant.life.pairs import PairTalks
 from mud_assistant.assistant.life.reasons import Reasons
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
 from mud_assistant.assistant.loop.speech.screening import Repeats
@@ -131,6 +132,8 @@ class SpeechParts(Struct, frozen=True):
     rate_line: FallbackLine
     #: Told that a player waits while the model has never answered yet.
     waking: Waking
+    #: How much it has talked with other assistants.
+    pairs: PairTalks
     #: Keeps it from repeating what it heard, what it said, or an example of the prompt.
     repeats: Repeats = field(default_factory=Repeats)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -17,6 +18,7 @@ from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.journal.tables.acquaintances import KnownFact
 from mud_assistant.assistant.language.languages import is_foreign
 from mud_assistant.assistant.life.peace import Peace, wish_in
+from mud_assistant.assistant.life.presence import present_players
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import walking_after
 from mud_assistant.assistant.memory.acquaintance.visitor_words import matter_due, question_of_matter
@@ -178,7 +180,6 @@ class Attending:
     """Judges what an assistant hears that can think, by its talks, its company and whom it mutes, and wakes it."""
 
     __slots__ = (
-        "_bot_exchanges",
         "_context",
         "_cooldown",
         "_heard",
@@ -209,7 +210,6 @@ class Attending:
         self.tick = tick
         self.company = Company(context, manners, sleep.launcher, peace)
         self._cooldown = Cooldown(context.process.clock, context.settings.wake_seconds)
-        self._bot_exchanges = 0
 
     @property
     def launcher(self) -> Launcher:
@@ -225,7 +225,6 @@ class Attending:
         attention = classify(
             event,
             self._manners,
-            self._bot_exchanges,
             goes_on=talk.goes_on(event),
             is_rested=self._cooldown.is_over(event),
         )
@@ -233,10 +232,8 @@ class Attending:
             return event, Attention(Classification.IGNORE, attention.importance)
         is_waiting = context.memory.goals.waits(context.process.clock.seconds())
         event, attention = walking_after(context.tools, event, attention, is_waiting=is_waiting)
-        if event.who.kind is Kind.ASSISTANT:  # how often others woke this one since a human spoke
-            self._bot_exchanges += attention.verdict is Classification.TRIGGER
-        elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
-            self._bot_exchanges = 0
+        if event.who.kind is Kind.ASSISTANT and attention.verdict is Classification.TRIGGER:
+            attention = self._among_themselves(event, attention)
         talk.heard(event, attention)
         attention = context.speech.questions.heard(event, attention)
         self._cooldown.heard(event, attention)
@@ -244,6 +241,17 @@ class Attending:
         self._sleep.heard(event)
         self._heard(event)
         return event, attention
+
+    def _among_themselves(self, event: Event, attention: Attention) -> Attention:
+        """Return the attention of a line of another assistant to this one: the two talk a little, then they rest."""
+        context = self._context
+        is_watched = bool(present_players(context.body.world, self._rights.muted))
+        why = context.speech.pairs.heard(event.who, spoken_text(event), is_watched=is_watched)
+        if not why:
+            return attention
+        now, what = context.process.clock.seconds(), f"answering {one_line(event.who.name, max_chars=60)}"
+        context.memory.reasons.note(now, what, why, taken=False)
+        return replace(attention, verdict=Classification.CONTEXT)
 
     def wake(self, event: Event) -> None:
         """Wake the assistant for an event, and let its player know that an answer comes, or that none does now."""

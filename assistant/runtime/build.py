@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from msgspec import Struct, field
@@ -17,6 +17,7 @@ from mud_assistant.assistant.events.classify import Manners
 from mud_assistant.assistant.events.conversation import Conversations
 from mud_assistant.assistant.life.goal_book import GoalBook
 from mud_assistant.assistant.life.life_state import keep_following
+from mud_assistant.assistant.life.pairs import PairTalks, keep_pairs
 from mud_assistant.assistant.life.peace import OwnersQuiet, Peace
 from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
@@ -45,11 +46,11 @@ from mud_assistant.assistant.models.clients import client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
 from mud_assistant.assistant.runtime.fronts import fronts_of
 from mud_assistant.assistant.runtime.inbox import Inbox
-from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts, budget_left
+from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts
 from mud_assistant.assistant.runtime.sleeping import Sleep
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.llm import Link, Message, ModelChain
-from mud_assistant.resilience import Launcher
+from mud_assistant.resilience import Launcher, Ledger
 from mud_assistant.tools import EffectLimits, Pending, PolicyConfig, Principal, Registry
 
 #: How long a summary may take, in seconds.
@@ -104,10 +105,11 @@ def build_assistant(
         memory.memories.utc_offset = utc_offset
     launcher = Launcher()
     keep_following(context.tools.following, around.storage.lasting, launcher)
+    keep_pairs(context.speech.pairs, around.storage.lasting, launcher)
     sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
     days = NO_DAYS if around.character is None else around.character.days
     goals = GoalOffers(context)
-    has_budget = budget_left(context, around.process.pipeline.ledger)
+    has_budget = _budget_left(context, around.process.pipeline.ledger)
     peace = Peace(around.body.me.id, around.quiet, around.storage.lasting)
     may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted, has_budget)
     initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
@@ -118,6 +120,12 @@ def build_assistant(
         inbox.open(around.storage)
     parts = (context, manners, rights, _compactor(context), sleep)
     return Assistant(*parts, inbox=inbox, initiative=initiative, promised=goals, peace=peace, on_failure=on_failure)
+
+
+def _budget_left(context: RunContext, ledger: Ledger | None) -> Callable[[], bool]:
+    """Return what tells whether a character's share of the day's budget for impulses is not used up."""
+    accounts = context.model.billing.caller_of_itself(context.body.me).accounts
+    return lambda: ledger is None or ledger.check(accounts) is None
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
@@ -188,6 +196,7 @@ def _context(
             line(settings.budget_line),
             line(settings.rate_line),
             _waking(settings, chosen, around),
+            PairTalks(storage.lasting.wall, body.me.name),
         ),
     )
 

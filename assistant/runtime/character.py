@@ -109,6 +109,7 @@ class Assistant:
             finally:
                 self.context.tools.approvals.forget(who)
                 self.context.memory.goals.forget(who.id)
+                self.context.speech.pairs.forget(who.id)
                 await self.peace.forgotten()
 
     async def mute(self, who: Principal) -> None:

@@ -45,7 +45,6 @@ from mud_assistant.assistant.life.whereabouts import Whereabouts
 from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import HOME, LEFT_ALONE, THE_WORLD
-from mud_assistant.resilience import Ledger
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.context import A_MINUTE
 from mud_assistant.tools.game import game_time
@@ -132,6 +131,9 @@ class Initiative:
         present = present_players(context.body.world, self._may.muted(), self._may.unwanted())
         if await self._go_home(now) or not is_anybody_there(context.body.world, present):
             return
+        if present and await self._whereabouts.is_one_of(context.settings.quiet_rooms):
+            context.memory.reasons.note(now, "initiative", "its owner wants quiet in this room", taken=False)
+            present = ()  # it still walks on
         if not (self._days and await self._live(now, present)):
             await self._impulse(now, present)
 
@@ -187,7 +189,7 @@ class Initiative:
         now, is_walk = self._now(), offer.by_rule.tool == MOVE
         by_rule = replace(offer.by_rule, requester=OWNERS_FILE if is_walk else None)
         event = self._event("day", offer.text, by_rule)
-        holds = partial(self._still_due, now, self._entry_now(now), self._context.body.where(), is_walk=is_walk)
+        holds = partial(self._still_due, now, self.entry_at_time(now), self._context.body.where(), is_walk=is_walk)
         before = self._state.begun
 
         def undone() -> None:
@@ -203,7 +205,7 @@ class Initiative:
         context, now = self._context, self._now()
         if (
             self._spoken > since
-            or self._entry_now(now) is not entry
+            or self.entry_at_time(now) is not entry
             or context.body.where() != room
             or self._may.quiet()
         ):
@@ -235,7 +237,7 @@ class Initiative:
             self._next_look = min(self._next_look, self._next_impulse)
             return
         claim = ("impulse", context.body.where())
-        entry = self._entry_now(now)
+        entry = self.entry_at_time(now)
         signs = ImpulseSigns(
             now, bool(present), self._spoken, self._acted, self._pause, self._may.has_budget(),
             context.process.floor is None or context.process.floor.is_free(claim, context.body.me.id),
@@ -287,14 +289,9 @@ class Initiative:
         floor = self._context.process.floor
         return floor is None or floor.claim(what, self._context.body.me.id, seconds)
 
-    def _entry_now(self, now: float) -> DayEntry | None:
+    def entry_at_time(self, now: float) -> DayEntry | None:
+        """Return the entry of its day that counts at this time, in clock seconds; None for none."""
         return entry_at(self._days, self._day_clock(now).minute)
 
     def _day_clock(self, now: float) -> DayClock:
         return day_clock(now, game_time(self._context.body.world), self._utc_offset)
-
-
-def budget_left(context: RunContext, ledger: Ledger | None) -> Callable[[], bool]:
-    """Return what tells whether a character's share of the day's budget for impulses is not used up."""
-    accounts = context.model.billing.caller_of_itself(context.body.me).accounts
-    return lambda: ledger is None or ledger.check(accounts) is None

@@ -6,6 +6,7 @@ Closing ends work within a time limit: what does not end by then is abandoned, a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from mud_assistant.assistant.checks.day_places import DayKeeper
 from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
 from mud_assistant.assistant.checks.finding import Finding
 from mud_assistant.assistant.checks.probes import ask_to_greet
@@ -281,7 +283,7 @@ class AssistantService:
 
     async def doctor(self, runner: AssistantRunner, show: Callable[[Finding], None]) -> bool:
         """Check this assistant's settings, showing each finding as it comes. Return True when nothing is wrong."""
-        ours = self.config.settings.journal
+        ours, mine, there = self.config.settings.journal, runner.config.assistant, runner.embodiment
         journal = ours if ours.url else ours.model_copy(update={"file": str(self.config.journal or "")})
         request = DoctorRequest(
             runner.config.model_copy(update={"journal": journal}),
@@ -292,5 +294,6 @@ class AssistantService:
             lambda _: None,
             self.config.secrets,
             web=bool(runner.config.web.search_provider),
+            keeper=DayKeeper(there.me.name, partial(self.parts.days_of, mine), there.world, mine.tools),
         )
         return await examine(self.parts.reactor, request) == 0

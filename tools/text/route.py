@@ -53,6 +53,12 @@ async def search_route(
     return partly
 
 
+def is_named_by(room: str, place: str) -> bool:
+    """Tell whether a place may mean the room of this name: one of them has all the words of the other."""
+    words, wanted = name_words(room), name_words(place)
+    return wanted <= words or words <= wanted
+
+
 def name_words(name: str) -> set[str]:
     """Return the words of a room's name by which it is found, without those that say nothing where others are there."""
     found = [word.casefold() for word in _WORD.findall(name)]

@@ -14,7 +14,10 @@ from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.chores import CHORE, split_place
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.persons import to_second
-from mud_assistant.assistant.language.times import PRONOUNS, When
+from mud_assistant.assistant.language.times import PRONOUNS, When, bare_name
+
+#: What somebody is reminded of who asks to be woken.
+WAKE_UP = "wake up"
 
 
 class Asked(Struct, frozen=True):
@@ -138,7 +141,7 @@ def asked_in(clause: Clause) -> Asked | None:
 
 def _reminding(clause: Clause) -> Asked | None:
     if _WAKE.fullmatch(clause.text) and clause.when.person is None:
-        return Asked(GoalKind.REMIND, clause.when, "wake up")
+        return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
     if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
         return None
@@ -246,11 +249,16 @@ def _person(name: str, when: When) -> str:
     """Return who is meant by a name or by "her"; empty where nobody can tell."""
     if name.casefold() in PRONOUNS:
         return when.person if when.person and when.person.casefold() not in PRONOUNS else ""
-    return name.capitalize() if name.islower() and " " not in name else name
+    return name.capitalize() if name.islower() and " " not in name else bare_name(name)
 
 
 def _whose(when: When, whom: str) -> When:
     return replace(when, person=whom) if when.person is not None and when.person.casefold() in PRONOUNS else when
+
+
+def is_asked(message: str) -> bool:
+    """Tell whether a message to somebody asks them something: "whether she has my book"."""
+    return re.match(r"(?i)whether\b", message) is not None
 
 
 def to_listener(text: str) -> str:

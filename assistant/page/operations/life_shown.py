@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.life.days import entry_text
 from mud_assistant.assistant.life.reasons import Considered
 from mud_assistant.assistant.page.operations.sources import Sources
 from mud_assistant.assistant.page.values.life_view import LifeView, PromiseLine, ReasonLine
@@ -23,6 +24,7 @@ async def life_of(sources: Sources, assistant: str, there: Assistant | None, *, 
         quiet=is_quiet,
         away=is_away,
         still=quiet.why_still(sources.there, assistant),
+        day="" if there is None else entry_text(there.initiative.entry_at_time(sources.service.clock.seconds())),
     )
 
 

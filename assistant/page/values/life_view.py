@@ -38,7 +38,8 @@ class LifeView(Value, frozen=True):
     """What one assistant does unasked. `reasons` are the last ones, the newest first; those of others are not known.
 
     `quiet` says that it is to do nothing of its own accord, `away` that it does not greet either. `still` is why it
-    does nothing now, empty when it may.
+    does nothing now, empty when it may. `day` says what its day wants of it now, and whether it rests; empty while it
+    does not run, and for one without days.
     """
 
     promises: tuple[PromiseLine, ...] = ()
@@ -46,6 +47,7 @@ class LifeView(Value, frozen=True):
     quiet: bool = False
     away: bool = False
     still: str = ""
+    day: str = ""
 
 
 class InitiativeEstimate(Value, frozen=True):

@@ -12,7 +12,7 @@ from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, 
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, Thing, describe_moment, part_of_day
 from mud_assistant.tools.text.lenient import candidates, pick, pick_person, plain
-from mud_assistant.tools.text.route import search_route
+from mud_assistant.tools.text.route import is_named_by, search_route
 from mud_assistant.tools.trust import Audience, Kind, Principal
 
 _SHORT = {
@@ -195,6 +195,10 @@ class EmbeddedBody(Occupant):
             self.room.key, lambda key: [(way.direction, rooms[way.to].name, way.to) for way in rooms[key].exits], place
         )
         return Route(name, steps)
+
+    def rooms_named(self, place: str) -> Sequence[str]:
+        """Return the names of the rooms of the game that a place may mean, whether a way leads there or not."""
+        return [room.name for room in self.world.rooms.values() if is_named_by(room.name, place)]
 
     async def go_home(self) -> Scene:
         """Go to the room where the body started."""

@@ -191,6 +191,13 @@ def test_only_tending_is_a_chore(what: str, gesture: str) -> None:
         (remind(DAWN, "the bread"), "remind you at dawn: the bread"), (remind(NOON), "remind you at noon"),
         (tell("dinner is ready"), "tell Ann when they come: dinner is ready"),
         (tell("Ann is here", ""), "tell you when Ann comes"),
+        (tell("she left", ""), "tell you when Ann comes: she left"),
+        (tell("dinner is ready", "ANN"), "tell ANN when they come: dinner is ready"),
+        (tell("I left", "Captain Reed", When(person="Reed")), "tell Captain Reed when they come: I left"),
+        (tell("we eat", "Bea"), "tell Bea when Ann comes: we eat"),
+        (tell("whether she has my book"), "ask Ann when they come: whether she has my book"),
+        (remind(DAWN, "wake up"), "wake you at dawn"), (wait("don't move"), "not move until you are back"),
+        (chore("guard the gate", When(hour=21, every=DAY)), "guard the gate every night"),
         (come(NOON, "mill"), "be at the mill at noon"),
         (wait("wait here"), "wait here until you are back"), (chore("feed my cat", DAWN), "feed your cat at dawn"),
     ],
@@ -202,6 +209,31 @@ def test_a_goal_is_listed_for_its_asker(asked: Asked, text: str) -> None:
 def test_a_goal_is_listed_for_others() -> None:
     assert listed(remind(DAWN, "the bread"), "Bea") == "remind Bea at dawn: the bread"
     assert listed(wait("wait here"), "Bea") == "wait here until Bea is back"
+    assert listed(remind(BACK, "the bread"), "Bea") == "remind Bea when they are back: the bread"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Remind me at dawn to feed the hens.", "Remind me the day after tomorrow at noon of the fair.",
+        "Wake me in half an hour.", "Let me know when Ann is here.", "Don't move until I return.",
+        "Guard the gate every night.", "Ask Ann when she comes whether she has my book.",
+        "Tell my brother Tom when he is here that mother is ill.", "When my sister Ann comes, tell her we eat.",
+        "Come to the inn tomorrow evening.", "Remind me when I am back to eat.",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("said", ["I will {}.", "You have my word: I will {}.", "I shall {}."])
+def test_what_is_said_of_a_promise_is_understood_as_that_promise(line: str, said: str) -> None:
+    asked = request_in(line)
+    assert asked is not None
+    (found,) = promised_in(said.format(listed(asked)))
+    assert found.asked is not None
+    assert (found.asked.kind, found.asked.when, found.asked.whom) == (asked.kind, asked.when, asked.whom)
+
+
+def test_who_somebody_is_to_the_speaker_is_no_part_of_their_name() -> None:
+    asked = request_in("Tell my brother Tom when he is here that mother is ill.")
+    assert asked == tell("mother is ill", "Tom", When(person="Tom"))
 
 
 _ANY = st.text(max_size=60) | st.lists(

@@ -74,7 +74,9 @@ def test_what_is_no_time_is_none(text: str) -> None:
     [
         (When(hour=6), "at dawn"), (When(hour=7, is_either=True), "at seven"), (When(hour=18.5), "at 18:30"),
         (When(hour=19.5, is_either=True), "at half past seven"), (When(hour=12, days=1), "tomorrow at noon"),
-        (When(hour=8, days=1), "tomorrow morning"), (When(hour=19, every=DAY), "every evening"),
+        (When(hour=8, days=1), "tomorrow morning"), (When(hour=21, days=1), "tomorrow night"),
+        (When(hour=8, days=2), "the day after tomorrow in the morning"), (When(hour=21, every=DAY), "every night"),
+        (When(hour=19, every=DAY), "every evening"),
         (When(every=HOUR), "every hour"), (When(seconds=HOUR), "in an hour"), (When(seconds=300), "in five minutes"),
         (When(seconds=HOUR / 2), "in half an hour"), (When(person="Ann"), "when Ann comes"),
         (When(person=""), "when you are back"),
@@ -91,9 +93,9 @@ def test_of_the_asker_others_are_told_by_name() -> None:
 _HOURS = st.sampled_from([6.0, 8.0, 12.0, 15.0, 17.75, 18.0, 19.0, 21.0, 0.0]) | st.integers(13, 23).map(float)
 _TIMES = st.one_of(
     st.builds(When, hour=_HOURS),
-    st.builds(When, hour=_HOURS, days=st.just(1)),
+    st.builds(When, hour=_HOURS, days=st.sampled_from([1, 2])),
     st.builds(When, hour=st.sampled_from([1.0, 6.0, 7.5, 11.0]), is_either=st.just(value=True)),
-    st.builds(When, hour=st.sampled_from([6.0, 8.0, 12.0, 19.0, 14.0]), every=st.just(DAY)),
+    st.builds(When, hour=st.sampled_from([6.0, 8.0, 12.0, 19.0, 14.0, 21.0]), every=st.just(DAY)),
     st.builds(When, seconds=st.integers(1, 59).map(lambda minutes: minutes * MINUTE)),
     st.builds(When, every=st.sampled_from([HOUR, 2 * HOUR, 10 * MINUTE])),
     st.builds(When, person=st.sampled_from(["Ann", "the miller", "Captain Reed"])),

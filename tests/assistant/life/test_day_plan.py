@@ -20,6 +20,7 @@ from mud_assistant.assistant.life.days import (
     begun_at,
     due,
     entry_at,
+    entry_text,
     is_given_up,
 )
 
@@ -46,6 +47,20 @@ def on(
 def test_the_last_entry_that_began_counts_over_midnight_too(minute: float, entry: DayEntry) -> None:
     assert entry_at(DAYS, minute) is entry
     assert entry_at(Days(), minute) is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (None, ""),
+        (BED, 'since 22:00 it rests, in "loft"'),
+        (SMITHY, 'since 06:00 it is to be in "smithy"'),
+        (DayEntry(0, rests=True), "since 00:00 it rests"),
+        (DayEntry(720), "since 12:00 it goes about its day"),
+    ],
+)
+def test_an_owner_is_told_what_the_day_wants(entry: DayEntry | None, text: str) -> None:
+    assert entry_text(entry) == text
 
 
 def test_an_entry_over_midnight_is_the_same_one() -> None:

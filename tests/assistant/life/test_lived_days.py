@@ -8,6 +8,7 @@ import pytest
 
 from mud_assistant.assistant.characters.day_entries import DayEntry, Days, FreeLife
 from mud_assistant.assistant.loop.choosing import triggers_in
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
 from mud_assistant.tools import Principal
 from tests.assistant.life.lives import HOUR, PACE, Lived, Town, acts, town
 
@@ -49,6 +50,29 @@ async def test_it_is_where_its_day_wants_it_at_every_hour() -> None:
             here.pass_by(65.0)
             found.append(here.where("Mira"))
         assert found == ["mill", "mill", "inn", "inn", "mill", "mill", "mill", "inn"]
+
+
+@pytest.mark.parametrize("name", ["mill", next(one.name for one in HAMLET.rooms if one.key == "mill")])
+async def test_in_a_quiet_room_nothing_is_shown_and_it_still_goes_to_the_inn(name: str) -> None:
+    settings = {"quiet_rooms": ("chapel", name), "impulses": True}
+    async with town(Lived("Mira", "mill", DAYS, settings), hour=17) as here:
+        ann = here.ann("mill")
+        here.pass_by(250)
+        assert acts(here.witness, "Mira") == []
+        whys = [one.why for one in here.assistants["Mira"].context.memory.reasons.latest]
+        assert "its owner wants quiet in this room" in whys
+        here.until(18.2)
+        ann.note_typing()
+        here.pass_by(65.0)
+        assert here.where("Mira") == "inn"
+
+
+async def test_which_entry_counts_is_known_also_while_nobody_plays() -> None:
+    async with town(MIRA, hour=23) as here:
+        mira = here.assistants["Mira"].initiative
+        assert mira.entry_at_time(here.clock.seconds()) == DAYS.entries[2]
+        here.until(7)
+        assert mira.entry_at_time(here.clock.seconds()) == DAYS.entries[0]
 
 
 async def test_it_goes_on_where_a_player_stands_alone_and_stops_when_nobody_plays() -> None:

@@ -71,6 +71,7 @@ class EvenniaBody:
         self.spoke: Callable[[], None] = lambda: None
         self._ladder = Ladder.of_game()
         self._is_silent, self.without_use = False, frozenset[str]()
+        self.rooms_named = scenery.rooms_named
 
     def silence(self) -> None:
         """Say nothing more, not even the rest of a long speech."""

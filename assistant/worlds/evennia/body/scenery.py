@@ -21,6 +21,7 @@ from mud_assistant.assistant.worlds.evennia.body.moment import moment_of
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.game import Person, Scene, Thing, Written
 from mud_assistant.tools.text.lenient import candidates, has_name, pick, pick_person, plain
+from mud_assistant.tools.text.route import is_named_by
 from mud_assistant.tools.trust import Audience
 
 _log = Logger()
@@ -211,6 +212,14 @@ def somebody_plays(seconds: float) -> bool:
 
     played = [session.puppet for session in SESSION_HANDLER.values() if session.puppet]
     return any(player.idle_time is not None and player.idle_time <= seconds for player in played)
+
+
+def rooms_named(place: str) -> Sequence[str]:
+    """Return the names of the rooms of the game that a place may mean. Looks at all of them."""
+    from evennia import DefaultRoom  # only where Django is set up
+
+    names = DefaultRoom.objects.all_family().values_list("db_key", flat=True)
+    return [name for name in names if is_named_by(name, place)]
 
 
 def _by_alias(target: str, things: Sequence[Any]) -> Any:

@@ -131,6 +131,12 @@ def test_the_switches_do_the_other_thing(life: LifeView, live: set[str]) -> None
     found = card(life)
     assert set(buttons(found)) == live
     assert (f"It does nothing of its own accord: {life.still}." in found.text_content()) is bool(life.still)
+    assert "By its day" not in found.text_content()
+
+
+def test_that_it_rests_is_shown() -> None:
+    found = card(LifeView(day='since 22:00 it rests, in "mill"'))
+    assert 'By its day, since 22:00 it rests, in "mill".' in found.text_content()
 
 
 def test_a_viewer_sees_no_words_and_presses_nothing() -> None:
