@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind
-from mud_assistant.assistant.loop.goal_offers import KEPT, NOT_BACK, words_of_goal
+from mud_assistant.assistant.loop.goal_offers import KEPT
+from mud_assistant.assistant.loop.keeping import NOT_BACK, words_of_goal
 from mud_assistant.tools import Principal
 
 ANN, BEA = Principal("player:1", "Ann"), Principal("player:2", "Bea")
