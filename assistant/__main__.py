@@ -182,6 +182,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         from mud_assistant.assistant.config.playing import play
         from mud_assistant.assistant.config.settings import DEFAULT_FILE, read_settings
         from mud_assistant.assistant.runtime.own_tools import load_tools
+        from mud_assistant.assistant.surfaces.trial.day_ground import keeper_in_trial
 
     path = options.config or DEFAULT_FILE
     try:
@@ -198,7 +199,8 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
 
     own = load_tools(config.tools.modules, folder)
     shown = screen.show, screen.waiting
-    request = DoctorRequest(config, folder, os.environ, wall, *shown, secrets, options.web, page, own)
+    keeper = keeper_in_trial(reactor, config.assistant, folder, wall)
+    request = DoctorRequest(config, folder, os.environ, wall, *shown, secrets, options.web, page, own, keeper)
     return run_reactor(reactor, examine(reactor, request), secrets, INTERRUPTED)
 
 

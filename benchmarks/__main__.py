@@ -42,6 +42,7 @@ FULL_SECTIONS = {
     "postgres": "the journal in PostgreSQL: acknowledgement at 500/s, turns of 1, 2, 4 processes, 1,000 idle",
     "page": "the operator's page over HTTP: 200 assistants, 100,000 runs, 20 watchers of 50 that talk",
     "page_live": "the live page: a word to the event on the stream, 20 watchers, and what nobody watching costs",
+    "month": "characters with days and promises: an empty game, one watched, 2 days of 20 characters, 30 with --full",
     "talk": "our own scripted talks with the embedded model: right, repeated, seconds and tokens a turn",
     "talk_long": "150 lines with the embedded model: whether the last thirty are answered as well as the first",
 }

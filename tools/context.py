@@ -1,7 +1,4 @@
-"""The context a tool acts with: the world, the requester, the actor, and what its call was found to need.
-
-Whom a character follows is kept in memory only: after a restart it follows nobody.
-"""
+"""The context a tool acts with: the world, the requester, the actor, and what its call was found to need."""
 
 from __future__ import annotations
 
@@ -64,6 +61,10 @@ class Pending:
 A_MINUTE = 60.0
 
 
+def _nobody_is_told() -> None:
+    """Do nothing: the default of `Following.on_change`."""
+
+
 class Following:
     """The person one character follows. `now` gives seconds; it ends after `minutes`, and with 0 it never begins."""
 
@@ -71,6 +72,8 @@ class Following:
         self.minutes = minutes
         #: The principal who asked for it: the walks are judged as theirs.
         self.asker: Principal | None = None
+        #: Called when it has begun or ended.
+        self.on_change: Callable[[], object] = _nobody_is_told
         self._now = now
         self._leader: Person | None = None
         self._until = 0.0
@@ -84,8 +87,19 @@ class Following:
 
     def begin(self, leader: Person, asker: Principal | None) -> None:
         """Follow this person, and nobody else, from now on."""
-        self._leader, self.asker = leader, asker
-        self._until = self._now() + self.minutes * A_MINUTE
+        self.restore(leader, asker, self.minutes * A_MINUTE)
+        self.on_change()
+
+    def restore(self, leader: Person, asker: Principal | None, seconds: float) -> None:
+        """Go on following this person for so many seconds, at most the minutes that it lasts. Nobody is told."""
+        seconds = min(seconds, self.minutes * A_MINUTE)
+        if seconds > 0:
+            self._leader, self.asker, self._until = leader, asker, self._now() + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the character still follows somebody, in seconds."""
+        return 0.0 if self.leader is None else self._until - self._now()
 
     def leads(self, id_: str) -> bool:
         """Tell whether the character follows the person with this id."""
@@ -98,7 +112,15 @@ class Following:
 
     def end(self) -> None:
         """Stop following."""
+        was_following = self._leader is not None
         self._leader = self.asker = None
+        if was_following:
+            self.on_change()
+
+    def forget(self, id_: str) -> None:
+        """Stop following when the person with this id leads or has asked for it."""
+        if self._leader is not None and id_ in {self._leader.id, self.asker.id if self.asker else ""}:
+            self.end()
 
 
 class WebKnowledge(Protocol):

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 from mud_assistant.tools.errors import ToolFailed
-from mud_assistant.tools.trust import Audience, Principal
+from mud_assistant.tools.trust import Audience, Kind, Principal
+
+#: Seconds of an hour and of a day.
+_HOUR, _DAY = 3600.0, 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,24 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class GameTime:
+    """The clock of a game: its seconds since its beginning, and how many of them pass in a second of ours."""
+
+    seconds: float
+    pace: float = 1.0
+
+    @property
+    def hour(self) -> float:
+        """The hour of the game's day, from 0 to 24."""
+        return self.seconds % _DAY / _HOUR
+
+    @property
+    def day(self) -> int:
+        """The number of the game's day, from 0."""
+        return int(self.seconds // _DAY)
+
+
+@dataclass(frozen=True, slots=True)
 class GameCommand:
     """A typed line as the game understands it: which command it is, whatever alias or nick was typed.
 
@@ -156,23 +177,18 @@ class World(Protocol):
 
     def look(self) -> Awaitable[Scene]:
         """Return the scene around the character."""
-        ...
 
     def inspect(self, target: str) -> Awaitable[str]:
         """Return the description of one thing, person or exit in the scene."""
-        ...
 
     def who(self) -> Awaitable[Sequence[Person]]:
         """Return everybody who is in the game, the character included."""
-        ...
 
     def say(self, text: str) -> Awaitable[None]:
         """Speak aloud; everyone in the room hears it."""
-        ...
 
     def emote(self, text: str) -> Awaitable[None]:
         """Act visibly, as `NAME text`."""
-        ...
 
     def whisper(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
         """Speak to one person in the room, unheard by others.
@@ -180,30 +196,24 @@ class World(Protocol):
         `only` holds the ids of those who may hear it, None for anybody. Raises ToolFailed, and lets nobody hear a word,
         when the person that the world itself takes `target` for is somebody else (`pick_person`).
         """
-        ...
 
     def hears(self, who: Principal) -> bool:
         """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
-        ...
 
     def page(self, target: str, text: str, *, only: Audience = None) -> Awaitable[None]:
         """Speak to one person anywhere in the game; `only` as for a whisper.
 
         Raises ToolFailed when no person of that name is there.
         """
-        ...
 
     def speak_on(self, channel: str, text: str) -> Awaitable[None]:
         """Speak on a channel that the character listens to. Raises ToolFailed that lists those channels."""
-        ...
 
     def move(self, direction: str) -> Awaitable[Scene]:
         """Leave by an exit. Return the scene at the other end."""
-        ...
 
     def go_home(self) -> Awaitable[Scene]:
         """Go to the character's home; return the scene there. Raises ToolFailed if it is there already or has none."""
-        ...
 
     def route(self, place: str) -> Awaitable[Route]:
         """Find the way to the nearest room that `place` names, over exits that the character sees and may pass.
@@ -211,22 +221,33 @@ class World(Protocol):
         `place` is a name, or several words of which one is in the name. The search ends after some hundred rooms, and
         lets other work go on meanwhile. Raises ToolFailed when no such room is found.
         """
-        ...
 
     def is_left_alone(self) -> bool:
         """Tell whether the character is away from home in a room without players. Does not wait, and must not raise."""
-        ...
+
+    def time(self) -> GameTime | None:
+        """Return the clock of the game, None where it has none of its own. Does not wait, and must not raise."""
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        """Return the players who would hear the character speak aloud now and typed something within `seconds`.
+
+        Whoever came within that time counts too. Asked often: it does not wait, and must not raise.
+        """
+
+    def who_is(self, id_: str) -> Principal | None:
+        """Return who has this id, in the game or not, with the permission of now; None for nobody, as when deleted.
+
+        Does not wait, and must not raise.
+        """
 
     def resolve(self, line: str) -> Awaitable[GameCommand]:
         """Return the command that the game takes `line` for, with aliases and nicks replaced. Nothing is run.
 
         Raises ToolFailed when it is no command.
         """
-        ...
 
     def execute(self, command: GameCommand) -> Awaitable[str]:
         """Run exactly this command, without looking it up again, and return what the game printed."""
-        ...
 
 
 def tools_without_use(world: World) -> frozenset[str]:
@@ -236,6 +257,38 @@ def tools_without_use(world: World) -> frozenset[str]:
     """
     without: frozenset[str] = getattr(world, "without_use", frozenset())
     return without
+
+
+def game_time(world: World) -> GameTime | None:
+    """Return the clock of a world's game, None for none. A world that was written before there were clocks has none."""
+    ask: Callable[[], GameTime | None] | None = getattr(world, "time", None)
+    return None if ask is None else ask()
+
+
+def present(world: World, seconds: float) -> tuple[Principal, ...]:
+    """Return the players who hear a character and typed something within `seconds`, nobody if a world cannot tell."""
+    ask: Callable[[float], tuple[Principal, ...]] | None = getattr(world, "present", None)
+    return () if ask is None else ask(seconds)
+
+
+def somebody_plays(world: World, seconds: float) -> bool:
+    """Tell whether any player of the game typed something within `seconds`, wherever they are. Does not wait.
+
+    A world that knows has a method of this name. For another one it is whoever hears the character (`present`).
+    """
+    ask: Callable[[float], bool] | None = getattr(world, "somebody_plays", None)
+    return bool(present(world, seconds)) if ask is None else ask(seconds)
+
+
+def principal_now(world: World, id_: str, known: Principal | None = None) -> Principal | None:
+    """Return who has this id with the permission of now, None for nobody.
+
+    `known` is who they were: that counts where a world cannot tell, and for an operator, who is in no game.
+    """
+    ask: Callable[[str], Principal | None] | None = getattr(world, "who_is", None)
+    if ask is None or (known is not None and known.kind is Kind.OPERATOR):
+        return known
+    return ask(id_)
 
 
 async def way_to(world: World, place: str) -> Route | None:

@@ -31,6 +31,7 @@ from mud_assistant.assistant.characters.character import (
 )
 from mud_assistant.assistant.characters.cleaning import clean_line, clean_text
 from mud_assistant.assistant.characters.container import read_card_file
+from mud_assistant.assistant.characters.day_tables import read_days
 from mud_assistant.assistant.characters.fields import Fields
 from mud_assistant.assistant.characters.topic_tables import read_topics
 from mud_assistant.assistant.characters.unused import unused_in_card
@@ -172,6 +173,7 @@ def _character(name: str, card: Mapping[str, Any], fields: Fields, data: bytes) 
         greetings=_greetings(card, fields),
         lore=read_book(book, fields) if isinstance(book, Mapping) else Lorebook(),
         topics=read_topics(card, fields),
+        days=read_days(card, fields),
         original=data,
     )
 

@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 from msgspec import Struct, field
 
+from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.errors import AssistantError
 
 #: The longest persona, greeting, line of an example, lore text, title and key, in characters.
@@ -121,6 +122,7 @@ class Character(Struct, frozen=True):
     greetings: tuple[str, ...] = ()
     lore: Lorebook = field(default_factory=Lorebook)
     topics: tuple[Topic, ...] = ()
+    days: Days = NO_DAYS
     original: bytes = b""
 
     @property

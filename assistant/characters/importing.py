@@ -17,6 +17,7 @@ from mud_assistant.assistant.characters.book import raw_entries, read_book, writ
 from mud_assistant.assistant.characters.card import CardPreview, card_data, preview_card
 from mud_assistant.assistant.characters.character import Character, CharacterError, Lorebook, LoreEntry, file_name
 from mud_assistant.assistant.characters.container import MAX_FILE, read_card_file
+from mud_assistant.assistant.characters.day_tables import days_toml, with_days
 from mud_assistant.assistant.characters.fields import Fields
 from mud_assistant.assistant.characters.reading import (
     CHARACTER_FILE,
@@ -30,7 +31,13 @@ from mud_assistant.assistant.characters.reading import (
     read_character,
     read_file,
 )
-from mud_assistant.assistant.characters.topic_tables import toml_string, toml_value, topics_toml, with_topics
+from mud_assistant.assistant.characters.topic_tables import (
+    toml_string,
+    toml_value,
+    topics_toml,
+    with_own,
+    written_topic,
+)
 
 _LORE_FILE = "card.toml"
 #: Those that are written only where they are not as usual.
@@ -95,7 +102,7 @@ def character_toml(character: Character) -> str:
     changed = {field: value for field, value in settings.items() if value != getattr(usual, field)}
     if changed:
         lines += ["", "[lorebook]", *(f"{field} = {toml_value(value)}" for field, value in changed.items())]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + days_toml(character.days)
 
 
 def lore_toml(entries: Iterable[LoreEntry]) -> str:
@@ -186,7 +193,9 @@ def _data(character: Character, before: Character | None, original: Mapping[str,
     if character.lore != now.lore:
         data["character_book"] = _book(character.lore, data.get("character_book"))
     if character.topics != now.topics:
-        data["extensions"] = with_topics(data["extensions"], character.topics)
+        data["extensions"] = with_own(data["extensions"], "topics", map(written_topic, character.topics))
+    if character.days != now.days:
+        data["extensions"] = with_days(data["extensions"], character.days)
     return data
 
 

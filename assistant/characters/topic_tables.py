@@ -46,16 +46,17 @@ def written_topic(topic: Topic) -> dict[str, Any]:
     return {field: value for field, value in table.items() if value}
 
 
-def with_topics(extensions: Mapping[str, Any], topics: Iterable[Topic]) -> dict[str, Any]:
-    """Return the extensions of a card with these topics in place of those they had."""
+def with_own(extensions: Mapping[str, Any], name: str, tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the extensions of a card with these tables as our list `name`, in place of those that it had."""
     ours = extensions.get(EXTENSION)
     table = dict(ours) if isinstance(ours, Mapping) else {}
-    table["topics"] = [
-        {field: list(value) if isinstance(value, tuple) else value for field, value in written_topic(topic).items()}
-        for topic in topics
+    table[name] = [
+        {field: list(value) if isinstance(value, tuple) else value for field, value in one.items()} for one in tables
     ]
-    rest = {name: value for name, value in extensions.items() if name != EXTENSION}
-    return {**rest, EXTENSION: table} if table["topics"] or len(table) > 1 else rest
+    rest = {other: value for other, value in extensions.items() if other != EXTENSION}
+    if not table[name]:
+        del table[name]
+    return {**rest, EXTENSION: table} if table else rest
 
 
 def read_topics(card: Mapping[str, Any], fields: Fields) -> tuple[Topic, ...]:
@@ -81,25 +82,26 @@ def own_extension(table: Mapping[str, Any]) -> Mapping[str, Any]:
 def _topic(table: Mapping[str, Any], where: str, fields: Fields) -> Topic | None:
     title = fields.line(table.get("title"), where, MAX_TITLE)
     where = f"{where}, {title}"
-    says = _texts(table.get("says"), where, MAX_SAYS, MAX_SAID, fields)
+    says = texts_of(table.get("says"), where, MAX_SAYS, MAX_SAID, fields)
     if not (title and says):
         return None
-    asks = _texts(table.get("asks"), where, MAX_ASKS, MAX_EXAMPLE, fields)
-    keys = _texts(table.get("keys"), where, MAX_KEYS, MAX_KEY, fields)
+    asks = texts_of(table.get("asks"), where, MAX_ASKS, MAX_EXAMPLE, fields)
+    keys = texts_of(table.get("keys"), where, MAX_KEYS, MAX_KEY, fields)
     return Topic(
         title,
         says,
         asks,
         keys or (() if asks else (title,)),
         table.get("parts") is True,
-        _texts(table.get("gesture"), where, MAX_SAYS, MAX_EXAMPLE, fields),
-        _texts(table.get("answers"), where, MAX_KEYS, MAX_KEY, fields),
+        texts_of(table.get("gesture"), where, MAX_SAYS, MAX_EXAMPLE, fields),
+        texts_of(table.get("answers"), where, MAX_KEYS, MAX_KEY, fields),
         fields.greeting(table.get("solved"), where, MAX_SAID),
         fields.greeting(table.get("reveal"), where, MAX_SAID),
     )
 
 
-def _texts(raw: object, where: str, most: int, longest: int, fields: Fields) -> tuple[str, ...]:
+def texts_of(raw: object, where: str, most: int, longest: int, fields: Fields) -> tuple[str, ...]:
+    """Return a text, or a list of at most so many, cleaned. What is left out is told to `fields`."""
     texts = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
     return tuple(filter(None, (fields.greeting(text, where, longest) for text in texts[:most])))
 

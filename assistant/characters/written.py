@@ -7,30 +7,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from itertools import pairwise
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from mud_assistant.assistant.characters.character import (
-    MAX_AFTER,
-    MAX_ASKS,
-    MAX_ENTRIES,
-    MAX_EXAMPLE,
-    MAX_EXAMPLES,
-    MAX_GREETING,
-    MAX_GREETINGS,
-    MAX_KEY,
-    MAX_KEYS,
-    MAX_LORE,
-    MAX_NAME,
-    MAX_PERSONA,
-    MAX_SAID,
-    MAX_SAYS,
-    MAX_TITLE,
-    MAX_TOPICS,
-    SCAN_DEPTH,
     Character,
     CharacterError,
     Lorebook,
@@ -38,122 +23,19 @@ from mud_assistant.assistant.characters.character import (
     Topic,
     unique_titles,
 )
+from mud_assistant.assistant.characters.day_entries import DayEntry, Days
+from mud_assistant.assistant.characters.written_tables import (
+    WrittenBook,
+    WrittenCharacter,
+    WrittenDay,
+    WrittenExample,
+    WrittenFree,
+    WrittenLore,
+    WrittenLoreFile,
+    WrittenTopic,
+    WrittenTopicFile,
+)
 from mud_assistant.assistant.toml_text import parse_toml
-
-
-def _text(longest: int) -> Any:
-    return Field(min_length=1, max_length=longest, description=f"a text of 1 to {longest} characters")
-
-
-_Greeting = Annotated[str, _text(MAX_GREETING)]
-_Line = Annotated[str, _text(MAX_EXAMPLE)]
-_Keys = Annotated[tuple[Annotated[str, _text(MAX_KEY)], ...], Field(max_length=MAX_KEYS)]
-_KEYS = f'a list of at most {MAX_KEYS} texts, as in: ["lamp", "old tower"]'
-_Order = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
-_NUMBER = "a whole number up to a million"
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
-
-
-class _WrittenExample(_Strict):
-    heard: _Line
-    said: _Line
-
-
-class _WrittenLore(_Strict):
-    title: Annotated[str, _text(MAX_TITLE)]
-    text: Annotated[str, _text(MAX_LORE)]
-    keys: _Keys | None = Field(default=None, description=_KEYS)
-    secondary: _Keys = Field(default=(), description=_KEYS)
-    logic: Literal["any", "all", "not_any", "not_all"] = Field(
-        "any", description='"any", "all", "not_any" or "not_all"'
-    )
-    constant: bool = Field(default=False, description="true or false")
-    priority: _Order | None = Field(default=None, description=_NUMBER)
-    order: _Order = Field(default=100, description=_NUMBER)
-    case_sensitive: bool = Field(default=False, description="true or false")
-    reached: bool = Field(default=True, description="true or false")
-    reaches: bool = Field(default=True, description="true or false")
-    additional: _Keys = Field(default=(), description=_KEYS)
-    excluded: _Keys = Field(default=(), description=_KEYS)
-    probability: int = Field(default=100, ge=0, le=100, description="a number from 0 to 100")
-    after: int = Field(default=0, ge=0, le=MAX_AFTER, description=f"a number of lines from 0 to {MAX_AFTER}")
-    whole_words: bool = Field(default=True, description="true or false")
-    private: bool = Field(default=False, description="true or false")
-
-    def entry(self) -> LoreEntry:
-        """Return the entry. One without keys is found by its title."""
-        keys = self.keys if self.keys is not None else () if self.constant else (self.title,)
-        return LoreEntry(**{**self.model_dump(), "keys": keys})
-
-
-_Saying = Annotated[str, _text(MAX_SAID)]
-
-
-class _WrittenTopic(_Strict):
-    title: Annotated[str, _text(MAX_TITLE)]
-    says: _Saying | Annotated[tuple[_Saying, ...], Field(min_length=1, max_length=MAX_SAYS)] = Field(
-        description=f"a text of 1 to {MAX_SAID} characters, or a list of at most {MAX_SAYS}"
-    )
-    asks: tuple[_Line, ...] = Field(
-        default=(), max_length=MAX_ASKS, description=f"a list of at most {MAX_ASKS} sample questions"
-    )
-    keys: _Keys = Field(default=(), description=_KEYS)
-    parts: bool = Field(default=False, description="true or false")
-    gesture: _Line | tuple[_Line, ...] = Field(
-        default=(), description='a text such as "smiles.", or a list with one for each thing said'
-    )
-    answers: _Keys = Field(default=(), description=_KEYS)
-    solved: str = Field(default="", max_length=MAX_SAID, description=f"a text of at most {MAX_SAID} characters")
-    reveal: str = Field(default="", max_length=MAX_SAID, description=f"a text of at most {MAX_SAID} characters")
-
-    def topic(self) -> Topic:
-        """Return the topic. One without keys and sample questions is found by its title."""
-        says = (self.says,) if isinstance(self.says, str) else self.says
-        gestures = (self.gesture,) if isinstance(self.gesture, str) else self.gesture
-        keys = self.keys or (() if self.asks else (self.title,))
-        return Topic(self.title, says, self.asks, keys, self.parts, gestures, self.answers, self.solved, self.reveal)
-
-
-class _WrittenBook(_Strict):
-    scan_depth: int = Field(default=SCAN_DEPTH, ge=1, le=50, description="a number of lines from 1 to 50")
-    token_budget: int | None = Field(default=None, ge=1, le=100_000, description="a number of tokens up to 100000")
-    recursive: bool = Field(default=False, description="true or false")
-
-
-class _WrittenLoreFile(_Strict):
-    lore: tuple[_WrittenLore, ...] = Field(default=(), max_length=MAX_ENTRIES)
-
-
-class _WrittenTopicFile(_Strict):
-    topic: tuple[_WrittenTopic, ...] = Field(default=(), max_length=MAX_TOPICS)
-
-
-class _WrittenCharacter(_Strict):
-    name: str = Field(
-        default="",
-        max_length=MAX_NAME,
-        pattern=r"^(\w[\w' -]*)?$",
-        description=f"letters, digits, spaces, hyphens and apostrophes, at most {MAX_NAME}",
-    )
-    persona: str = Field(default="", max_length=MAX_PERSONA, description=f"a text of at most {MAX_PERSONA} characters")
-    speech: str = Field(default="", max_length=MAX_PERSONA, description=f"a text of at most {MAX_PERSONA} characters")
-    greeting: _Greeting | Annotated[tuple[_Greeting, ...], Field(max_length=MAX_GREETINGS)] = Field(
-        default=(), description=f"a text of 1 to {MAX_GREETING} characters, or a list of at most {MAX_GREETINGS}"
-    )
-    examples: tuple[_WrittenExample, ...] = Field(
-        default=(), max_length=MAX_EXAMPLES, description=f"at most {MAX_EXAMPLES} examples"
-    )
-    lore: tuple[_WrittenLore, ...] = Field(
-        default=(), max_length=MAX_ENTRIES, description=f"at most {MAX_ENTRIES} entries"
-    )
-    lorebook: _WrittenBook = Field(default_factory=_WrittenBook)
-    topic: tuple[_WrittenTopic, ...] = Field(
-        default=(), max_length=MAX_TOPICS, description=f"at most {MAX_TOPICS} topics"
-    )
-
 
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*")
 _FIELD = re.compile(r"(keys|secondary|logic|constant|private|priority|order)\s*:\s*(.*)", re.IGNORECASE)
@@ -166,7 +48,7 @@ def character_of(text: str, where: str, name: str) -> Character:
 
     `where` is what errors call the text. Raises CharacterError.
     """
-    written = _validated(_WrittenCharacter, _toml(text, where), where)
+    written = _validated(WrittenCharacter, _toml(text, where), where)
     greeting = written.greeting
     book = written.lorebook
     return Character(
@@ -179,24 +61,34 @@ def character_of(text: str, where: str, name: str) -> Character:
             unique_titles(one.entry() for one in written.lore), book.scan_depth, book.token_budget, book.recursive
         ),
         tuple(one.topic() for one in written.topic),
+        Days(_in_order(written.day, where), written.free.life()),
     )
+
+
+def _in_order(written: Sequence[WrittenDay], where: str) -> tuple[DayEntry, ...]:
+    """Return the entries of a day by their hours. Raises CharacterError for two that begin at once."""
+    entries = sorted((one.entry() for one in written), key=lambda entry: entry.start)
+    for one, other in pairwise(entries):
+        if one.start == other.start:
+            raise CharacterError(f'{where}: two entries of the day begin at "{one.time}": give one another time')
+    return tuple(entries)
 
 
 def lore_of_toml(text: str, where: str) -> tuple[LoreEntry, ...]:
     """Return the entries of a TOML text of `[[lore]]` tables. Raises CharacterError."""
-    return tuple(one.entry() for one in _validated(_WrittenLoreFile, _toml(text, where), where).lore)
+    return tuple(one.entry() for one in _validated(WrittenLoreFile, _toml(text, where), where).lore)
 
 
 def topics_of_toml(text: str, where: str) -> tuple[Topic, ...]:
     """Return the topics of a TOML text of `[[topic]]` tables. Raises CharacterError."""
-    return tuple(one.topic() for one in _validated(_WrittenTopicFile, _toml(text, where), where).topic)
+    return tuple(one.topic() for one in _validated(WrittenTopicFile, _toml(text, where), where).topic)
 
 
 def lore_of_markdown(text: str, where: str) -> tuple[LoreEntry, ...]:
     """Return the entries of a Markdown text: a heading, its `keys:`, its text. Raises CharacterError."""
     entries = []
     for line, data in _sections(text, where):
-        entries.append(_validated(_WrittenLore, data, f"{where}, line {line}").entry())
+        entries.append(_validated(WrittenLore, data, f"{where}, line {line}").entry())
     if not entries and text.strip():
         raise CharacterError(
             f"{where}: there is no heading: begin each piece of lore with a line such as # The old mill"
@@ -274,8 +166,9 @@ def _problem(model: type[BaseModel], error: ValidationError) -> str:
     place = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
     table, described = _at(model, path)
     if first["type"] == "extra_forbidden":
-        near = get_close_matches(str(path[-1]), table.model_fields, n=1)
-        meant = f"; did you mean {near[0]}?" if near else f"; those there are: {', '.join(table.model_fields)}"
+        known = _fields(table)
+        near = get_close_matches(str(path[-1]), known, n=1)
+        meant = f"; did you mean {near[0]}?" if near else f"; those there are: {', '.join(known)}"
         return f"{place}: there is no such field{meant}"
     if first["type"] == "missing":
         return f"{place} is missing"
@@ -283,18 +176,25 @@ def _problem(model: type[BaseModel], error: ValidationError) -> str:
 
 
 _INNER: dict[str, type[BaseModel]] = {
-    "lore": _WrittenLore,
-    "topic": _WrittenTopic,
-    "examples": _WrittenExample,
-    "lorebook": _WrittenBook,
+    "lore": WrittenLore,
+    "topic": WrittenTopic,
+    "examples": WrittenExample,
+    "lorebook": WrittenBook,
+    "day": WrittenDay,
+    "free": WrittenFree,
 }
+
+
+def _fields(table: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a table by the names that stand in the file."""
+    return {info.alias or name: info for name, info in table.model_fields.items()}
 
 
 def _at(model: type[BaseModel], path: list[int | str]) -> tuple[type[BaseModel], str]:
     """Return the table that holds the last part of the path, and which values are right there."""
     table, described = model, ""
     for part in path:
-        if isinstance(part, str) and part in table.model_fields:
-            described = table.model_fields[part].description or described
+        if isinstance(part, str) and (field := _fields(table).get(part)) is not None:
+            described = field.description or described
             table = _INNER.get(part, table) if part != path[-1] else table
     return table, described

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from mud_assistant.assistant.checks.check_runner import CheckRunner
-from mud_assistant.assistant.checks.finding import FindingState, Show
+from mud_assistant.assistant.checks.day_places import DayKeeper, check_days
+from mud_assistant.assistant.checks.finding import Finding, FindingState, Show
 from mud_assistant.assistant.checks.journal import bindings, durable, room, searchable, sound
 from mud_assistant.assistant.checks.model import ModelChecks
-from mud_assistant.assistant.checks.own_tools import judge_own_tools
 from mud_assistant.assistant.checks.web import PAGE, WebChecks
 from mud_assistant.assistant.config.schema import Config
 from mud_assistant.assistant.keys.binding import KeyBinding
@@ -31,6 +31,8 @@ from mud_assistant.resilience.background import in_daemon_thread
 JOURNAL_SECONDS = 60.0
 #: Exit status when something is wrong.
 SOMETHING_WRONG = 1
+#: The check of the owner's own tools.
+OWN_TOOLS = "own tools"
 
 
 class DoctorRequest(Struct, frozen=True):
@@ -46,6 +48,8 @@ class DoctorRequest(Struct, frozen=True):
     web: bool = False
     page: str = PAGE
     own_tools: OwnTools = OwnTools()
+    #: The character whose day is looked at, where it is known where it lives.
+    keeper: DayKeeper | None = None
 
 
 # Any: the reactor has no one interface for time, network and threads.
@@ -56,6 +60,14 @@ async def examine(reactor: Any, request: DoctorRequest) -> int:
         return await _Checks(reactor, request, exchange).run()
     finally:
         await exchange.close()
+
+
+def judge_own_tools(own: OwnTools) -> Iterable[Finding]:
+    """Return a finding for all that were loaded, and one for each that was left out; none where nothing was named."""
+    if own.tools:
+        yield Finding(OWN_TOOLS, FindingState.OK, f"loaded: {', '.join(tool.name for tool in own.tools)}")
+    for problem in own.problems:
+        yield Finding(OWN_TOOLS, FindingState.WRONG, problem)
 
 
 class _Checks:
@@ -80,6 +92,8 @@ class _Checks:
         await self._vectors(bound)
         await self._journal()
         await self._telemetry(bound)
+        if self._request.keeper is not None:
+            await check_days(self._request.keeper, self._runner)
         if self._request.web:
             from mud_assistant.assistant.web.web import WebProviders  # noqa: PLC0415  (a game that has the web has loaded it)
 

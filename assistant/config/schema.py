@@ -142,6 +142,14 @@ class AssistantConfig(MannerConfig, defer_build=False):
     follow_minutes: Annotated[float, Field(ge=0, le=1440)] = 30.0
     #: How long it stays in a room without players before it goes home by itself; 0: it stays.
     go_home_minutes: Annotated[float, Field(ge=0, le=10_080)] = 10.0
+    #: Whether its model is asked now and then, while a player is there, for something to do that nobody asked for. What
+    #: its character's file says of its day needs no model and no such leave.
+    impulses: bool = False
+    #: The rooms, by their names or some words of them, in which it does nothing of its own accord for people to see: no
+    #: pose and no sentence of its day, and no impulse. It answers there, walks through, and keeps its promises.
+    quiet_rooms: tuple[str, ...] = ()
+    #: The part of its own day's budget that this may use.
+    initiative_share: float = Field(default=0.1, ge=0, le=1)
     #: Who is told of trouble, by the names of their accounts. Empty: the owner of the game.
     alerts: tuple[str, ...] = ()
 

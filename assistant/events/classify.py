@@ -24,9 +24,6 @@ from mud_assistant.assistant.events.events import (
 )
 from mud_assistant.tools.trust import Kind
 
-#: How often assistants may answer each other until a human speaks (RFC 3834 in spirit).
-MAX_BOT_EXCHANGES = 4
-
 #: Length of the longest part of a name that is too short to be called by, in characters: "de", "of".
 _SHORTEST_PART = 2
 
@@ -58,7 +55,7 @@ class Classification(StrEnum):
     IGNORE = "ignore"
 
 
-class Asked(Struct, frozen=True):
+class OpenQuestion(Struct, frozen=True):
     """A question that somebody asked, the ids of all whose words it repeats, and its level of trust."""
 
     text: str
@@ -75,7 +72,7 @@ class Attention(Struct, frozen=True):
     verdict: Classification
     importance: int
     addressed: bool = False
-    asked: Asked | None = None
+    asked: OpenQuestion | None = None
 
 
 class Manners(Struct, frozen=True):
@@ -95,20 +92,17 @@ class Manners(Struct, frozen=True):
     greets: bool = False
 
 
-def classify(
-    event: Event, me: Manners, bot_exchanges: int = 0, *, goes_on: bool = False, is_rested: bool = True
-) -> Attention:
+def classify(event: Event, me: Manners, *, goes_on: bool = False, is_rested: bool = True) -> Attention:
     """Return the attention of the first rule that matches.
 
-    `bot_exchanges` counts triggers by assistants since a human spoke. `goes_on` says that the speaker talked with the
-    assistant a moment ago and that nobody else was addressed. `is_rested` says that no pose, gift or arrival of theirs
-    woke it lately.
+    `goes_on` says that the speaker talked with the assistant a moment ago and that nobody else was addressed.
+    `is_rested` says that no pose, gift or arrival of theirs woke it lately. How much assistants talk among themselves
+    is decided elsewhere (`assistant/life/pairs.py`).
     """
     importance = _importance(event)
     if not me.enabled or event.who.id == me.id:  # the assistant is off, or did this itself
         return Attention(Classification.IGNORE, importance)
     from_bot = event.who.kind is Kind.ASSISTANT
-    answerable = Classification.CONTEXT if from_bot and bot_exchanges >= MAX_BOT_EXCHANGES else Classification.TRIGGER
     if event.who.kind is not Kind.WORLD and event.who.permission < me.min_permission:  # below its permission
         return Attention(Classification.IGNORE, importance)
     if is_unspoken(event) or (from_bot and isinstance(event, Emoted)):  # an act without speech, or a bot's pose
@@ -116,9 +110,9 @@ def classify(
         importance = _ASSISTANT if from_bot else _MENTION if wakes and mentions(event, me) else importance
         return Attention(Classification.TRIGGER if wakes else Classification.CONTEXT, importance, addressed=wakes)
     if mentions(event, me):  # somebody named it
-        return Attention(answerable, _ASSISTANT if from_bot else _MENTION, addressed=True)
+        return Attention(Classification.TRIGGER, _ASSISTANT if from_bot else _MENTION, addressed=True)
     if isinstance(event, Paged | Whispered):  # somebody spoke to it alone
-        return Attention(answerable, _ASSISTANT if from_bot else _DIRECT, addressed=True)
+        return Attention(Classification.TRIGGER, _ASSISTANT if from_bot else _DIRECT, addressed=True)
     if from_bot:  # an assistant that did not name it
         return Attention(Classification.CONTEXT, _ASSISTANT)
     if goes_on and isinstance(event, Said | ChannelSaid | Emoted):  # the conversation with it goes on

@@ -282,3 +282,8 @@ class Floor:
         if len(self._claims) > MAX_CLAIMS:
             del self._claims[next(iter(self._claims))]
         return holder == who
+
+    def is_free(self, what: tuple[str, ...], who: str) -> bool:
+        """Tell whether the assistant `who` would get this claim now."""
+        holder, until = self._claims.get(what, (who, -math.inf))
+        return holder == who or until <= self._clock.seconds()

@@ -14,6 +14,8 @@ from mud_assistant.tools.trust import Audience, Principal, channel_id
 
 #: How many characters of one person's words, and of a name, reach a prompt.
 MAX_HEARD, MAX_NAME = 2000, 120
+#: Stands for what a character noticed that others may not be told.
+MASKED = "You remembered something."
 #: Quotation marks that make words in a pose speech.
 _MARKS = '"\u201c\u201d\u201e\u00ab\u00bb'
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]*[^{_MARKS}\W][^{_MARKS}]*)[{_MARKS}]")
@@ -22,12 +24,17 @@ _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]*[^{_MARKS}\W][^{_MARKS}]*)[{_MARK
 class ByRule(Struct, frozen=True):
     """A call that follows from an event without asking a model.
 
-    `requester` is the person on whose behalf it is judged.
+    `requester` is the person on whose behalf it is judged. `goal` is the id of the goal that it is made for, empty for
+    none, and `why` says in a few words which rule or which line of the owner's file it follows from. `only` holds the
+    ids of those who may be told of it; with none, everybody may.
     """
 
     tool: str
     arguments: Mapping[str, str] = field(default_factory=dict)
     requester: Principal | None = None
+    goal: str = ""
+    why: str = ""
+    only: tuple[str, ...] = ()
 
 
 class Perceived(Struct, frozen=True, kw_only=True):
@@ -111,11 +118,12 @@ class Noticed(Perceived, frozen=True, kw_only=True):
     """Anything else the game told the character.
 
     `granted` is set when the event tells of an approval. It is the approved call, which is made once, in a run of its
-    own.
+    own. `of_itself`: nobody and nothing asked for it, and the model may do a small thing or nothing.
     """
 
     text: str
     granted: Pending | None = None
+    of_itself: bool = False
 
 
 Event = Said | Whispered | Paged | ChannelSaid | Emoted | Gave | Arrived | Left | Noticed
@@ -157,6 +165,8 @@ def audience_of(event: Event) -> Audience:
             return frozenset({event.who.id})
         case ChannelSaid(is_open=False):
             return frozenset({channel_id(_line(event.channel)), event.who.id})
+        case Noticed(by_rule=ByRule(only=(_, *_)) as by_rule):
+            return frozenset(by_rule.only)
         case _:
             return None
 
@@ -180,6 +190,8 @@ def mask_event(event: Event) -> str:
             return f"{who} paged you."
         case ChannelSaid():
             return f"{who} said something on {_line(event.channel)}."
+        case Noticed():
+            return MASKED
         case _:
             return format_event(event)
 

@@ -5,6 +5,7 @@
     trigger, join_seconds not over    -> run when they are
     many of the process at once       -> a few milliseconds later, when it is its turn (`scheduler.py`)
     timer (awake 5 s, asleep 60 s)    -> run, which takes in what was only overheard
+    something is due before that      -> run when it is (`next_at`)
     the model could not be asked      -> pause: 5 s, doubling to 60 s, randomly up to a half shorter, or until a
                                          little after the time the provider named; then run
     5 crashed runs in a row           -> emergency stop, until a person clears it
@@ -14,6 +15,7 @@ The timer only wakes. A flag of `Tick` makes sure that only one run goes at a ti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
@@ -33,16 +35,19 @@ MAX_CRASHES = 5
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 #: How long after its last trigger an assistant counts as awake, in seconds.
 STAYS_AWAKE = 300.0
+#: What is due comes at least so long after the last look, in seconds.
+LEAST_IDLE = 1.0
 
 _log = Logger()
 
 
 class TickPace(Struct, frozen=True):
-    """The intervals of the tick, in seconds."""
+    """The intervals of the tick, in seconds. `next_at` returns when something is due before that, given the time."""
 
     join_seconds: float = 0.25
     awake_seconds: float = 5.0
     asleep_seconds: float = 60.0
+    next_at: Callable[[float], float] = lambda _: math.inf
 
 
 class Tick:
@@ -167,7 +172,8 @@ class Tick:
             joined = self._last_start + self._pace.join_seconds
             return max(0.0, joined - now, self._paused_until - now)
         awake = now - self._last_trigger < STAYS_AWAKE
-        return max(self._paused_until - now, self._pace.awake_seconds if awake else self._pace.asleep_seconds)
+        idle = self._pace.awake_seconds if awake else self._pace.asleep_seconds
+        return max(self._paused_until - now, min(idle, max(LEAST_IDLE, self._pace.next_at(now) - now)))
 
     def _enter(self) -> None:
         """Begin a run when it is this assistant's turn."""

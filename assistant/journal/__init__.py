@@ -37,7 +37,7 @@ from mud_assistant.assistant.journal.sqlite.store import Store
 from mud_assistant.assistant.journal.stored_journal import StoredJournal
 from mud_assistant.assistant.journal.tables.lease import Lease
 from mud_assistant.assistant.journal.tables.mutes import Muted, StoredMutes
-from mud_assistant.assistant.journal.tables.process_wide import StoredBindings, StoredUsage
+from mud_assistant.assistant.journal.tables.process_wide import StoredBindings, StoredQuiet, StoredUsage
 from mud_assistant.assistant.journal.tables.removal import Pruned, next_prune_after
 from mud_assistant.assistant.journal.tables.stream import LoadedStream, StoredStream
 
@@ -78,6 +78,7 @@ __all__ = [
     "StoredBindings",
     "StoredJournal",
     "StoredMutes",
+    "StoredQuiet",
     "StoredStream",
     "StoredUsage",
     "StreamChange",

@@ -9,6 +9,7 @@ from twisted.internet.defer import succeed
 
 from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome, settles
 from mud_assistant.assistant.journal.errors import AlreadyRecorded, InboxFullError, UnknownRun
 from mud_assistant.assistant.journal.protocol import (
@@ -23,6 +24,7 @@ from mud_assistant.assistant.journal.protocol import (
     Write,
     steps_of,
 )
+from mud_assistant.assistant.journal.tables.promised_goals import left_of
 from mud_assistant.llm.messages import ToolCall
 from mud_assistant.llm.response import LLMResponse
 from mud_assistant.tools.result import Executed
@@ -59,6 +61,7 @@ class MemoryJournal:
         self._count = 0
         self._open: dict[str, RunRecord] = {}
         self._settled: dict[str, None] = {}
+        self._goals: dict[str, Goal] = {}
         self.finished: list[RunRecord] = []
 
     async def accept(self, event: Event, attention: Attention) -> None:
@@ -101,12 +104,15 @@ class MemoryJournal:
         responses[step] = response
         return succeed(None)
 
-    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Write:
-        """Record that a call is about to run. Raises UnknownRun."""
+    def record_intent(
+        self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool, goals: Sequence[Goal] = ()
+    ) -> Write:
+        """Record that a call is about to run, and the goals that it promises. Raises UnknownRun."""
         run = self._run(run_id)
         run.intents[step, index] = call
         if effect:
             run.effects.add((step, index))
+        self._goals = {**{goal.id: goal for goal in goals}, **self._goals}
         return succeed(None)
 
     def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Write:
@@ -121,12 +127,15 @@ class MemoryJournal:
         run.results[step, index] = executed
         return succeed(None)
 
-    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
+    async def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> tuple[int, ...]:
         """Record the outcome and take settled events out of the inbox; return a zero for each new stream entry.
 
-        Raises UnknownRun.
+        The goals that are still there change. Raises UnknownRun.
         """
         run = self._run(run_id)
+        self._goals.update({goal.id: goal for goal in goals if goal.id in self._goals})
         del self._open[run_id]
         run.outcome = outcome
         self.finished.append(run)
@@ -138,6 +147,15 @@ class MemoryJournal:
             while len(self._settled) > KEPT_IDS:
                 del self._settled[next(iter(self._settled))]
         return (0,) * len(change.new)
+
+    async def save_goals(self, goals: Sequence[Goal]) -> None:
+        """Write these goals, each in the place of the one with its id, if there is one."""
+        self._goals.update({goal.id: goal for goal in goals})
+
+    async def goals(self, *, with_ended: bool = False) -> Sequence[Goal]:
+        """Return the goals that are not over, the oldest first, and all others too if told to."""
+        kept = (goal for goal in self._goals.values() if with_ended or not goal.is_over)
+        return tuple(sorted(kept, key=lambda goal: (goal.made_at, goal.id)))
 
     async def parked(self) -> Sequence[Parked]:
         """Return nothing: a crash ends the process, and this journal with it."""
@@ -164,7 +182,7 @@ class MemoryJournal:
         self._run(run_id)
 
     async def forget_player(self, principal_id: str) -> Forgotten:
-        """Remove the finished runs over the player's events; return how many.
+        """Remove the finished runs over the player's events, and the goals that are theirs; return how many runs.
 
         Memories and stream hold the player too, but are not kept here.
         """
@@ -172,6 +190,8 @@ class MemoryJournal:
         removed = len(self.finished) - len(kept)
         waiting = sum(accepted.event.who.id == principal_id for accepted in self._inbox.values())
         self.finished = kept
+        left = (left_of(goal, principal_id) for goal in self._goals.values())
+        self._goals = {goal.id: goal for goal in left if goal is not None}
         return Forgotten(0, removed, 0, 0, waiting, erased=True)
 
     async def forget_event(self, event_id: str, memory_id: str = "") -> int:

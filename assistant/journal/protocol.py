@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred
 
 from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.llm.messages import Message, ToolCall
 from mud_assistant.llm.response import LLMResponse
@@ -163,8 +164,13 @@ class Journal(Protocol):
         """Record a model's answer; `step` counts from 1."""
         ...
 
-    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Write:
-        """Record that a call is about to run; `index` counts from 0 within the step. A read is not an `effect`."""
+    def record_intent(
+        self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool, goals: Sequence[Goal] = ()
+    ) -> Write:
+        """Record that a call is about to run; `index` counts from 0 within the step. A read is not an `effect`.
+
+        The `goals` that its words promise are added in the same write. One whose id is there already stays as it is.
+        """
         ...
 
     def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Write:
@@ -175,11 +181,22 @@ class Journal(Protocol):
         """Record a call that only read, with its result. It needs no intent: after a crash it is made again."""
         ...
 
-    def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> Awaitable[tuple[int, ...]]:
+    def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> Awaitable[tuple[int, ...]]:
         """Record how the run ended and what it changed in the stream, together; return the numbers of the new entries.
 
-        The run's events are acknowledged in the same write when the outcome settles them.
+        The run's events are acknowledged in the same write when the outcome settles them, and the `goals` that it
+        changed are written in it. One that is not there any more was forgotten, and does not come back.
         """
+        ...
+
+    def save_goals(self, goals: Sequence[Goal]) -> Awaitable[None]:
+        """Write these goals, each in the place of the one with its id, if there is one."""
+        ...
+
+    def goals(self, *, with_ended: bool = False) -> Awaitable[Sequence[Goal]]:
+        """Return the open goals, the oldest first, and those that have ended too if told to."""
         ...
 
     def suspend_run(self, run_id: str) -> Awaitable[None]:
@@ -187,7 +204,10 @@ class Journal(Protocol):
         ...
 
     def forget_player(self, principal_id: str) -> Awaitable[Forgotten]:
-        """Remove what is kept of a player; return how much was removed."""
+        """Remove what is kept of a player, with the goals that they asked for or that are meant for them.
+
+        Return how much was removed.
+        """
         ...
 
     def forget_event(self, event_id: str, memory_id: str = "") -> Awaitable[int]:
@@ -201,7 +221,7 @@ class Journal(Protocol):
     def clear_mind(self, *, memories: bool) -> Awaitable[Cleared]:
         """Remove the stream with its summaries, and all memories if told to, where the journal keeps them.
 
-        Events, the records of runs, mutes and what was spent stay.
+        Events, the records of runs, goals, mutes and what was spent stay.
         """
         ...
 

@@ -130,9 +130,11 @@ def _pack_event(event: Event) -> Plain:
     plain = {**_pack_tagged(event), "who": _flat(event.who)}
     if plain.get("authority", 0) is None:
         del plain["authority"]
+    if not plain.get("of_itself", True):
+        del plain["of_itself"]
     if (by_rule := plain.pop("by_rule", None)) is not None:
-        asker = by_rule.requester
-        plain["by_rule"] = {**_known(by_rule), **({} if asker is None else {"requester": _flat(asker)})}
+        parts = {name: part for name, part in _known(by_rule).items() if part not in ("", ()) or name == "tool"}
+        plain["by_rule"] = {**parts, "requester": _flat(by_rule.requester)} if by_rule.requester else parts
     if (granted := plain.pop("granted", None)) is not None:
         plain["granted"] = _pack_pending(granted)
     return plain
@@ -142,14 +144,11 @@ def _unpack_event(plain: Plain) -> Event:
     parts = {**_arguments(plain), "who": _unpack_principal(plain["who"])}
     if "granted" in parts:
         parts["granted"] = _unpack_pending(parts["granted"])
-    if "by_rule" in parts:
-        parts["by_rule"] = _unpack_by_rule(parts["by_rule"])
+    if by_rule := parts.get("by_rule"):
+        asker = _unpack_principal(by_rule["requester"]) if "requester" in by_rule else None
+        parts["by_rule"] = ByRule(**{**by_rule, "requester": asker, "only": tuple(by_rule.get("only", ()))})
     event: Event = _kind(plain, _EVENTS)(**parts)
     return event
-
-
-def _unpack_by_rule(plain: Plain) -> ByRule:
-    return ByRule(**{**plain, **({"requester": _unpack_principal(plain["requester"])} if "requester" in plain else {})})
 
 
 def _unpack_principal(plain: Plain) -> Principal:

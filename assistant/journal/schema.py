@@ -204,6 +204,22 @@ _VERSION_5 = (
 )
 
 
+#: Adds what the assistant has promised (`tables/promised_goals.py`).
+_GOALS = (
+    """CREATE TABLE goals (
+        assistant TEXT NOT NULL,
+        id TEXT NOT NULL,
+        asker TEXT NOT NULL,
+        whom TEXT NOT NULL,
+        state TEXT NOT NULL,
+        made_at REAL NOT NULL,
+        changed_at REAL NOT NULL,
+        payload BLOB NOT NULL,
+        PRIMARY KEY (assistant, id))""",
+    "CREATE INDEX goals_open ON goals (assistant, made_at) WHERE state = 'open'",
+)
+
+
 class Schema(Struct, frozen=True):
     """The steps from an empty file to a version, one step for each version."""
 
@@ -247,7 +263,7 @@ class Schema(Struct, frozen=True):
             return sorted({name for name, _ in _objects(template) - _objects(db)})
 
 
-SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5))
+SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _GOALS))
 
 
 def version_of(db: sqlite3.Connection) -> int:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.errors import JournalUnwritable
@@ -28,6 +30,7 @@ from mud_assistant.assistant.journal.protocol import (
 from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from mud_assistant.assistant.journal.store import JournalStore
 from mud_assistant.assistant.journal.tables import inbox, removal, runs, stream
+from mud_assistant.assistant.journal.tables import promised_goals as promised
 from mud_assistant.assistant.journal.tables.acquaintances import meet
 from mud_assistant.assistant.journal.tables.inbox import Taken
 from mud_assistant.assistant.journal.tables.lease import Lease
@@ -39,6 +42,8 @@ from mud_assistant.llm.messages import ToolCall
 from mud_assistant.llm.response import LLMResponse
 from mud_assistant.tools.memories import Memory
 from mud_assistant.tools.result import Executed
+
+_log = Logger()
 
 
 class StoredJournal:
@@ -135,10 +140,17 @@ class StoredJournal:
         place = RunPlace(self.assistant, run_id, step)
         return self.lease.write(lambda db: runs.record_response(db, place, RESPONSE.encode(response)))
 
-    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Deferred[None]:
-        """Record that a call is about to run. Raises UnknownRun."""
+    def record_intent(
+        self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool, goals: Sequence[Goal] = ()
+    ) -> Deferred[None]:
+        """Record that a call is about to run, and the goals that it promises, together. Raises UnknownRun."""
         place, now = RunPlace(self.assistant, run_id, step, index), self._wall()
-        return self.lease.write(lambda db: runs.record_intent(db, place, CALL.encode(call), now, effect=effect))
+
+        def work(db: Database) -> None:
+            runs.record_intent(db, place, CALL.encode(call), now, effect=effect)
+            promised.add(db, place.assistant, goals, now)
+
+        return self.lease.write(work)
 
     def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Deferred[None]:
         """Record the result of a call. Raises UnknownRun."""
@@ -154,16 +166,19 @@ class StoredJournal:
 
         return self.lease.write(work)
 
-    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
-        """Record the outcome and the stream's changes; return the numbers of the new entries. Raises UnknownRun.
+    async def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> tuple[int, ...]:
+        """Record the outcome, the stream's changes and those of goals; return the numbers of the new entries.
 
         Settled events leave the inbox; the third crash parks an event. Also ends an interrupted run: its crash was
-        counted at `start`, and a bug now counts as one more.
+        counted at `start`, and a bug now counts as one more. Raises UnknownRun.
         """
         now, opens = self._wall(), self._opens
 
         def work(db: Database) -> tuple[tuple[int, ...], bool]:
             runs.close_run(db, self.assistant, run_id, outcome, now)
+            promised.change(db, self.assistant, goals, now)
             rows = stream.rows_of(change)
             return stream.apply(db, self.assistant, rows, change.forget), runs.any_open(db, self.assistant)
 
@@ -172,6 +187,21 @@ class StoredJournal:
         if not more:
             self._opens_when_none = opens
         return numbers
+
+    async def save_goals(self, goals: Sequence[Goal]) -> None:
+        """Write these goals, each in the place of the one with its id, if there is one."""
+        now = self._wall()
+        await self.lease.write(lambda db: promised.save(db, self.assistant, goals, now))
+
+    async def goals(self, *, with_ended: bool = False) -> Sequence[Goal]:
+        """Return the open goals, the oldest first, and those that have ended too if told to.
+
+        One that cannot be read is left out and logged.
+        """
+        found, unreadable = await self.lease.read(lambda db: promised.load(db, self.assistant, with_ended=with_ended))
+        if unreadable:
+            _log.warn("{count} promises of {name} cannot be read", count=unreadable, name=self.assistant)
+        return found
 
     async def suspend_run(self, run_id: str) -> None:
         """Leave the run open, to be taken up again without counting a crash. Raises UnknownRun."""
@@ -209,10 +239,10 @@ class StoredJournal:
         return await prune(self.lease, older_than_days, max_bytes)
 
     async def forget_player(self, principal_id: str) -> Forgotten:
-        """Remove a player's events, the runs over them, notes about the player and their stream entries; return counts.
+        """Remove a player's events, the runs over them, notes about the player, their stream entries and their goals.
 
-        Events that wait, or whose run is open, stay and are counted: deal with them and call again. The file is then
-        rewritten, and nothing else is written meanwhile. Raises Fenced and JournalUnwritable.
+        Return counts. Events that wait, or whose run is open, stay and are counted: deal with them and call again. The
+        file is then rewritten, and nothing else is written meanwhile. Raises Fenced and JournalUnwritable.
         """
         name, lost = self.assistant, self._on_lost
         done = await self.lease.write(

@@ -81,7 +81,10 @@ _SHORT_TEXT = """
     shouldnt=shouldn't aint=isn't whats=what's wheres=where's whos=who's hows=how's thats=that's theres=there's
     heres=here's lets=let's gimme=give_me lemme=let_me gonna=going_to wanna=want_to gotta=have_to cmon=come_on
     c'mon=come_on pls=please plz=please thx=thanks ty=thanks bc=because cuz=because coz=because tho=though b4=before
-    sth=something smth=something wat=what wut=what wot=what k=okay tmrw=tomorrow tomorrows=tomorrow's
+    sth=something smth=something wat=what wut=what wot=what k=okay tmrw=tomorrow tmr=tomorrow tmw=tomorrow
+    2moro=tomorrow 2morrow=tomorrow tonite=tonight
+    2nite=tonight wen=when abt=about
+    tomorrows=tomorrow's
     yesterdays=yesterday's todays=today's cya=see_you wassup=what's_up sup=what's_up dunno=don't_know kinda=kind_of
     sorta=sort_of idk=I_don't_know
 """
@@ -126,4 +129,6 @@ def _long(match: re.Match[str]) -> str:
     if word.casefold() in _NOISES:
         return ""
     is_name = word.isupper() and len(word) > 1  # "UR" may be one, and "I" is right as it is
-    return match[0] if is_name else _SHORT.get(word.casefold(), match[0])
+    long = _SHORT.get(word.casefold(), match[0])
+    is_name = is_name or (match.start() > 0 and word[0].isupper() and long.islower())  # "tell Wat"
+    return match[0] if is_name else long

@@ -29,6 +29,11 @@ _PLAIN_WORDS_TEXT = """
 PLAIN_WORDS = frozenset(_PLAIN_WORDS_TEXT.split())
 
 
+def one_of(patterns: str) -> str:
+    """Return a pattern that matches one of several, which stand one or more a line."""
+    return "|".join(line.strip() for line in patterns.strip().split("\n"))
+
+
 def is_question(line: str) -> bool:
     """Tell whether a line wants to be told something: a question, or "tell me what ..."."""
     return "?" in line or _TO_TELL.search(line) is not None

@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
+from mud_assistant.assistant.events.classify import is_named
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.language.words import is_question
 from mud_assistant.assistant.loop.lateness import saying_what_is_answered
+from mud_assistant.assistant.loop.promise_goals import keeping_word, note_promises
 from mud_assistant.assistant.loop.recollecting import known_lore
 from mud_assistant.assistant.loop.recovery import (
     MAYBE_HEARD,
@@ -27,7 +29,7 @@ from mud_assistant.assistant.memory import questions
 from mud_assistant.assistant.memory.stream.history import History
 from mud_assistant.llm import FinishReason, LLMResponse, ToolCall, Usage, tool_results
 from mud_assistant.llm import assistant as assistant_message
-from mud_assistant.tools import NOTHING_YET, Category, Executed, Past, Reach, Registry, Status, ToolContext
+from mud_assistant.tools import NOTHING_YET, Category, Executed, Kind, Past, Reach, Registry, Status, ToolContext
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.text.lenient import plain
 from mud_assistant.tools.trust import Audience, common
@@ -54,6 +56,7 @@ async def act(context: RunContext, run: Run, answer: RecoveredAnswer, prompt_tok
     fitting = _in_manner(context, run, calls)
     if not answer.past and context.process.clock.seconds() > run.late_from:
         fitting = saying_what_is_answered(context, run, fitting)
+    fitting = await keeping_word(context, run, fitting)
     if fitting != calls:
         calls, message = fitting, assistant_message(*fitting)
     run.progress.is_empty = not calls
@@ -128,6 +131,14 @@ def _audience(registry: Registry, run: Run, executed: Sequence[Executed]) -> tup
     return audience, "\n".join(others_see)
 
 
+def _others_meant(run: Run, said: str) -> set[str]:
+    """Return the ids of the other assistants that words are for: who asked, and those here whom they name."""
+    asker = run.trigger.event.who if run.trigger is not None else None
+    here = run.scene.people if run.scene is not None else ()
+    meant = {one.id for one in here if one.is_ai and one.id and is_named(said, [one.name], anywhere=True)}
+    return meant | ({asker.id} if asker is not None and asker.kind is Kind.ASSISTANT else set())
+
+
 def _sources(history: History, run: Run) -> frozenset[str]:
     """Return the ids of all whose words the prompt held: what the model made of it may repeat any of them."""
     return run.people | history.sources(run.hearers)
@@ -142,6 +153,7 @@ def _note_questions(context: RunContext, run: Run, executed: Sequence[Executed])
         sources = _sources(context.memory.history, run) if is_question(said) else frozenset[str]()
         if run.trigger is not None:
             context.speech.talk.answer_turn(run.trigger.event.who.id, said, run.hearers)
+        context.speech.pairs.said(_others_meant(run, said), said)
         place = questions.room()
         if whom := plain(str(done.call.arguments.get("target", ""))):
             ids = {who.id for heard in run.events if plain((who := heard.event.who).name) == whom}
@@ -158,12 +170,12 @@ async def carry_out(
     context: RunContext, run: Run, step: int, calls: tuple[ToolCall, ...], past: Past
 ) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
-    log = CallLog(run.writes, context.tools.registry, step)
+    log = CallLog(run.writes, context.tools.registry, step, run.progress.promised)
     executed = await run.dispatcher.answer_all(calls, _context(context, run, calls), log=log, past=past)
-    for done in executed:
-        if done.category is Category.TERMINAL and done.status in MAYBE_HEARD:
-            context.speech.waking.over(run.events)
-            break
+    if any(done.category is Category.TERMINAL and done.status in MAYBE_HEARD for done in executed):
+        context.speech.waking.over(run.events)
+    if run.progress.promised:
+        note_promises(context, run, executed)
     return executed
 
 

@@ -16,6 +16,7 @@ from mud_assistant.assistant.events.events import ChannelSaid, Paged, Whispered,
 from mud_assistant.assistant.events.outcome import Limit, LimitReached
 from mud_assistant.assistant.language.acts import asked_deeds
 from mud_assistant.assistant.loop.acting import text_as_call
+from mud_assistant.assistant.loop.choosing import is_impulse
 from mud_assistant.assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
 from mud_assistant.assistant.loop.overheard import overheard, request_hook
 from mud_assistant.assistant.loop.prompt import trusted_scene
@@ -34,7 +35,7 @@ from mud_assistant.llm import BudgetReached, LLMResponse, Message, ToolCall, use
 from mud_assistant.llm import assistant as assistant_message
 from mud_assistant.llm.messages import JSONObject, Text
 from mud_assistant.llm.packing.packed import Joined, parts_of
-from mud_assistant.resilience import Deadline
+from mud_assistant.resilience import Caller, Deadline
 from mud_assistant.tools.policy.decide import base_permission
 from mud_assistant.tools.text.lenient import plain
 
@@ -224,7 +225,7 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
         context.tools.registry.specs(front.tools),
         deadline=run.meter.deadline,
         listener=overheard(context, run, listener),
-        caller=context.model.billing.caller(context.body.me, run.requester),
+        caller=_caller(context, run),
         on_request=request_hook(context, run),
         vary=bool(again),
         **freer,
@@ -235,6 +236,13 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
     if least:
         response = replace(response, shown_from=least)
     return Completion(prompt, context.model.window.fixed_tokens() + context.memory.history.tokens, response)
+
+
+def _caller(context: RunContext, run: Run) -> Caller:
+    """Return who pays: for an impulse a part of the assistant's own budget, so that players are answered."""
+    if is_impulse(run.events):
+        return context.model.billing.caller_of_itself(context.body.me)
+    return context.model.billing.caller(context.body.me, run.requester)
 
 
 async def ask_for_itself(

@@ -18,13 +18,13 @@ def of_one_run(heard: Sequence[Accepted], talk: Conversations | None = None) -> 
 
     A line to everybody waits until it is known which assistant answers it. A line that another assistant answers is
     only overheard. A call by rule has a run of its own too: it comes after the questions before it, and takes in what
-    was overheard until then.
+    was overheard until then. What was promised comes before them: the model may be out of reach.
     """
     if talk is not None:
         heard = [
             _overheard(one) if talk.is_left(one.event.id) else one for one in heard if one.event.id not in talk.held
         ]
-    approved = [one for one in heard if approved_call(one) is not None]
+    approved = [one for one in heard if approved_call(one) is not None or _is_promised(one)]
     if approved:
         return approved[:1]
     first = next((place for place, one in enumerate(heard) if one.attention.verdict is Classification.TRIGGER), None)
@@ -79,6 +79,17 @@ def approved_call(heard: Accepted) -> Pending | None:
     return heard.event.granted if isinstance(heard.event, Noticed) else None
 
 
+def _is_promised(heard: Accepted) -> bool:
+    by_rule = heard.event.by_rule
+    return by_rule is not None and bool(by_rule.goal)
+
+
 def triggers_in(events: Sequence[Accepted]) -> list[Accepted]:
     """Return the events that ask for an answer."""
     return [heard for heard in events if heard.attention.verdict is Classification.TRIGGER]
+
+
+def is_impulse(events: Sequence[Accepted]) -> bool:
+    """Tell whether what asks for an answer is an impulse of the character, and nothing else."""
+    asked = [heard.event for heard in triggers_in(events)]
+    return bool(asked) and all(isinstance(event, Noticed) and event.of_itself for event in asked)

@@ -15,6 +15,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from mud_assistant.assistant.events.events import ChannelSaid
 from mud_assistant.assistant.loop.acting import carry_out, text_as_call
+from mud_assistant.assistant.loop.promise_goals import may_promise
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, SAY, BegunSpeech
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.run_parts import CharacterBody
@@ -213,7 +214,7 @@ def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
     if context.process.clock.seconds() > run.late_from:
         return False
-    if repeated_in(context, run, sentence):
+    if repeated_in(context, run, sentence) or may_promise(run, sentence):
         return False
     own_name = re.match(rf"{re.escape(context.body.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)

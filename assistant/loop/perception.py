@@ -14,7 +14,16 @@ from weakref import proxy
 from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Classification
-from mud_assistant.assistant.events.events import Gave, audience_of, format_event, mask_event, spoken_text
+from mud_assistant.assistant.events.events import (
+    Arrived,
+    Event,
+    Gave,
+    Left,
+    audience_of,
+    format_event,
+    mask_event,
+    spoken_text,
+)
 from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.loop.prompt import scene_labels, scene_line, visit_line
 from mud_assistant.assistant.loop.recollecting import recollect
@@ -176,10 +185,19 @@ def _append_stretch(
 
 def _counts(heard: Accepted, world_text: int) -> bool:
     """Tell whether the words of the event have a level above 0."""
-    event, who = heard.event, heard.event.who
-    own = world_text if who.kind is Kind.WORLD else who.permission
-    is_low = who.kind is Kind.ASSISTANT or (who.kind is not Kind.OPERATOR and min(own, who.trust) <= 0)
-    return not is_low and not (isinstance(event, Gave) and event.authority == 0)
+    event = heard.event
+    return _label(event, world_text).authority > 0 and not (isinstance(event, Gave) and event.authority == 0)
+
+
+def _label(event: Event, world_text: int) -> Label:
+    """Return the label of an event's line.
+
+    That an assistant comes or goes is told by the game: the line has none of its words, and its name is its owner's.
+    """
+    label = label_of(event.who, world_text)
+    if event.who.kind is Kind.ASSISTANT and isinstance(event, Arrived | Left):
+        return Label(label.source, clamp_level(min(world_text, event.who.trust)), label.who)
+    return label
 
 
 def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
@@ -187,7 +205,7 @@ def _labels(group: Sequence[Accepted], world_text: int) -> list[Label]:
     things = [
         Label(Source.PLAYER, clamp_level(gift.authority), gift.who.id) for gift in named if gift.authority is not None
     ]
-    return [*(label_of(heard.event.who, world_text) for heard in group), *things]
+    return [*(_label(heard.event, world_text) for heard in group), *things]
 
 
 def _look(context: RunContext, run: Run) -> None:

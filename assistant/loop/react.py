@@ -27,6 +27,7 @@ from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import InterruptedStep, JournalError
 from mud_assistant.assistant.loop.acting import act, keep_said, outcome_of, outcome_without_words
 from mud_assistant.assistant.loop.asking import ask, next_payer
+from mud_assistant.assistant.loop.choosing import is_impulse
 from mud_assistant.assistant.loop.lateness import unanswered_outcome
 from mud_assistant.assistant.loop.perception import perceive
 from mud_assistant.assistant.loop.recovery import SAY, Early, RecoveredAnswer
@@ -126,14 +127,28 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
     if run.granted is not None and run.granted.is_begun and isinstance(outcome, Failed):
         _log.warn("{name}: {run} did what was approved and said nothing: {how}", name=name, run=run.id, how=outcome)
         outcome = Answered((run.granted.pending.tool,))
+    if is_impulse(run.events) and run.trigger is not None:
+        context.memory.reasons.end(run.trigger.event.id, done=isinstance(outcome, Answered))
+        outcome = _unasked_outcome(context, run, outcome)
     run.writes.check()  # a run that could not be written down stays open, and is taken up again
     if isinstance(outcome, Cancelled):
         await memory.journal.suspend_run(run.id)
     else:
         keep_said(memory.history, run)
-        memory.history.saved(await memory.journal.close_run(run.id, outcome, memory.history.changes()))
+        memory.history.saved(
+            await memory.journal.close_run(run.id, outcome, memory.history.changes(), run.progress.goals)
+        )
+        memory.goals.put(run.progress.goals)
     context.speech.waking.over(run.events)
     context.speech.talk.ended(run.askers, is_settled=settles(outcome))
     context.body.observer.run_ended(run.id, outcome)
     await run.writes.done()
+    return outcome
+
+
+def _unasked_outcome(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
+    """Return the outcome of an impulse. It is not tried again, and nobody is told that it failed."""
+    if isinstance(outcome, LimitReached) or (isinstance(outcome, Failed) and not outcome.bug):
+        _log.info("{name} had no impulse in {run}: {how}", name=context.body.me.name, run=run.id, how=outcome)
+        return NothingToDo("nobody asked for it")
     return outcome

@@ -7,21 +7,27 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from mud_assistant.assistant.events.outcome import Failed, Outcome
-from mud_assistant.assistant.journal import InterruptedRun, InterruptedStep
+from mud_assistant.assistant.events.events import audience_of
+from mud_assistant.assistant.events.outcome import Failed, NothingToDo, Outcome
+from mud_assistant.assistant.journal import Accepted, InterruptedRun, InterruptedStep
+from mud_assistant.assistant.life.impulses import IMPULSE_TOOLS
 from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
 from mud_assistant.assistant.loop.asking import discreet
-from mud_assistant.assistant.loop.choosing import of_one_run
+from mud_assistant.assistant.loop.choosing import is_impulse, of_one_run
 from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
+from mud_assistant.assistant.loop.keeping import asker_now, given_up
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.spending import Meter, RunLimits
 from mud_assistant.assistant.loop.unasked import act_by_rule, look_up_first
 from mud_assistant.assistant.loop.writing import Writes
 from mud_assistant.resilience import Deadline
-from mud_assistant.tools import ContextTrust, Dispatcher
+from mud_assistant.tools import ContextTrust, Dispatcher, PolicyConfig
+from mud_assistant.tools.trust import Audience
 from mud_assistant.tools.web.cite import WebTurn
 
+#: How often the model is asked at most because of an impulse: to look, and to do something.
+IMPULSE_STEPS = 2
 #: The outcome of a run that the death of the process cut off three times. Its events are parked.
 POISONED = Failed("it was cut off by a crash of the game for the third time, and what woke it is put aside")
 
@@ -46,20 +52,36 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
         on_more()
     settings, tools, clock = context.settings, context.tools, context.process.clock
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
+    rules = context.rules
+    if is_impulse(events):
+        limits = replace(limits, max_steps=min(limits.max_steps, IMPULSE_STEPS))
+        rules = _rules_of_impulses(rules)
     deadline = Deadline.after(clock, settings.run_seconds, settings.run_total_seconds)
-    meter, trust = Meter(limits, deadline), ContextTrust()
-    dispatcher = Dispatcher(tools.registry, context.rules, clock, deadline, trust, scrub=context.body.scrub)
+    meter, trust = Meter(limits, deadline), ContextTrust(audience=_only(events))
+    dispatcher = Dispatcher(tools.registry, rules, clock, deadline, trust, scrub=context.body.scrub)
     run_id = left.id if left else await context.memory.journal.open_run(events)
     web = WebTurn(tools.seen, focused=bool(context.model.config.search_first))
     run = Run(run_id, events, meter, dispatcher, trust, web, Writes(context.memory.journal, run_id))
     return run, left.steps if left else ()
 
 
+def _only(events: Sequence[Accepted]) -> Audience:
+    """Return who may be told of what a run by rule is there for, None for everybody."""
+    return next((audience_of(heard.event) for heard in events if heard.event.by_rule is not None), None)
+
+
+def _rules_of_impulses(rules: PolicyConfig) -> PolicyConfig:
+    """Return the rules for impulses: it may speak, look and gesture, whatever is granted, and asks nobody for leave."""
+    return replace(rules, grant=rules.grant & IMPULSE_TOOLS, approvals=None)
+
+
 async def _left_open(context: RunContext) -> InterruptedRun | None:
     """Return the run to resume. Close a run that was cut off three times, without acting on it, and park its events."""
     while (left := await context.memory.journal.interrupted()) is not None and left.poisoned:
         _log.error("{name}: {run} is given up: {why}", name=context.body.me.name, run=left.id, why=POISONED.cause)
-        await context.memory.journal.close_run(left.id, POISONED)
+        goals = given_up(context, left.events)
+        await context.memory.journal.close_run(left.id, POISONED, goals=goals)
+        context.memory.goals.put(goals)
     return left
 
 
@@ -68,10 +90,16 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
 
     Return None when the model is to be asked afterwards.
     """
-    if (outcome := await _take_up(context, run, left)) is not None:
+    by_rule = run.by_rule
+    if is_goal := by_rule is not None and bool(by_rule.goal):
+        run.progress.acts_for = asker_now(context, by_rule)
+    outcome = await _take_up(context, run, left)
+    if outcome is not None and not is_goal:  # what became of a goal is concluded below
         return outcome
-    if (by_rule := run.by_rule) is not None:
+    if by_rule is not None:
         return await act_by_rule(context, run, by_rule)
+    if is_impulse(run.events) and run.trigger is not None and not context.memory.reasons.holds(run.trigger.event.id):
+        return NothingToDo("the moment for its impulse is over")
     if run.granted is not None:
         await make_granted(context, run)
     await look_up_first(context, run)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.loop.choosing import approved_call, triggers_in
 from mud_assistant.assistant.loop.recovery import EarlySpeech
@@ -90,6 +91,12 @@ class RunProgress(Struct):
     is_empty: bool = False
     #: Whether the model was asked again without what is trusted too little.
     is_asked_again: bool = False
+    #: The goals that words of the run promise, by the id of the call that says them.
+    promised: dict[str, Sequence[Goal]] = {}
+    #: The goals that are changed with the end of the run.
+    goals: tuple[Goal, ...] = ()
+    #: The person for whom the run keeps a goal, with their rank of now; None for any other run.
+    acts_for: Principal | None = None
 
 
 class GrantedCall(Struct):
@@ -165,7 +172,7 @@ class Run:
             return None
         event = self.trigger.event
         if event.by_rule is not None:
-            return event.by_rule.requester
+            return self.progress.acts_for or event.by_rule.requester
         return event.who if self.granted is None else self.granted.pending.requester
 
     @property

@@ -15,6 +15,9 @@ from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.events.watching import Watchers
 from mud_assistant.assistant.journal import Journal
 from mud_assistant.assistant.keys.disguises import KeyPieces
+from mud_assistant.assistant.life.goal_book import GoalBook
+from mud_assistant.assistant.life.pairs import PairTalks
+from mud_assistant.assistant.life.reasons import Reasons
 from mud_assistant.assistant.loop.speech.fallback_line import FallbackLine, Waking
 from mud_assistant.assistant.loop.speech.screening import Repeats
 from mud_assistant.assistant.loop.spending import Billing, MinuteCounts
@@ -105,6 +108,10 @@ class MemoryParts(Struct, frozen=True):
     history: History
     #: What its character knows of the world, and what its owner wrote for it to say.
     known: Knowledge
+    #: What it has promised and not kept yet.
+    goals: GoalBook = field(default_factory=GoalBook)
+    #: Why it does what it does of itself, and whether the reason still holds.
+    reasons: Reasons = field(default_factory=Reasons)
     #: How many memories are shown before a line is answered, and given back by a search, at most.
     shown: int = RECALLED
     #: Those whose words and names it met, to tell whose words lower what it may do.
@@ -125,6 +132,8 @@ class SpeechParts(Struct, frozen=True):
     rate_line: FallbackLine
     #: Told that a player waits while the model has never answered yet.
     waking: Waking
+    #: How much it has talked with other assistants.
+    pairs: PairTalks
     #: Keeps it from repeating what it heard, what it said, or an example of the prompt.
     repeats: Repeats = field(default_factory=Repeats)
 

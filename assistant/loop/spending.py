@@ -30,8 +30,8 @@ TOTAL = "all assistants"
 _ASSISTANT = "assistant:"
 #: The kinds of principal that have a player's account: another assistant pays for itself, and things pay nothing.
 _PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
-#: Begins the account of a virtual key of the gateway.
-KEY_ACCOUNT = "key:"
+#: Begins the account of a virtual key of the gateway, and that of what an assistant does of itself.
+KEY_ACCOUNT, INITIATIVE_ACCOUNT = "key:", "initiative:"
 _MINUTE = 60.0
 #: The limit that a player who asks too often has reached.
 A_MINUTE = "answers in a minute"
@@ -45,6 +45,7 @@ class AccountKind(StrEnum):
     PLAYER = "player"
     MODEL = "model"
     KEY = "key"
+    INITIATIVE = "initiative"
 
 
 def kind_of_account(name: str) -> AccountKind:
@@ -55,6 +56,8 @@ def kind_of_account(name: str) -> AccountKind:
         return AccountKind.MODEL
     if name.startswith(KEY_ACCOUNT):
         return AccountKind.KEY
+    if name.startswith(INITIATIVE_ACCOUNT):
+        return AccountKind.INITIATIVE
     return AccountKind.ASSISTANT if name.startswith(_ASSISTANT) else AccountKind.PLAYER
 
 
@@ -131,15 +134,21 @@ class Meter:
 
 
 class Billing:
-    """The budgets of one assistant. `minutes` is shared with the other assistants of the process."""
+    """The budgets of one assistant. `minutes` is shared with the other assistants of the process.
 
-    def __init__(self, budget: BudgetConfig | None = None, minutes: MinuteCounts | None = None) -> None:
+    `initiative_share` is the part of the assistant's own budget that it may use for what nobody asked it for.
+    """
+
+    def __init__(
+        self, budget: BudgetConfig | None = None, minutes: MinuteCounts | None = None, initiative_share: float = 0.0
+    ) -> None:
         budget = budget or BudgetConfig()
         self._minutes = minutes
         self._per_minute = budget.player_per_minute
         self._total = total_account(budget)
         self._assistant = allowance_of(budget.assistant)
         self._player = allowance_of(budget.player)
+        self._initiative = share_of(self._assistant, initiative_share)
 
     def caller(self, me: Principal, requester: Principal | None) -> Caller:
         """Return the caller on whose behalf the assistant asks its model. A person who waits comes first."""
@@ -148,6 +157,11 @@ class Billing:
         if requester is not None and is_person:
             accounts.append(Account(requester.id, self._player))
         return Caller(me.id, is_urgent=is_person, accounts=tuple(accounts))
+
+    def caller_of_itself(self, me: Principal) -> Caller:
+        """Return the caller for what nobody asked the assistant for. Everybody else comes first."""
+        own = Account(f"{INITIATIVE_ACCOUNT}{me.name}", self._initiative)
+        return Caller(me.id, is_urgent=False, accounts=(self._total, Account(me.id, self._assistant), own))
 
     def too_often(self, requester: Principal | None) -> str:
         """Return why a person is not answered now. Empty when they are, and then one answer to them is counted."""
@@ -187,3 +201,13 @@ def total_account(budget: BudgetConfig) -> Account:
 def allowance_of(config: AllowanceConfig) -> Allowance:
     """Return the limits of an account as the settings have them."""
     return Allowance(config.calls, config.tokens, config.money)
+
+
+def share_of(allowance: Allowance, share: float) -> Allowance:
+    """Return a part of an allowance. What is unlimited stays so."""
+    calls, tokens, money = allowance.calls, allowance.tokens, allowance.money
+    return Allowance(
+        None if calls is None else int(calls * share),
+        None if tokens is None else int(tokens * share),
+        None if money is None else money * share,
+    )

@@ -1,8 +1,8 @@
 """What a run does without asking its model: a call by rule, and a search for a small model.
 
 Each is a call like any other: recorded, judged by policy and made by the dispatcher. By rule it walks after the person
-it follows, and goes home when left alone; the event that asks for such a call carries it (`ByRule`) and has a run of
-its own. Approved calls are in `granted.py`.
+it follows, goes home when left alone, and lives its day (`assistant/runtime/initiative.py`); the event that asks for
+such a call carries it (`ByRule`) and has a run of its own. Approved calls are in `granted.py`.
 A search comes before a small model is asked, when a player asks for a fact of the world outside. A model of half a
 billion parameters does not search: it makes up an answer or repeats the question. With the results before it, it gives
 the fact. `[model] search_first` says whether this is done; the embedded model has it on. The assistant's quota pays.
@@ -16,16 +16,15 @@ from msgspec.structs import replace
 from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Attention, Classification
-from mud_assistant.assistant.events.events import ByRule, Event, Left, Noticed, spoken_text
+from mud_assistant.assistant.events.events import ByRule, Event, Left, spoken_text
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
-from mud_assistant.assistant.journal import InboxFullError
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
+from mud_assistant.assistant.loop.keeping import keep_goal
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.run_parts import Toolbox
 from mud_assistant.assistant.loop.talk.found import SEARCH
 from mud_assistant.llm import ToolCall
 from mud_assistant.tools import Kind, Principal, Scene, Status
-from mud_assistant.tools.context import A_MINUTE
 from mud_assistant.tools.trust import label_of
 
 MOVE, HOME = "move", "home"
@@ -33,77 +32,65 @@ MOVE, HOME = "move", "home"
 LEFT_ALONE = "Nobody is here any more. You go home."
 _IMPORTANCE = 3
 #: The cause of events that no person caused.
-_THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
+THE_WORLD = Principal("world", "the world", Kind.WORLD, permission=0)
 MAX_QUERY_CHARS = 200
 _log = Logger()
 
 
-def walking_after(tools: Toolbox, event: Event, attention: Attention) -> tuple[Event, Attention]:
+def walking_after(
+    tools: Toolbox, event: Event, attention: Attention, *, is_waiting: bool = False
+) -> tuple[Event, Attention]:
     """Make the departure of the person whom the character follows a trigger to walk after them.
 
-    Any other event is returned unchanged. Following ends when they left by no exit that the character sees. It
-    also ends when they are an assistant, because assistants do not follow each other.
+    Any other event is returned unchanged. Following ends when they left by no exit that the character sees, and when
+    it is waiting where it promised to. It also ends when they are an assistant: assistants do not follow each other.
     """
     if not isinstance(event, Left) or not tools.following.leads(event.who.id):
         return event, attention
-    if not event.direction or event.who.kind is Kind.ASSISTANT:
+    if not event.direction or event.who.kind is Kind.ASSISTANT or is_waiting:
         tools.following.end()
         return event, attention
-    by_rule = ByRule(MOVE, {"direction": event.direction}, tools.following.asker)
+    asker = tools.following.asker
+    if asker is not None and asker.id == event.who.id:  # with the rank that they have now
+        asker = event.who
+    by_rule = ByRule(MOVE, {"direction": event.direction}, asker)
     return replace(event, by_rule=by_rule), Attention(Classification.TRIGGER, _IMPORTANCE)
 
 
 async def act_by_rule(context: RunContext, run: Run, by_rule: ByRule) -> Outcome:
     """Make the call that the run is for, if it is still to be made. A call that a dead process began counts as made."""
     assert run.trigger is not None
+    event, reasons = run.trigger.event, context.memory.reasons
+    if by_rule.goal:
+        outcome = await keep_goal(context, run, by_rule.goal)
+        reasons.end(event.id, done=isinstance(outcome, Answered))
+        return outcome
     if run.progress.written:
+        reasons.end(event.id, done=True)
         return Answered((by_rule.tool,))
-    event = run.trigger.event
-    following, world = context.tools.following, context.body.world
-    if not (following.leads(event.who.id) if by_rule.tool == MOVE else world.is_left_alone()):
+    if not _still_holds(context, event, by_rule):
+        reasons.end(event.id, done=False)
         return NothingToDo()
     call = ToolCall(event.id, by_rule.tool, by_rule.arguments)
     world_text = context.rules.world_text  # the rule goes by who left, and by the name of the exit
     answer = answer_by_rule(run, call, min(label_of(event.who, world_text).authority, world_text))
     [done] = await act(context, run, answer, 0)
+    reasons.end(event.id, done=done.status is Status.DONE)
     if done.status is Status.DONE:
         return Answered((by_rule.tool,))
-    context.tools.following.end()
+    if isinstance(event, Left):
+        context.tools.following.end()
     _log.info("{name} did not {tool}: {why}", name=context.body.me.name, tool=by_rule.tool, why=done.result.text)
     return NothingToDo()
 
 
-class Homing:
-    """Notices that a character was left alone away from home, and sends it there.
-
-    It is asked at every tick, so that no assistant needs another timer.
-    """
-
-    def __init__(self, context: RunContext) -> None:
-        self._context = context
-        self._since: float | None = None
-
-    async def look(self) -> None:
-        """Note whether the character is alone, and send it home when it has been alone for long enough.
-
-        Raises JournalError.
-        """
-        context = self._context
-        now, seconds = context.process.clock.seconds(), context.settings.go_home_minutes * A_MINUTE
-        if not seconds or HOME not in context.rules.grant or not context.body.world.is_left_alone():
-            self._since = None
-            return
-        if self._since is None:
-            self._since = now
-        if now - self._since < seconds:
-            return
-        self._since = now  # if it does not go, it tries again after the same time
-        id_ = f"{context.body.me.id}.home.{context.process.pipeline.random.getrandbits(64):x}"
-        event = Noticed(id=id_, at=now, who=_THE_WORLD, text=LEFT_ALONE, by_rule=ByRule(HOME, {}))
-        try:
-            await context.memory.journal.accept(event, Attention(Classification.TRIGGER, _IMPORTANCE))
-        except InboxFullError as full:
-            _log.warn("{name} does not go home yet: {why}", name=context.body.me.name, why=str(full))
+def _still_holds(context: RunContext, event: Event, by_rule: ByRule) -> bool:
+    """Tell whether the reason for the call still holds: they still lead it, it is alone, its day still asks for it."""
+    if isinstance(event, Left):
+        return context.tools.following.leads(event.who.id)
+    if by_rule.tool == HOME:
+        return context.body.world.is_left_alone()
+    return context.memory.reasons.holds(event.id)
 
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")

@@ -7,10 +7,13 @@ that nothing more is paid for while the journal cannot be written; and at its en
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from msgspec import Struct
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.python.failure import Failure
 
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal.protocol import Journal, Write
 from mud_assistant.llm import LLMResponse, ToolCall
 from mud_assistant.tools import Executed, Registry
@@ -42,13 +45,13 @@ class Writes:
         """Begin to write down why a call is not made."""
         self._begin(self._journal.record_result(self._run_id, step, index, executed))
 
-    async def intent(self, step: int, index: int, call: ToolCall) -> None:
-        """Write down that an effect is about to begin, and wait as `done` does.
+    async def intent(self, step: int, index: int, call: ToolCall, goals: Sequence[Goal] = ()) -> None:
+        """Write down that an effect is about to begin, with the goals that its words promise. Wait as `done` does.
 
         It is not written when a write before it is known to have failed: the effect would pass for begun.
         """
         self.check()
-        self._begin(self._journal.record_intent(self._run_id, step, index, call, effect=True))
+        self._begin(self._journal.record_intent(self._run_id, step, index, call, effect=True, goals=goals))
         await self.done()
 
     async def done(self) -> None:
@@ -98,12 +101,14 @@ class CallLog(Struct, frozen=True):
     writes: Writes
     registry: Registry
     step: int
+    #: The goals that the words of a call promise, by the call's id.
+    promised: Mapping[str, Sequence[Goal]] = {}
 
     async def intent(self, index: int, call: ToolCall) -> None:
         """Record that the call is about to run, unless it reads: a read is made again after a crash."""
         tool = self.registry.get(call.name)
         if tool is None or not tool.category.reads:
-            await self.writes.intent(self.step, index, call)
+            await self.writes.intent(self.step, index, call, self.promised.get(call.id, ()))
 
     async def done(self, index: int, executed: Executed) -> None:
         """Record that the call is over."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mud_assistant.assistant.events.classify import Asked, Attention
+from mud_assistant.assistant.events.classify import Attention, OpenQuestion
 from mud_assistant.assistant.events.events import ChannelSaid, Emoted, Event, Paged, Said, Whispered, quoted_in
 from mud_assistant.assistant.language.words import is_question, sentences_of
 from mud_assistant.tools.text.clean import clean_heard
@@ -27,7 +27,7 @@ class _Waiting(Struct, frozen=True):
     `who` is the id of who asked. `of` are the ids of those who were asked, None for whoever was there.
     """
 
-    question: Asked
+    question: OpenQuestion
     who: str
     at: float
     of: frozenset[str] | None
@@ -64,7 +64,7 @@ class Questions:
         sentences = sentences_of(clean_heard(text))
         if sentences and is_question(sentences[-1]) and len(sentences[-1]) <= MAX_CHARS:
             self._last.pop(place, None)
-            self._last[place] = _Waiting(Asked(sentences[-1], sources, authority), who, self._now(), of)
+            self._last[place] = _Waiting(OpenQuestion(sentences[-1], sources, authority), who, self._now(), of)
             while len(self._last) > _KEPT:
                 del self._last[next(iter(self._last))]
         elif (last := self._last.get(place)) is not None and last.who in {who, *(of or ())}:

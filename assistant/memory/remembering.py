@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from mud_assistant.assistant.events.classify import Asked
+from mud_assistant.assistant.events.classify import OpenQuestion
 from mud_assistant.assistant.events.events import (
     ChannelSaid,
     Emoted,
@@ -123,7 +123,7 @@ def remembering(names: Collection[str], world_text: int = 1, utc_offset: float =
     return remember
 
 
-def _facts(event: Event, words: str, asked: Asked | None, utc_offset: float) -> tuple[Fact, ...]:
+def _facts(event: Event, words: str, asked: OpenQuestion | None, utc_offset: float) -> tuple[Fact, ...]:
     """Return what the words tell of the person who spoke them, and whether they answer how something went."""
     if event.who.kind not in MET:
         return ()

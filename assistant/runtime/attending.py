@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from msgspec.structs import replace
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -9,11 +12,13 @@ from twisted.logger import Logger
 from mud_assistant.assistant.characters.macros import address
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners, classify, is_for_everybody
 from mud_assistant.assistant.events.conversation import Cooldown
-from mud_assistant.assistant.events.events import Arrived, Event, Said
+from mud_assistant.assistant.events.events import Arrived, Event, Said, spoken_text
 from mud_assistant.assistant.events.tick import Tick
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.journal.tables.acquaintances import KnownFact
 from mud_assistant.assistant.language.languages import is_foreign
+from mud_assistant.assistant.life.peace import Peace, wish_in
+from mud_assistant.assistant.life.presence import present_players
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import walking_after
 from mud_assistant.assistant.memory.acquaintance.visitor_words import matter_due, question_of_matter
@@ -46,11 +51,12 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    __slots__ = ("_context", "_greeting", "_greetings", "_know", "_last", "_launcher", "_manners")
+    __slots__ = ("_context", "_greeting", "_greetings", "_know", "_last", "_launcher", "_manners", "_peace")
 
-    def __init__(self, context: RunContext, manners: Manners, launcher: Launcher) -> None:
+    def __init__(self, context: RunContext, manners: Manners, launcher: Launcher, peace: Peace) -> None:
         self._context = context
         self._manners = manners
+        self._peace = peace
         #: The ids of the players who know how to talk with it.
         self._know: dict[str, None] = {}
         #: The id of the last speaker in the room, and the number of the line.
@@ -90,7 +96,9 @@ class Company:
         """
         if attention.addressed:
             self._knows(event.who.id)
-        if isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting:
+            self._heed(event)
+        is_greeted = isinstance(event, Arrived) and event.who.kind is Kind.PLAYER and self._context.settings.greeting
+        if isinstance(event, Arrived) and is_greeted and self._peace.may_greet(event.who.id):
             self._context.speech.talk.welcomed(event.who)
             self._launcher.launch(self._greet(event), "greeting a player")
         if not isinstance(event, Said):
@@ -101,6 +109,12 @@ class Company:
         if self._context.settings.hint and is_lost and event.who.id not in self._know:
             self._knows(event.who.id)
             self._launcher.launch(self._hint(event, self._last[1]), "telling a player how to talk with it")
+
+    def _heed(self, event: Event) -> None:
+        """Heed a player's word that they do not want to be spoken to first, or may be again."""
+        if event.who.kind is Kind.PLAYER and (wish := wish_in(spoken_text(event))) is not None:
+            kept = self._peace.wish([event.who.id], quiet=wish)
+            self._launcher.launch(kept, "keeping whether a player wants to be spoken to first")
 
     async def _greet(self, event: Arrived) -> None:
         """Greet the player who came in, unless they were greeted lately or have left again."""
@@ -165,17 +179,37 @@ class Company:
 class Attending:
     """Judges what an assistant hears that can think, by its talks, its company and whom it mutes, and wakes it."""
 
-    __slots__ = ("_bot_exchanges", "_context", "_cooldown", "_manners", "_rights", "_sleep", "company", "tick")
+    __slots__ = (
+        "_context",
+        "_cooldown",
+        "_heard",
+        "_manners",
+        "_rights",
+        "_sleep",
+        "company",
+        "tick",
+    )
 
-    def __init__(self, context: RunContext, manners: Manners, rights: Rights, sleep: Sleep, tick: Tick) -> None:
+    def __init__(
+        self,
+        context: RunContext,
+        manners: Manners,
+        rights: Rights,
+        sleep: Sleep,
+        tick: Tick,
+        *,
+        heard: Callable[[Event], None],
+        peace: Peace,
+    ) -> None:
         self._context = context
         self._manners = manners
         self._rights = rights
         self._sleep = sleep
+        #: Told of each event that is not ignored.
+        self._heard = heard
         self.tick = tick
-        self.company = Company(context, manners, sleep.launcher)
+        self.company = Company(context, manners, sleep.launcher, peace)
         self._cooldown = Cooldown(context.process.clock, context.settings.wake_seconds)
-        self._bot_exchanges = 0
 
     @property
     def launcher(self) -> Launcher:
@@ -191,23 +225,33 @@ class Attending:
         attention = classify(
             event,
             self._manners,
-            self._bot_exchanges,
             goes_on=talk.goes_on(event),
             is_rested=self._cooldown.is_over(event),
         )
         if attention.verdict is Classification.IGNORE or event.who.id in self._rights.muted:
             return event, Attention(Classification.IGNORE, attention.importance)
-        event, attention = walking_after(context.tools, event, attention)
-        if event.who.kind is Kind.ASSISTANT:  # how often others woke this one since a human spoke
-            self._bot_exchanges += attention.verdict is Classification.TRIGGER
-        elif event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
-            self._bot_exchanges = 0
+        is_waiting = context.memory.goals.waits(context.process.clock.seconds())
+        event, attention = walking_after(context.tools, event, attention, is_waiting=is_waiting)
+        if event.who.kind is Kind.ASSISTANT and attention.verdict is Classification.TRIGGER:
+            attention = self._among_themselves(event, attention)
         talk.heard(event, attention)
         attention = context.speech.questions.heard(event, attention)
         self._cooldown.heard(event, attention)
         self.company.heard(event, attention)
         self._sleep.heard(event)
+        self._heard(event)
         return event, attention
+
+    def _among_themselves(self, event: Event, attention: Attention) -> Attention:
+        """Return the attention of a line of another assistant to this one: the two talk a little, then they rest."""
+        context = self._context
+        is_watched = bool(present_players(context.body.world, self._rights.muted))
+        why = context.speech.pairs.heard(event.who, spoken_text(event), is_watched=is_watched)
+        if not why:
+            return attention
+        now, what = context.process.clock.seconds(), f"answering {one_line(event.who.name, max_chars=60)}"
+        context.memory.reasons.note(now, what, why, taken=False)
+        return replace(attention, verdict=Classification.CONTEXT)
 
     def wake(self, event: Event) -> None:
         """Wake the assistant for an event, and let its player know that an answer comes, or that none does now."""

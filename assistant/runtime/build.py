@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from msgspec import Struct, field
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters import Character, LoreScanner
+from mud_assistant.assistant.characters.day_entries import NO_DAYS
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig
 from mud_assistant.assistant.config.sections import MemoryConfig
 from mud_assistant.assistant.config.settings import SettingsError
 from mud_assistant.assistant.events.classify import Manners
 from mud_assistant.assistant.events.conversation import Conversations
+from mud_assistant.assistant.life.goal_book import GoalBook
+from mud_assistant.assistant.life.life_state import keep_following
+from mud_assistant.assistant.life.pairs import PairTalks, keep_pairs
+from mud_assistant.assistant.life.peace import OwnersQuiet, Peace
+from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
+from mud_assistant.assistant.loop.goal_offers import GoalOffers
 from mud_assistant.assistant.loop.granted import request_text
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.run_parts import (
@@ -39,10 +46,11 @@ from mud_assistant.assistant.models.clients import client_of
 from mud_assistant.assistant.runtime.character import Assistant, OnFailure
 from mud_assistant.assistant.runtime.fronts import fronts_of
 from mud_assistant.assistant.runtime.inbox import Inbox
+from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts
 from mud_assistant.assistant.runtime.sleeping import Sleep
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.llm import Link, Message, ModelChain
-from mud_assistant.resilience import Launcher
+from mud_assistant.resilience import Launcher, Ledger
 from mud_assistant.tools import EffectLimits, Pending, PolicyConfig, Principal, Registry
 
 #: How long a summary may take, in seconds.
@@ -76,6 +84,8 @@ class Dependencies(Struct, frozen=True):
     inbox: Inbox | None = None
     #: What its character knows of the world and says, None for a character without lore and topics.
     character: CharacterIndex | None = None
+    #: What owners want of the initiative of all assistants of the journal.
+    quiet: OwnersQuiet = field(default_factory=OwnersQuiet)
 
 
 def build_assistant(
@@ -93,13 +103,29 @@ def build_assistant(
     memory.people.utc_offset = utc_offset
     if isinstance(memory.memories, IndexedMemories):
         memory.memories.utc_offset = utc_offset
-    sleep = Sleep(context, around.storage.sleep, around.memory, Launcher(), utc_offset=utc_offset)
+    launcher = Launcher()
+    keep_following(context.tools.following, around.storage.lasting, launcher)
+    keep_pairs(context.speech.pairs, around.storage.lasting, launcher)
+    sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
+    days = NO_DAYS if around.character is None else around.character.days
+    goals = GoalOffers(context)
+    has_budget = _budget_left(context, around.process.pipeline.ledger)
+    peace = Peace(around.body.me.id, around.quiet, around.storage.lasting)
+    may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted, has_budget)
+    initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
     manners = manners_of(settings, around.body.me)
     if (inbox := around.inbox) is None:
         process, speech = context.process, context.speech
         inbox = Inbox(manners, process.clock, process.watchers, speech.waking, speech.fallback_line)
         inbox.open(around.storage)
-    return Assistant(context, manners, rights, _compactor(context), sleep, inbox=inbox, on_failure=on_failure)
+    parts = (context, manners, rights, _compactor(context), sleep)
+    return Assistant(*parts, inbox=inbox, initiative=initiative, promised=goals, peace=peace, on_failure=on_failure)
+
+
+def _budget_left(context: RunContext, ledger: Ledger | None) -> Callable[[], bool]:
+    """Return what tells whether a character's share of the day's budget for impulses is not used up."""
+    accounts = context.model.billing.caller_of_itself(context.body.me).accounts
+    return lambda: ledger is None or ledger.check(accounts) is None
 
 
 def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
@@ -142,7 +168,7 @@ def _context(
     client = ModelChain([_link(each, around) for each in models], around.process.clock)
     fronts = fronts_of(settings, chosen, around.tools.registry, grant, body.world)
     window = _window(settings, models, fronts, client, history)
-    billing = Billing(around.budget, around.process.minutes)
+    billing = Billing(around.budget, around.process.minutes, settings.initiative_share)
     history.load(storage.stream)
     around.tools.following.minutes = settings.follow_minutes
     line = partial(FallbackLine, body.world, around.process.clock, every_seconds=settings.fallback_every_seconds)
@@ -154,7 +180,15 @@ def _context(
         around.tools,
         _rules(settings, grant, around),
         ModelParts(client, chosen.config, window, billing, chosen.asked_plainly, chosen.may_turn_plain),
-        MemoryParts(storage.journal, storage.memories, storage.people, history, known, around.memory.shown),
+        MemoryParts(
+            storage.journal,
+            storage.memories,
+            storage.people,
+            history,
+            known,
+            GoalBook(storage.goals),
+            shown=around.memory.shown,
+        ),
         SpeechParts(
             Conversations(now, settings.conversation_seconds),
             Questions(now),
@@ -162,6 +196,7 @@ def _context(
             line(settings.budget_line),
             line(settings.rate_line),
             _waking(settings, chosen, around),
+            PairTalks(storage.lasting.wall, body.me.name),
         ),
     )
 

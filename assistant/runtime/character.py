@@ -9,7 +9,8 @@ from twisted.logger import Logger
 
 from mud_assistant.assistant.events.classify import Attention, Classification, Manners
 from mud_assistant.assistant.events.events import Noticed
-from mud_assistant.assistant.events.outcome import Failed, Limit, LimitReached, NothingToDo, Outcome
+from mud_assistant.assistant.events.goal import Goal
+from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, LimitReached, NothingToDo, Outcome
 from mud_assistant.assistant.events.tick import Tick, TickPace
 from mud_assistant.assistant.journal import (
     Cleared,
@@ -19,14 +20,16 @@ from mud_assistant.assistant.journal import (
     JournalUnreadable,
     JournalUnwritable,
 )
+from mud_assistant.assistant.life.peace import Peace
+from mud_assistant.assistant.loop.goal_offers import GoalOffers
 from mud_assistant.assistant.loop.granted import tell_void, why_void
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
-from mud_assistant.assistant.loop.unasked import Homing
 from mud_assistant.assistant.memory.rights import Rights
 from mud_assistant.assistant.memory.stream.compaction import Compactor
 from mud_assistant.assistant.runtime.attending import Attending
 from mud_assistant.assistant.runtime.inbox import Inbox
+from mud_assistant.assistant.runtime.initiative import Initiative
 from mud_assistant.assistant.runtime.sleeping import Sleep, forgetting
 from mud_assistant.tools import Declined, Denied, Given, Pending, Principal
 
@@ -35,6 +38,8 @@ _log = Logger()
 #: The line that tells the assistant that a request of its own was approved.
 ALLOWED = "{who} allows what you asked for as number {number}, once. You do it now."
 
+#: Why a goal ends whose asker is not heard any more.
+MUTED = "you asked not to be heard"
 #: Receives why a run failed or which budget is used up: for the log, and in a trial the terminal. Never the world.
 OnFailure = Callable[[Failed | LimitReached], None]
 
@@ -51,6 +56,9 @@ class Assistant:
         sleep: Sleep,
         *,
         inbox: Inbox,
+        initiative: Initiative,
+        promised: GoalOffers,
+        peace: Peace,
         on_failure: OnFailure | None = None,
     ) -> None:
         settings, process = context.settings, context.process
@@ -59,19 +67,22 @@ class Assistant:
         self.inbox = inbox
         self._compactor = compactor
         self._sleep = sleep
-        self._homing = Homing(context)
+        self.initiative, self.promised, self.peace = initiative, promised, peace
         self._manners = manners
         self._on_failure = on_failure
         self._launcher = sleep.launcher
         #: Held by a run, and by whatever must not happen during one.
         self._alone = DeferredLock()
-        pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds)
+        pace = TickPace(settings.join_seconds, settings.awake_seconds, settings.asleep_seconds, initiative.next_at)
         random, scheduler = process.pipeline.random, process.scheduler
         self.tick = Tick(self._one_run, process.clock, pace, settings.name, random, scheduler=scheduler)
 
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending. Its inbox must be open."""
-        self.inbox.wake(Attending(self.context, self._manners, self.rights, self._sleep, self.tick))
+        heard, peace = self.initiative.heard, self.peace
+        self.inbox.wake(
+            Attending(self.context, self._manners, self.rights, self._sleep, self.tick, heard=heard, peace=peace)
+        )
         self.tick.start(at_once=True)
 
     async def stop(self) -> None:
@@ -97,6 +108,21 @@ class Assistant:
                 return await self.rights.forget(who)
             finally:
                 self.context.tools.approvals.forget(who)
+                self.context.memory.goals.forget(who.id)
+                self.context.speech.pairs.forget(who.id)
+                await self.peace.forgotten()
+
+    async def mute(self, who: Principal) -> None:
+        """Hear a player no more, and drop what they asked for later. Raises JournalError."""
+        await self.rights.mute(who)
+        await self.promised.drop(self.context.memory.goals.of(who.id), MUTED)
+
+    async def drop_promise(self, goal_id: str, reason: str) -> Goal | None:
+        """Drop a promise, after the current run. Return it; None when it is over already. Raises JournalError."""
+        async with self._alone:
+            if (goal := self.context.memory.goals.get(goal_id)) is not None:
+                await self.promised.drop([goal], reason)
+            return goal
 
     async def drop(self, who: Principal, memory_id: str) -> int:
         """Delete one memory that a player may see, after the current run. Return how many went. Raises JournalError."""
@@ -154,7 +180,7 @@ class Assistant:
             async with self._alone:
                 if self._is_summary_due:
                     await self._compactor.maybe(hard=True)
-                await self._homing.look()
+                await self.initiative.look()
                 outcome = await react(self.context, self.tick.wake)
         except Fenced as shut_out:  # another process is this character now: not even the fallback line is said
             self.tick.halt()
@@ -180,6 +206,8 @@ class Assistant:
 
     async def _after(self, outcome: Outcome) -> Outcome:
         """Report the outcome to the owner and the players, where it must be, and return it."""
+        if isinstance(outcome, Answered):
+            self.initiative.acted()
         if isinstance(outcome, Failed):
             self.context.speech.waking.forget()  # nobody is answered now, and what is said below says so
         if isinstance(outcome, Failed):

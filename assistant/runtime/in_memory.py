@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal import Journal, MemoryJournal, StoredMutes
 from mud_assistant.assistant.journal.place import JournalPlace
+from mud_assistant.assistant.journal.tables.lived_log import LivedLog
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.assistant.keys.binding import KeyBinding
 from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.life.life_state import StoredLife
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.words import ENGLISH
 from mud_assistant.assistant.memory.recall_file import IndexWorker, RecallInMemory
@@ -39,7 +42,7 @@ def in_memory(
     kept = RowsInMemory(assistant, tables, remember)
     memories = IndexedMemories(kept, index or RecallInMemory(ENGLISH), now)
     mutes, sleep, people = StoredMutes(kept, now), StoredSleep(kept), KnownPeople(kept)
-    return Storage(MemoryJournal(inbox_limit, kept.note), memories, mutes, sleep, people)
+    return Storage(MemoryJournal(inbox_limit, kept.note), memories, mutes, sleep, people, StoredLife(kept, now))
 
 
 class NothingStored:
@@ -63,6 +66,21 @@ class NothingStored:
         return ()
 
 
+class QuietInMemory:
+    """What owners want of the initiative of assistants, in a process without a journal."""
+
+    def __init__(self) -> None:
+        self._keys: frozenset[str] = frozenset()
+
+    async def load(self) -> frozenset[str]:
+        """Return all keys."""
+        return self._keys
+
+    async def put(self, key: str, *, is_so: bool) -> None:
+        """Keep one key, or remove it."""
+        self._keys = self._keys | {key} if is_so else self._keys - {key}
+
+
 class MemoryFile:
     """The storage of all assistants of a process without a journal, with the interface of `JournalFile`."""
 
@@ -74,6 +92,7 @@ class MemoryFile:
     def __init__(self, now: Callable[[], float], language: str = ENGLISH) -> None:
         """Take `now`, which gives clock seconds."""
         self.bindings = self.usage = NothingStored()
+        self.quiet = QuietInMemory()
         self.recall = RecallInMemory(language)
         self._tables = tables_in_memory()
         self._journals: dict[str, Journal] = {}
@@ -91,8 +110,22 @@ class MemoryFile:
     ) -> Storage:
         """Return new storage for this assistant."""
         storage = in_memory(self._now, inbox_limit, remember, self.recall, assistant=assistant, tables=self._tables)
+        await storage.lasting.load()
         self._journals[assistant] = storage.journal
         return storage
+
+    async def goals_of(self, assistant: str) -> Sequence[Goal]:
+        """Return what an assistant that runs promised: what others did is gone."""
+        journal = self._journals.get(assistant)
+        return () if journal is None else await journal.goals(with_ended=True)
+
+    async def drop_goal(self, assistant: str, goal_id: str, reason: str) -> Goal | None:
+        """Return None: what an assistant that does not run promised is gone."""
+        return None
+
+    async def lived(self, assistant: str, since: float, since_day: int) -> LivedLog:
+        """Return nothing: no log is kept."""
+        return LivedLog()
 
     def begins_to_hear(self, assistant: str) -> None:
         """Do nothing: no words wait for it."""

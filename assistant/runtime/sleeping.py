@@ -154,5 +154,6 @@ async def forgetting(context: RunContext, sleep: Sleep, principal_id: str) -> As
     finally:
         context.process.watchers.forget(context.body.me.id)
         context.speech.questions.forget(principal_id)
+        context.tools.following.forget(principal_id)
         context.speech.talk.forget_turns()
     await sleep.forgotten(principal_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal import (
     Journal,
     JournalError,
@@ -22,18 +23,22 @@ from mud_assistant.assistant.journal import (
     StoredBindings,
     StoredJournal,
     StoredMutes,
+    StoredQuiet,
     StoredStream,
     StoredUsage,
     StreamEntry,
     next_prune_after,
 )
-from mud_assistant.assistant.journal.database import is_owed
+from mud_assistant.assistant.journal.database import Database, is_owed
 from mud_assistant.assistant.journal.files import beside
 from mud_assistant.assistant.journal.place import JournalPlace
 from mud_assistant.assistant.journal.store import JournalStore
+from mud_assistant.assistant.journal.tables import promised_goals
 from mud_assistant.assistant.journal.tables.inbox import count_pending
+from mud_assistant.assistant.journal.tables.lived_log import LivedLog, read_lived
 from mud_assistant.assistant.journal.tables.removal import erase
 from mud_assistant.assistant.keys.reference import KeySources
+from mud_assistant.assistant.life.life_state import StoredLife
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.index import RecallIndex, RecallIndexError
 from mud_assistant.assistant.memory.recall.words import ENGLISH
@@ -56,10 +61,13 @@ class Storage(Struct, frozen=True):
     mutes: StoredMutes
     sleep: StoredSleep
     people: KnownPeople
+    lasting: StoredLife
     #: The stream as the last process left it.
     stream: tuple[StreamEntry, ...] = ()
     #: Grows with every start of this assistant. It is part of the ids of its events.
     life: int = 0
+    #: What it has promised and not kept yet.
+    goals: tuple[Goal, ...] = ()
 
 
 class Notices(Protocol):
@@ -86,6 +94,7 @@ class KeptJournal:
         self.store = store
         self.bindings = StoredBindings(store)
         self.usage = StoredUsage(store)
+        self.quiet = StoredQuiet(store)
         self.recall = recall
         self._reactor = reactor
         self._wall = store.wall
@@ -144,8 +153,33 @@ class KeptJournal:
             self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
         lease = journal.lease
         memories, mutes = IndexedMemories(lease, self.recall, self._wall), StoredMutes(lease, self._wall)
-        sleep, people = StoredSleep(lease), KnownPeople(lease)
-        return Storage(journal, memories, mutes, sleep, people, loaded.entries, life)
+        sleep, people, lasting = StoredSleep(lease), KnownPeople(lease), StoredLife(lease, self._wall)
+        await lasting.load()
+        goals = tuple(await journal.goals())
+        return Storage(journal, memories, mutes, sleep, people, lasting, loaded.entries, life, goals)
+
+    async def goals_of(self, assistant: str) -> Sequence[Goal]:
+        """Return what an assistant promised, kept and dropped too, the oldest first. Raises JournalUnreadable."""
+        return (await self.store.read(lambda db: promised_goals.load(db, assistant, with_ended=True)))[0]
+
+    async def drop_goal(self, assistant: str, goal_id: str, reason: str) -> Goal | None:
+        """Drop a promise of an assistant that does not run, and return it; None when it is over already.
+
+        Raises HeldElsewhere when another process runs it, and JournalError.
+        """
+
+        def work(db: Database) -> Goal | None:
+            self._check_unheld(db, assistant)
+            return promised_goals.drop(db, assistant, goal_id, reason, self._wall())
+
+        return await self.store.write(work)
+
+    async def lived(self, assistant: str, since: float, since_day: int) -> LivedLog:
+        """Return what there is of an assistant since a time and a day: see `read_lived`. Raises JournalUnreadable."""
+        return await self.store.read(lambda db: read_lived(db, assistant, since, since_day))
+
+    def _check_unheld(self, db: Database, assistant: str) -> None:
+        """Raise HeldElsewhere when another process runs an assistant. With a file that is not known."""
 
     def begins_to_hear(self, assistant: str) -> None:
         """Note that an assistant takes in what it hears from now on. With a file, nothing waited for that."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from mud_assistant.tools import Person, Principal, Scene, ToolFailed, World
-from mud_assistant.tools.game import GameCommand, Route
+from mud_assistant.tools.game import GameCommand, GameTime, Route, game_time, present, principal_now, somebody_plays
 from mud_assistant.tools.trust import Audience
 
 #: What an act that came too late is answered.
@@ -87,6 +87,22 @@ class HaltableWorld(World):
     def is_left_alone(self) -> bool:
         """Tell whether the character is away from home in a room without players."""
         return self._world.is_left_alone()
+
+    def time(self) -> GameTime | None:
+        """Return the clock of the game, None where it has none."""
+        return game_time(self._world)
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        """Return the players who hear the character and typed something within `seconds`."""
+        return present(self._world, seconds)
+
+    def somebody_plays(self, seconds: float) -> bool:
+        """Tell whether any player of the game typed something within `seconds`."""
+        return somebody_plays(self._world, seconds)
+
+    def who_is(self, id_: str) -> Principal | None:
+        """Return who has this id, with the permission of now."""
+        return principal_now(self._world, id_)
 
     def resolve(self, line: str) -> Awaitable[GameCommand]:
         """Return the command that the game takes `line` for. Nothing is run."""

@@ -12,6 +12,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters import Character, CharacterError, read_character
+from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.config.playing import with_character
 from mud_assistant.assistant.config.schema import AssistantConfig, Config
 from mud_assistant.assistant.errors import KeyReferenceError
@@ -33,6 +34,7 @@ from mud_assistant.assistant.runtime.warming import Warmer
 from mud_assistant.assistant.service.embedded import EmbeddedPool, report_to_the_log
 from mud_assistant.assistant.service.host import Embodiment, Observers, ServiceConfig, ServiceHooks
 from mud_assistant.assistant.service.opening import JournalOpening
+from mud_assistant.assistant.service.quieting import Quieting
 from mud_assistant.assistant.service.troubles import Lookout, Troubles
 from mud_assistant.assistant.service.usage_store import UsageStore
 from mud_assistant.assistant.web.shared import SharedWeb
@@ -74,6 +76,7 @@ class SharedParts:
         keep = self._spending.keep if config.journal_place else None
         self.pipeline = Pipeline(reactor, random, self.ledger, keep, self.journal.shared_ledger)
         self.lookout = Lookout(self.troubles, self.scrub, self.pipeline)
+        self.quiet = Quieting(self.journal.quiet, reactor, self.journal.notices)
         self.keys = key_sources(reactor, config.environment, config.folder, config.secrets)
         web = config.web or config.settings.web
         self.web = SharedWeb(web, self.keys, self.exchange, reactor=reactor, random=random, wall=config.wall)
@@ -103,7 +106,7 @@ class SharedParts:
 
     def open(self, launcher: Launcher) -> None:
         """Begin to open the journal, and return at once."""
-        launcher.launch(self._open(), "opening the journal").addCallback(lambda _: self._opening.end())
+        launcher.launch(self._open(launcher), "opening the journal").addCallback(lambda _: self._opening.end())
 
     async def ready(self) -> None:
         """Wait until the journal was opened, or could not be. Raises JournalUnreadable while its database is away."""
@@ -206,7 +209,7 @@ class SharedParts:
             Following(now),
             http_client=partial(self.web.http_client, me.id),
         )
-        return Dependencies(body, self.process, storage, tools, config.budget, config.memory)
+        return Dependencies(body, self.process, storage, tools, config.budget, config.memory, quiet=self.quiet.state)
 
     async def playing(self, settings: AssistantConfig) -> tuple[AssistantConfig, CharacterIndex]:
         """Return the settings with what the character they name adds, its lore and its topics. Raises CharacterError.
@@ -224,6 +227,13 @@ class SharedParts:
         index.topics.prepare()
         return with_character(settings, character), index
 
+    async def days_of(self, settings: AssistantConfig) -> Days:
+        """Return the day of the character that the settings name, as its file says now. Raises CharacterError."""
+        if not settings.character:
+            return NO_DAYS
+        read = partial(read_character, self.config.character_folder, settings.character)
+        return (await self.with_files(read)).days
+
     async def with_files(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, which reads or writes the files of characters. Raises its error, CharacterError.
 
@@ -236,8 +246,8 @@ class SharedParts:
                 f"the disk did not answer within {CHARACTER_SECONDS:.0f} seconds: try again"
             ) from error
 
-    async def _open(self) -> None:
-        """Open the journal, and read what was spent and which key goes to which server."""
+    async def _open(self, launcher: Launcher) -> None:
+        """Open the journal, and read what was spent, who is quiet, and which key goes to which server."""
         if self.trouble:
             return
         try:
@@ -257,11 +267,13 @@ class SharedParts:
             await self.pipeline.read_ledger()
         try:
             remembered = await self._opening.read(self.journal.bindings.load)
+            await self._opening.read(self.quiet.load)
         except JournalError as error:
             self._unread = error
             _log.error("which key goes to which server cannot be read: {why}", why=str(error))
         else:
             self._bound = BoundKeys(remembered, self.config.folder, self.hooks.key_again)
+        self.quiet.follow(launcher)
 
     def _anchored(self, entered: str) -> set[str]:
         return {anchor(entered, self.config.folder)} if entered else set()

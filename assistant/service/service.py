@@ -6,6 +6,7 @@ Closing ends work within a time limit: what does not end by then is abandoned, a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from mud_assistant.assistant.checks.day_places import DayKeeper
 from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
 from mud_assistant.assistant.checks.finding import Finding
 from mud_assistant.assistant.checks.probes import ask_to_greet
@@ -57,6 +59,7 @@ class AssistantService:
             lambda: [runner.config for runner in self.runners.values()],
         )
         self.parts.journal.on_lost = self._taken_over
+        self.parts.quiet.on_change = self._look_again
         if (notices := self.parts.journal.notices) is not None:
             SharedStandstills(self.parts.pipeline, notices)
         self.troubles = self.parts.troubles
@@ -119,6 +122,12 @@ class AssistantService:
             begins(runner)
         runner.start()
         return runner
+
+    def _look_again(self) -> None:
+        """Let those who were quiet look what is to be done."""
+        for runner in self.runners.values():
+            if runner.assistant is not None:
+                runner.assistant.tick.wake()
 
     def settings_changed(self) -> None:
         """Ask servers again that refused a key or lacked a model, and read the web's keys: settings or keys are new."""
@@ -274,7 +283,7 @@ class AssistantService:
 
     async def doctor(self, runner: AssistantRunner, show: Callable[[Finding], None]) -> bool:
         """Check this assistant's settings, showing each finding as it comes. Return True when nothing is wrong."""
-        ours = self.config.settings.journal
+        ours, mine, there = self.config.settings.journal, runner.config.assistant, runner.embodiment
         journal = ours if ours.url else ours.model_copy(update={"file": str(self.config.journal or "")})
         request = DoctorRequest(
             runner.config.model_copy(update={"journal": journal}),
@@ -285,5 +294,6 @@ class AssistantService:
             lambda _: None,
             self.config.secrets,
             web=bool(runner.config.web.search_provider),
+            keeper=DayKeeper(there.me.name, partial(self.parts.days_of, mine), there.world, mine.tools),
         )
         return await examine(self.parts.reactor, request) == 0

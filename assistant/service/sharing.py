@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from mud_assistant.assistant.http_server.addresses import is_loopback
@@ -30,7 +31,7 @@ class SharedStandstills:
         #: Until when others know, in clock seconds, by server, credential and lane.
         self._told: dict[tuple[str, str, str], float] = {}
         pipeline.on_standstill = self._tell
-        notices.on_notice = self._hear
+        hear_too(notices, self._hear)
 
     def _tell(self, wait: Standstill) -> None:
         if _is_own(wait.origin):
@@ -52,6 +53,17 @@ class SharedStandstills:
             return
         if sender != self._me and wait.seconds > 0 and not _is_own(wait.origin):  # never a NaN
             self._pipeline.heed(wait)
+
+
+def hear_too(notices: Notices, hear: Callable[[str], None]) -> None:
+    """Have `hear` told of each notice, after those who are told already."""
+    others = notices.on_notice
+
+    def told(words: str) -> None:
+        others(words)
+        hear(words)
+
+    notices.on_notice = told
 
 
 def _is_own(origin: str) -> bool:

@@ -37,7 +37,7 @@ from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
 from mud_assistant.assistant.service.service import AssistantService
 from mud_assistant.tools import Kind, Principal, ToolFailed
-from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Thing, Written
+from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, Thing, Written
 from mud_assistant.tools.text.lenient import pick_person
 from mud_assistant.tools.text.route import search_route
 from mud_assistant.tools.trust import Audience
@@ -63,9 +63,10 @@ class Room:
 
 
 class ChatRoom:
-    """The state of the game: rooms, and the bodies in them."""
+    """The state of the game: rooms, and the bodies in them. `seconds` is the clock by which players idle."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
         lamp = Thing("lamp", "It burns low.", id="#lamp")
         old_map = Thing("old map", "Somebody drew this house on it.", id="#map")
         rooms = (
@@ -91,6 +92,7 @@ class ChatBody:
         self.room = self.home = room
         self.hear = hear
         self.carried: list[Thing] = []
+        self.note_typing()
 
     async def look(self) -> Scene:
         """Describe the scene round the character, without the character itself."""
@@ -168,6 +170,22 @@ class ChatBody:
         """Tell whether the character is away from home, with no player there."""
         return self.room is not self.home and all(body.person.is_ai for body in self.others())
 
+    def time(self) -> GameTime | None:
+        """Return None: the room has no clock of its own."""
+
+    def note_typing(self) -> None:
+        """Note that the player typed something now."""
+        self.typed_at = self.game.seconds()
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        """Return the players in the room who typed something within `seconds`."""
+        since = self.game.seconds() - seconds
+        return tuple(body.me for body in self.others() if not body.person.is_ai and body.typed_at >= since)
+
+    def who_is(self, id_: str) -> Principal | None:
+        """Return who has this id."""
+        return next((body.me for body in self.game.bodies if body.me.id == id_), None)
+
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a line means, under its full name."""
         word, _, text = line.strip().partition(" ")
@@ -184,7 +202,7 @@ class ChatBody:
     def person(self) -> Person:
         """The character as others see it."""
         is_ai = self.me.kind is Kind.ASSISTANT
-        return Person(self.me.name, f"This is {self.me.name}.", is_ai, 0 if is_ai else PLAYER, self.me.id)
+        return Person(self.me.name, f"This is {self.me.name}.", is_ai, None if is_ai else PLAYER, self.me.id)
 
     def others(self) -> list[ChatBody]:
         """Return the others in the room."""
@@ -294,6 +312,7 @@ class Terminal(LineReceiver):
 
     def lineReceived(self, line: bytes) -> None:
         """Say the line."""
+        self._visit.you.note_typing()
         Deferred.fromCoroutine(self._visit.you.say(line.decode(errors="replace")))
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:

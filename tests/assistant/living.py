@@ -38,6 +38,7 @@ from mud_assistant.llm.testing import FakeAnthropic, FakeChat, FakeOllama, FakeR
 from mud_assistant.llm.testing.ollama import OllamaModel
 from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
+from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.verbs import WORLD_TOOLS
 
 reactor: Any = _reactor
@@ -148,10 +149,12 @@ async def living(
     place: Place = HAMLET,
     storage: Storage | None = None,
     hour: Callable[[], float] | None = None,
+    clock: Any = reactor,
 ) -> AsyncIterator[Life]:
     """A life on a fake server with this script, ended without a trace.
 
-    `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes until it is moved.
+    `clock` is the assistant's. `server_clock` is what the server's own pauses are on: on a `Clock` nothing more comes
+    until it is moved.
     """
     fake: FakeServer = FAKES.get(provider, FakeChat)(server_clock or reactor, script)
     if isinstance(fake, FakeOllama) and model and "model" in model:
@@ -166,10 +169,10 @@ async def living(
             config,
         )
         told: list[tuple[str, str]] = []
-        witness, world = Witness(), EmbeddedWorld(place, hour)
+        witness, world = Witness(), EmbeddedWorld(place, None if hour is None else lambda: GameTime(hour() * 3600))
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
-        storage = storage or in_memory(reactor.seconds, 500, remembering((SAGE.name,)))
+        storage = storage or in_memory(clock.seconds, 500, remembering((SAGE.name,)))
         if journal is not None:
             storage = replace(storage, journal=journal)
         around = Dependencies(
@@ -183,13 +186,13 @@ async def living(
             ),
             ProcessParts(
                 exchange,
-                reactor,
+                clock,
                 pipeline,
-                scheduler=scheduler or Scheduler(reactor),
-                minutes=MinuteCounts(reactor.seconds),
+                scheduler=scheduler or Scheduler(clock),
+                minutes=MinuteCounts(clock.seconds),
             ),
             storage,
-            new_toolbox(registry or Registry(WORLD_TOOLS), reactor.seconds),
+            new_toolbox(registry or Registry(WORLD_TOOLS), clock.seconds),
             budget=BudgetConfig(**(budget or {})),
             character=index_character(Character("", lore=lore or Lorebook(), topics=tuple(topics)), worker),
         )

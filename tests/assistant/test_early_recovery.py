@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import pytest
 
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Answered, Outcome
 from mud_assistant.assistant.journal import NO_CHANGE, JournalUnwritable, MemoryJournal, StreamChange
 from mud_assistant.assistant.loop.react import react
@@ -42,8 +43,11 @@ class Tearing(MemoryJournal):
     async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
         await self._write(lambda: super(Tearing, self).record_response(run_id, step, response))
 
-    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
-        await self._write(lambda: super(Tearing, self).record_intent(run_id, step, index, call, effect=effect))
+    async def record_intent(
+        self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool, goals: Sequence[Goal] = ()
+    ) -> None:
+        intent = super().record_intent
+        await self._write(lambda: intent(run_id, step, index, call, effect=effect, goals=goals))
 
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
         await self._write(lambda: super(Tearing, self).record_result(run_id, step, index, executed))
@@ -51,8 +55,10 @@ class Tearing(MemoryJournal):
     async def record_read(self, run_id: str, step: int, index: int, executed: Executed) -> None:
         await self._write(lambda: super(Tearing, self).record_read(run_id, step, index, executed))
 
-    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
-        return await self._write(lambda: super(Tearing, self).close_run(run_id, outcome, change))
+    async def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> tuple[int, ...]:
+        return await self._write(lambda: super(Tearing, self).close_run(run_id, outcome, change, goals))
 
     async def _write(self, write: Callable[[], Awaitable[T]]) -> T:
         if self.left is None:

@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 from twisted.internet.task import Clock
 
 from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import ByRule, Left
 from mud_assistant.assistant.journal.records import EVENT
-from mud_assistant.assistant.loop.unasked import LEFT_ALONE, Homing
+from mud_assistant.assistant.loop.unasked import LEFT_ALONE, walking_after
+from mud_assistant.assistant.runtime.initiative import Initiative, InitiativeParts
 from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.context import Following
@@ -184,12 +185,12 @@ class Later:
 async def left_alone(life: Life, seconds: float) -> None:
     """The character's tick comes round `seconds` after it was seen alone."""
     context = life.assistant.context
-    homing = Homing(context)
-    await homing.look()
     later = Later(context.process.clock)
     force_setattr(context.process, "clock", later)
+    initiative = Initiative(context, InitiativeParts())
+    await initiative.look()
     later.ahead = seconds
-    await homing.look()
+    await initiative.look()
 
 
 @pytest.mark.parametrize(
@@ -259,3 +260,22 @@ async def test_a_small_window_is_kept_for_talk_unless_the_owner_lists_the_tools(
         assert "say" in offered
         assert ({"take", "follow"} <= offered) is (listed is not None)
         assert not {"drop", "give", "stay", "home"} & offered
+
+
+async def test_who_asked_and_leads_is_judged_by_the_rank_that_they_have_now() -> None:
+    async with followed() as life:
+        heard = Attention(Classification.CONTEXT, 3)
+        left = Left(id="e", at=0.0, who=replace(ANN, permission=0), direction="east")
+        event, _ = walking_after(life.assistant.context.tools, left, heard)
+        assert event.by_rule == ByRule("move", {"direction": "east"}, left.who)
+        life.assistant.context.tools.following.asker = GUS
+        event, _ = walking_after(life.assistant.context.tools, left, heard)
+        assert event.by_rule == ByRule("move", {"direction": "east"}, GUS)
+
+
+async def test_who_is_forgotten_is_followed_no_more() -> None:
+    async with followed() as life:
+        await life.assistant.forget(BEA)
+        assert life.assistant.context.tools.following.leads(ANN.id)
+        await life.assistant.forget(ANN)
+        assert life.assistant.context.tools.following.leader is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from twisted.internet.task import Clock, deferLater
 
 from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.events.scheduler import FEW, LULL_SECONDS, Scheduler
 from mud_assistant.assistant.journal import (
@@ -47,9 +49,11 @@ class FullDisk(MemoryJournal):
         self._check("result")
         await super().record_read(run_id, step, index, executed)
 
-    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
+    async def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> tuple[int, ...]:
         self._check("close")
-        return await super().close_run(run_id, outcome, change)
+        return await super().close_run(run_id, outcome, change, goals)
 
     def _check(self, what: str) -> None:
         if self.fills == what:

@@ -52,7 +52,11 @@ async def three(
     tools = Registry([*WORLD_TOOLS, *GAME_COMMAND_TOOLS])
     async with living(brain, model=model, registry=tools) as life:
         life.world.things["library"] += [Thing("brass lamp", "It is dark."), Thing("silver bell", "It rings.")]
-        yield life, life.world.add(ODA, listener=Witness()), life.world.add(VENN, description="A stranger.")
+        yield (
+            life,
+            life.world.add(ODA, listener=Witness()),
+            life.world.add(VENN, description="A stranger.", by_owner=False),
+        )
 
 
 async def test_ten_deeds_that_a_player_asks_for_are_done_while_two_others_talk() -> None:
@@ -116,6 +120,28 @@ async def test_one_more_request_is_made_only_where_it_can_help() -> None:
         await life.assistant.settled()
         assert life.home.room.key == "library"
         assert len(life.fake.chats) == 3
+
+
+async def test_who_is_there_and_comes_and_goes_without_a_word_takes_nobodys_rights() -> None:
+    """Their names and descriptions are their owner's, and that they come is told by the game."""
+    async with living(willing, registry=Registry([*WORLD_TOOLS, *GAME_COMMAND_TOOLS])) as life:
+        for who in (ODA, VENN):
+            other = life.world.add(who, listener=Witness(), description="The innkeeper, with a broom.")
+            await other.move("south")
+            await other.move("north")
+        await life.say("Sage, type get old map")
+        assert len(life.fake.chats) == 2  # the deed and the answer: nothing had to be left out
+        assert carried(life.home) == ["old map"]
+        assert life.assistant.context.tools.approvals.pending() == ()
+
+
+async def test_a_name_that_an_assistant_may_have_chosen_counts_when_it_comes() -> None:
+    async with living(willing, registry=Registry([*WORLD_TOOLS, *GAME_COMMAND_TOOLS])) as life:
+        zed = life.world.add(Principal("assistant:9", "Zed go south", Kind.ASSISTANT), by_owner=False)
+        life.world.remove(zed)
+        await life.say("Sage, type get old map")
+        assert carried(life.home) == ["old map"]
+        assert ["Zed" in str(request.messages[1:]) for request in life.fake.chats] == [True, False, True]
 
 
 async def test_what_was_done_on_a_trusted_request_is_in_view_of_the_next() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from time import localtime
+
 import pytest
 from twisted.internet.task import Clock
 
 from mud_assistant.assistant.events.conversation import VISIT_SECONDS, Conversations
 from mud_assistant.assistant.loop.prompt import visit_line
-from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld, local_hour
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld, LocalClock
 from mud_assistant.llm.testing import Call, Reply
-from mud_assistant.tools.game import Person, describe_moment, part_of_day
+from mud_assistant.tools.game import GameTime, Person, describe_moment, part_of_day
 from mud_assistant.tools.testing import now
 from tests.assistant.living import ANN, SAGE, Life, living
 
@@ -108,8 +110,19 @@ def test_the_parts_of_the_day_are_four() -> None:
 
 
 def test_the_embedded_world_has_the_hour_of_its_clock() -> None:
-    world = EmbeddedWorld(hour=lambda: 12.5)
+    world = EmbeddedWorld(time=lambda: GameTime(12.5 * 3600))
     assert now(world.add(SAGE).look()).moment == "It is afternoon."
     assert now(EmbeddedWorld().add(SAGE).look()).moment == ""
-    assert local_hour(0.0) == (local_hour(86_400.0))
-    assert 0 <= local_hour(1e9) < 24
+
+
+def test_the_clock_of_a_trial_begins_at_the_local_time_and_goes_at_its_pace() -> None:
+    wall = [1e9]
+    clock, fast = LocalClock(lambda: wall[0]), LocalClock(lambda: wall[0], 60.0)
+    local = localtime(1e9)
+    assert clock().hour == pytest.approx(local.tm_hour + local.tm_min / 60 + local.tm_sec / 3600)
+    assert (fast().seconds, fast().pace) == (clock().seconds, 60.0)
+    began = clock()
+    wall[0] += 90.0
+    assert clock().seconds - began.seconds == 90.0
+    assert fast().seconds - began.seconds == 5400.0
+    assert LocalClock(lambda: wall[0])() == clock()  # as after a restart

@@ -140,7 +140,6 @@ def test_one_assistant_made_ready_loads_little_beyond_the_core() -> None:
         "mud_assistant.assistant.worlds.embedded.commands",
         "mud_assistant.assistant.worlds.embedded.game",
         "mud_assistant.assistant.worlds.embedded.hamlet",
-        "mud_assistant.tools.text.route",
     }
 
 

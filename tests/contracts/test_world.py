@@ -14,7 +14,7 @@ from mud_assistant.tools.policy.config import PolicyConfig
 from mud_assistant.tools.result import Executed
 from mud_assistant.tools.testing import ANNA, SAGE, Act, RecordingWorld, now, tool_call, tool_context
 from mud_assistant.tools.tool import Registry
-from mud_assistant.tools.trust import Principal
+from mud_assistant.tools.trust import Kind, Principal
 from mud_assistant.tools.verbs import WORLD_TOOLS
 
 
@@ -172,6 +172,34 @@ def test_who_is_in_the_scene_hears_and_nobody_else_does(subject: Subject) -> Non
     now(subject.world.move(now(subject.world.look()).exits[0]))
     assert not subject.world.hears(ANNA)
     assert subject.witnessed()[1:] == []
+
+
+def test_a_player_is_present_who_hears_and_does_not_idle(subject: Subject) -> None:
+    anna = next(one.id for one in now(subject.world.look()).people)
+    (present,) = subject.world.present(900.0)
+    assert (present.id, present.name, present.kind, present.permission) == (anna, "Anna", Kind.PLAYER, 1)
+    now(subject.world.move(now(subject.world.look()).exits[0]))
+    assert subject.world.present(900.0) == ()
+
+
+def test_who_somebody_is_can_be_told_wherever_they_are(subject: Subject) -> None:
+    anna = next(one.id for one in now(subject.world.look()).people)
+    here = subject.world.who_is(anna)
+    assert here is not None
+    assert (here.id, here.name, here.kind, here.permission) == (anna, "Anna", Kind.PLAYER, 1)
+    now(subject.world.move(now(subject.world.look()).exits[0]))
+    assert subject.world.who_is(anna) == here
+    for nobody in ("", "player:", "player:zoe", "character:0", "character:x", "character:99999999", "account:²"):
+        assert subject.world.who_is(nobody) is None
+
+
+def test_a_clock_has_an_hour_and_goes_forward(subject: Subject) -> None:
+    before, after = subject.world.time(), subject.world.time()
+    assert (before is None) == (after is None)
+    if before is not None and after is not None:
+        assert before.seconds <= after.seconds
+        assert 0 <= after.hour < 24
+        assert after.pace > 0
 
 
 def test_a_page_and_a_channel_reach_beyond_the_room(subject: Subject) -> None:

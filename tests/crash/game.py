@@ -37,7 +37,7 @@ from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, Embedded
 from mud_assistant.llm import get_provider
 from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import GameCommand, Kind, Person, Principal, Registry, Scene
-from mud_assistant.tools.game import Route
+from mud_assistant.tools.game import GameTime, Route
 from mud_assistant.tools.trust import Audience
 from mud_assistant.tools.verbs import WORLD_TOOLS
 
@@ -118,6 +118,15 @@ class Hands:
 
     def is_left_alone(self) -> bool:
         return False  # likewise
+
+    def time(self) -> GameTime | None:
+        return self._body.time()
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        return self._body.present(seconds)
+
+    def who_is(self, id_: str) -> Principal | None:
+        return ANN if id_ == ANN.id else self._body.who_is(id_)
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         raise NotImplementedError

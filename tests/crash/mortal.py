@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.journal import (
     NO_CHANGE,
@@ -55,10 +56,12 @@ class MortalJournal:
     async def record_response(self, run_id: str, step: int, response: LLMResponse) -> None:
         await self._through(f"response {step}", lambda: self._journal.record_response(run_id, step, response))
 
-    async def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> None:
+    async def record_intent(
+        self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool, goals: Sequence[Goal] = ()
+    ) -> None:
         await self._through(
             f"intent {step}.{index} {call.name}",
-            lambda: self._journal.record_intent(run_id, step, index, call, effect=effect),
+            lambda: self._journal.record_intent(run_id, step, index, call, effect=effect, goals=goals),
         )
 
     async def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> None:
@@ -76,8 +79,17 @@ class MortalJournal:
     async def suspend_run(self, run_id: str) -> None:
         await self._through("suspend", lambda: self._journal.suspend_run(run_id))
 
-    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
-        return await self._through("close_run", lambda: self._journal.close_run(run_id, outcome, change))
+    async def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> tuple[int, ...]:
+        return await self._through("close_run", lambda: self._journal.close_run(run_id, outcome, change, goals))
+
+    async def save_goals(self, goals: Sequence[Goal]) -> None:
+        await self._through("save_goals", lambda: self._journal.save_goals(goals))
+
+    async def goals(self, *, with_ended: bool = False) -> Sequence[Goal]:
+        self._live()
+        return await self._journal.goals(with_ended=with_ended)
 
     async def forget_player(self, principal_id: str) -> Forgotten:
         self._live()

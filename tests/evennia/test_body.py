@@ -11,7 +11,7 @@ from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.game import World
 from mud_assistant.tools.testing import now
-from mud_assistant.tools.trust import Kind, Principal
+from mud_assistant.tools.trust import Principal
 from tests.evennia.village import Player, Village
 from tests.guards import FlushFailures
 
@@ -111,9 +111,14 @@ def test_who_hears_is_who_is_connected_here(village: Village, body: EvenniaBody,
 def test_a_question_about_a_broken_room_has_an_answer(
     village: Village, body: EvenniaBody, anna: Player, flush_failures: FlushFailures
 ) -> None:
+    who = principal_of(anna.character, body.character)
     anna.character.get_display_name = _broken
-    assert body.hears(Principal("character:1", "Anna", Kind.PLAYER)) is False
-    assert len(flush_failures(ZeroDivisionError)) == 1
+    assert body.hears(who)
+    assert (body.present(900.0), body.who_is(who.id)) == ((), None)
+    assert len(flush_failures(ZeroDivisionError)) == 2
+    anna.character.sessions.count = _broken
+    assert (body.hears(who), body.present(900.0)) == (False, ())
+    assert len(flush_failures(ZeroDivisionError)) == 2
 
 
 def test_what_is_left_to_answer_waits_for_somebody_but_not_for_ever(village: Village, sage: Any, clock: Clock) -> None:

@@ -9,7 +9,9 @@ from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
 from mud_assistant.tools.testing import Act, now
 from tests.contracts import test_world as contract
 from tests.contracts.test_world import (  # noqa: F401  (pytest collects them here, with the subject below)
+    test_a_clock_has_an_hour_and_goes_forward,
     test_a_line_that_is_no_command_is_refused,
+    test_a_player_is_present_who_hears_and_does_not_idle,
     test_a_thing_is_given_and_taken_first_where_it_only_lies_there,
     test_a_thing_is_taken_and_put_down,
     test_everything_in_the_scene_can_be_inspected,
@@ -25,6 +27,7 @@ from tests.contracts.test_world import (  # noqa: F401  (pytest collects them he
     test_what_is_not_there_is_not_handled,
     test_whispering_to_who_is_not_there_is_refused,
     test_who_lists_oneself_as_an_ai_and_the_others,
+    test_who_somebody_is_can_be_told_wherever_they_are,
 )
 from tests.evennia.village import Village
 

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.test import override_settings
+from evennia.utils.create import create_object
 
 from mud_assistant.assistant.checks.finding import FindingState
 from mud_assistant.assistant.worlds.evennia import hooks
 from mud_assistant.assistant.worlds.evennia.console import doctor
+from mud_assistant.llm.testing import serve
+from tests.evennia.office import office, ollama, reactor
 from tests.evennia.opened import opened
 
 pytestmark = pytest.mark.usefixtures("db", "reactor_baseline")
@@ -74,3 +77,20 @@ async def test_a_game_without_a_web_server_is_told_how_its_journal_is_read_all_t
     assert found.state is FindingState.SKIPPED
     journal = tmp_path / "server/assistants.sqlite3"
     assert found.sentence.endswith(f"mud-assistant serve --journal {journal} --read-only")
+
+
+async def test_what_a_day_cannot_keep_is_told_with_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / "characters"
+    folder.mkdir()
+    entries = ("06:00", "smithy"), ("12:00", "sunken vault"), ("18:00", "hall")
+    days = "".join(f'[[day]]\nfrom = "{at}"\nplace = "{place}"\nsays = ["Aye."]\n' for at, place in entries)
+    (folder / "bran.toml").write_text(f'name = "Bran"\npersona = "You are Bran."\n{days}')
+    async with office(tmp_path) as here, serve(ollama(), reactor) as url:
+        create_object("evennia.DefaultRoom", key="The Sunken Vault")
+        await here.sage(url, assistant={"character": "bran", "tools": ["look", "move"]})
+        told = await here.orders("assistant/doctor Sage")
+    assert "day tools: Sage is not granted say, so it says nothing of the entries 06:00, 12:00, 18:00: add say" in told
+    assert '"smithy" (06:00): no room of the game has such a name' in told
+    assert '"sunken vault" (12:00): there is The Sunken Vault, and no way that Sage may pass' in told
+    assert '"hall"' not in told
+    assert "ok       day clock: it goes by the clock of the game" in told

@@ -75,7 +75,7 @@ def test_everybody_and_everything_has_its_kind_and_a_lasting_id(village: Village
         (anna.character, Principal(f"character:{anna.character.pk}", "Anna", Kind.PLAYER, 1)),
         (anna.session, Principal(f"character:{anna.character.pk}", "Anna", Kind.PLAYER, 1)),
         (anna.account, Principal(f"account:{anna.account.pk}", "Anna", Kind.PLAYER, 1)),
-        (other, Principal(f"assistant:{other.pk}", "Other", Kind.ASSISTANT, 0)),
+        (other, Principal(f"assistant:{other.pk}", "Other", Kind.ASSISTANT, 0, 0)),  # nobody gave it its name
         (statue, Principal(f"thing:{statue.pk}", "Statue", Kind.WORLD, 0)),
         (map_, Principal(f"thing:{map_.pk}", "map", Kind.WORLD, 0)),
         (village.hall, Principal(f"thing:{village.hall.pk}", "Hall", Kind.WORLD, 0)),

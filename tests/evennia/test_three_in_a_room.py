@@ -12,7 +12,7 @@ from twisted.internet.task import Clock, deferLater
 
 from mud_assistant.assistant.worlds.evennia import creation
 from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
-from mud_assistant.assistant.worlds.evennia.body.identity import Writers
+from mud_assistant.assistant.worlds.evennia.body.identity import TOP, Writers, principal_of
 from mud_assistant.llm.testing import serve
 from mud_assistant.tools import ToolFailed, Written
 from mud_assistant.tools.testing import now
@@ -105,8 +105,9 @@ async def test_what_a_deleted_one_said_leaves_the_view_of_the_others(tmp_path: P
 def test_the_name_and_the_description_that_the_owner_gave_are_the_games_own(village: Village) -> None:
     oda = creation.create_assistant("Oda", village.hall, description="The innkeeper.")
     assert (oda.db.desc, Writers().level_of(oda)) == ("The innkeeper.", None)
+    assert principal_of(oda, oda).trust == TOP  # that it comes and goes is told in the game's own words
     oda.db.desc = "OBEY"  # by whatever command of the game, for whoever
-    assert Writers().level_of(oda) == 0
+    assert (Writers().level_of(oda), principal_of(oda, oda).trust) == (0, 0)
     creation.rename_assistant(oda, "Odette")  # the owner need not know of the description
     assert Writers().level_of(oda) == 0
     creation.describe_assistant(oda, "The innkeeper, with a broom.")

@@ -183,3 +183,16 @@ async def test_a_disk_that_is_full_is_told_once_where_the_visitor_looks_and_when
     assert sum("until that is over" in line for line in told) == 1
     assert result.out.count("trouble with the journal") == 1
     assert len(fake.chats) == 2
+
+
+async def test_what_was_promised_is_listed_in_the_next_trial_and_let_be(tmp_path: Path) -> None:
+    fake = FakeOllama(reactor, [Reply(calls=(Call("say", {"text": "Gladly, I will remind you."}),))])
+    async with serve(fake, reactor) as url:
+        await run(arguments(url, tmp_path), b"Sage, remind me in three hours to feed the hens\n/quiet\n/quit\n")
+        after = await run(arguments(url, tmp_path), b"/promises\n/promises 1\n/promises\n/promises 1\n/quiet off\n")
+    first, _, rest = after.out.partition("(Sage will not do it: remind you")
+    assert "feed the hens" in first
+    assert "; open)" in first
+    assert "dropped: you dropped it" in rest
+    assert "Nothing of number 1 is promised to you." in rest
+    assert "Sage may speak to you first again." in rest

@@ -121,7 +121,7 @@ async def _listed_in_an_error(stage: Stage, text: str) -> None:
 async def _beside(stage: Stage, who: Principal, description: str, wish: str) -> None:
     """Somebody who says nothing, and whom nobody saw coming or going, is there while a builder asks for something."""
     listener, stage.home.listener = stage.home.listener, None
-    body = stage.world.add(who, description=description)
+    body = stage.world.add(who, description=description, by_owner=False)
     stage.home.listener = listener
     await _asks(stage, wish)
     await stage.settled()

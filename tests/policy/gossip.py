@@ -194,6 +194,7 @@ class Town:
                 storage.mutes,
                 storage.sleep,
                 storage.people,
+                storage.lasting,
                 storage.stream,
                 storage.life,
             ),

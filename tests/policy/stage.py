@@ -37,7 +37,7 @@ from mud_assistant.tools import (
     ToolContext,
     ToolFailed,
 )
-from mud_assistant.tools.game import Route
+from mud_assistant.tools.game import GameTime, Route
 from mud_assistant.tools.memories import Memories
 from mud_assistant.tools.trust import Audience
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
@@ -141,6 +141,15 @@ class LoggedBody:
 
     def is_left_alone(self) -> bool:
         return self.body.is_left_alone()
+
+    def time(self) -> GameTime | None:
+        return self.body.time()
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        return self.body.present(seconds)
+
+    def who_is(self, id_: str) -> Principal | None:
+        return self.body.who_is(id_)
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         await self.body.page(target, text, only=only)

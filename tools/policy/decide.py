@@ -29,7 +29,8 @@ DENIED = frozenset({
     # Locks are a form of permissions; the others start code by its path or number, or make a new account for a bot.
     "lock", "typeclass*", "spawn", "olc", "script*", "task*", "irc2chan", "rss2chan", "grapevine2chan", "discord2chan",
     # Our own commands: for other assistants, and for what they remember of people.
-    "assistant", "assistants", "mute", "unmute", "forget me", "what do you remember",
+    "assistant", "assistants", "mute", "unmute", "forget me", "what do you remember", "promises",
+    "quiet",
     # Speech without a speaker, and the steps of a batch file that runs code.
     "emit", "abort", "bb", "bl", "cc", "hh", "jj", "jl", "ll", "nl", "nn", "pp", "qq", "rr", "rrr", "sl", "ss",
 })  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,13 +13,15 @@ from twisted.python.failure import Failure
 from mud_assistant.llm.messages import JSON, ToolCall
 from mud_assistant.tools.context import ToolContext
 from mud_assistant.tools.errors import ToolFailed
-from mud_assistant.tools.game import GameCommand, Person, Route, Scene, World
+from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, World
 from mud_assistant.tools.memories import Memories
 from mud_assistant.tools.result import Executed
 from mud_assistant.tools.testing.memories import ListedMemories
+from mud_assistant.tools.testing.odd_tools import WaitingTool as WaitingTool
+from mud_assistant.tools.testing.odd_tools import crashing_tool as crashing_tool
+from mud_assistant.tools.testing.odd_tools import simple_tool as simple_tool
 from mud_assistant.tools.text.lenient import pick
 from mud_assistant.tools.text.route import search_route
-from mud_assistant.tools.tool import Arguments, Category, NoArguments, Tool
 from mud_assistant.tools.trust import Audience, Kind, Principal
 
 T = TypeVar("T")
@@ -60,7 +62,7 @@ class RecordingWorld:
     `beyond` is the scene behind each exit (an exit without one leads to a bare room). `refusals` maps a verb to the
     sentence this world refuses it with. `commands` maps the first word of a line to the command it is, whose line is
     left empty; a test may change it during a run. `elsewhere` are the names of those who are in the game and not in the
-    scene.
+    scene. A test may set `clock` and `idle` too.
     """
 
     def __init__(
@@ -82,6 +84,12 @@ class RecordingWorld:
         self._refusals = refusals or {}
         self._elsewhere = tuple(elsewhere)
         self._channels = channels
+        self.clock: GameTime | None = None
+        #: How long everybody has typed nothing, in seconds.
+        self.idle = 0.0
+        scenes = (scene, *self._beyond.values())
+        #: Who is in the game, by their ids; a test may change it.
+        self.known = {one.id: _who(one) for scene in scenes for one in scene.people if one.id}
 
     async def look(self) -> Scene:
         """Return the scene."""
@@ -165,6 +173,19 @@ class RecordingWorld:
         """Tell whether this is another scene than the first, with only assistants in it."""
         return self.scene.room != self.home.room and all(person.is_ai for person in self.scene.people)
 
+    def time(self) -> GameTime | None:
+        """Return `clock`."""
+        return self.clock
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        """Return the people of the scene who are no assistants, if they did not idle for longer than `seconds`."""
+        here = {person.id for person in self.scene.people if not person.is_ai} if self.idle <= seconds else set()
+        return tuple(who for who in self.known.values() if who.id in here)
+
+    def who_is(self, id_: str) -> Principal | None:
+        """Return who is `known` by this id."""
+        return self.known.get(id_)
+
     async def resolve(self, line: str) -> GameCommand:
         """Return the command whose word the line begins with."""
         self._check("resolve")
@@ -187,6 +208,11 @@ class RecordingWorld:
     def _check(self, verb: str) -> None:
         if verb in self._refusals:
             raise ToolFailed(self._refusals[verb])
+
+
+def _who(person: Person) -> Principal:
+    """Return who somebody of a scene is."""
+    return Principal(person.id, person.name, Kind.ASSISTANT if person.is_ai else Kind.PLAYER)
 
 
 def _handed_over(scene: Scene, command: GameCommand) -> Scene:
@@ -218,54 +244,6 @@ def tool_context(
 def tool_call(name: str, **arguments: JSON) -> ToolCall:
     """Return a call of `name` whose id is made of the name."""
     return ToolCall(f"call_{name}", name, arguments)
-
-
-def simple_tool(
-    name: str,
-    execute: Callable[[NoArguments, ToolContext], Awaitable[str]],
-    category: Category = Category.SAFE_CHAIN,
-    timeout_seconds: float = 10.0,
-) -> Tool:
-    """Return a tool without arguments around a function."""
-    return Tool(name, f"The tool {name}.", NoArguments, category, execute, timeout_seconds)
-
-
-def crashing_tool(name: str, error: Exception, category: Category = Category.SAFE_CHAIN) -> Tool:
-    """Return a tool that raises `error`."""
-
-    async def crash(_: Arguments, __: ToolContext) -> str:
-        raise error
-
-    return simple_tool(name, crash, category)
-
-
-class WaitingTool:
-    """A tool whose calls wait until the test answers them; a call that is never answered stalls.
-
-    `waiting` holds the running calls, oldest first; `most` is how many ever ran at once; `cancelled` counts.
-    """
-
-    def __init__(self, name: str, category: Category = Category.SAFE_CHAIN, timeout_seconds: float = 10.0) -> None:
-        self.waiting: list[Deferred[str]] = []
-        self.started = 0
-        self.most = 0
-        self.cancelled = 0
-        self.tool = simple_tool(name, self._execute, category, timeout_seconds)
-
-    def answer(self, text: str = "answered") -> None:
-        """Let the oldest waiting call return `text`."""
-        self.waiting.pop(0).callback(text)
-
-    def _execute(self, _: NoArguments, __: ToolContext) -> Deferred[str]:
-        call: Deferred[str] = Deferred(self._cancelled)
-        self.waiting.append(call)
-        self.started += 1
-        self.most = max(self.most, len(self.waiting))
-        return call
-
-    def _cancelled(self, call: Deferred[str]) -> None:
-        self.waiting.remove(call)
-        self.cancelled += 1
 
 
 class RecordingLog:

@@ -29,7 +29,7 @@ async def search_route(
     room with all its words in `place` comes before one that shares only some. Nothing farther than `MAX_ROOMS` rooms is
     looked at; `pause` is awaited now and then. Raises ToolFailed when no room fits.
     """
-    wanted = _words(place)
+    wanted = name_words(place)
     waiting: deque[tuple[Place, tuple[str, ...]]] = deque([(start, ())])
     seen, partly = {start}, None
     for number in range(MAX_ROOMS if wanted else 0):
@@ -43,7 +43,7 @@ async def search_route(
                 continue
             seen.add(behind)
             waiting.append((behind, (*steps, direction)))
-            words = _words(name)
+            words = name_words(name)
             if words and words <= wanted:
                 return name, (*steps, direction), behind
             if partly is None and words & wanted:
@@ -53,6 +53,13 @@ async def search_route(
     return partly
 
 
-def _words(name: str) -> set[str]:
+def is_named_by(room: str, place: str) -> bool:
+    """Tell whether a place may mean the room of this name: one of them has all the words of the other."""
+    words, wanted = name_words(room), name_words(place)
+    return wanted <= words or words <= wanted
+
+
+def name_words(name: str) -> set[str]:
+    """Return the words of a room's name by which it is found, without those that say nothing where others are there."""
     found = [word.casefold() for word in _WORD.findall(name)]
     return {word.removesuffix("s") for word in found if word not in _PLAIN} or set(found)

@@ -88,9 +88,10 @@ async def home(_: NoArguments, context: ToolContext) -> SceneView | Labelled:
     return label_scene(scene)
 
 
-async def _reconcile_follow(_: FollowArguments, __: ToolContext) -> str:
-    """Tell that the character follows no one: following is lost with the process."""
-    return "You were interrupted, and follow nobody."
+async def _reconcile_follow(_: FollowArguments, context: ToolContext) -> str:
+    """Tell whom the character follows now."""
+    leader = context.following.leader if context.following is not None else None
+    return f"You were interrupted, and follow {one_line(leader.name) if leader else 'nobody'}."
 
 
 async def _reconcile_stay(_: NoArguments, context: ToolContext) -> str:

@@ -184,8 +184,22 @@ _VERSION_2 = (
        FROM memories WHERE kind IN ('heard', 'seen') AND who <> '' AND name <> '' AND substr(who, 1, 10) <> 'assistant:'
        GROUP BY assistant, who, lower(name)""",
 )
+#: As in `journal/schema.py`.
+_GOALS = (
+    """CREATE TABLE goals (
+        assistant text NOT NULL,
+        id text NOT NULL,
+        asker text NOT NULL,
+        whom text NOT NULL,
+        state text NOT NULL,
+        made_at double precision NOT NULL,
+        changed_at double precision NOT NULL,
+        payload bytea NOT NULL,
+        PRIMARY KEY (assistant, id))""",
+    "CREATE INDEX goals_open ON goals (assistant, made_at) WHERE state = 'open'",
+)
 #: The steps from nothing to this version.
-STEPS = (_VERSION_1, _VERSION_2)
+STEPS = (_VERSION_1, _VERSION_2, _GOALS)
 _VERSION = "schema version"
 #: "MudA", the key of the lock that one migration at a time holds.
 LOCK = 0x4D756441
@@ -207,6 +221,7 @@ TABLES = (
     "memory_state",
     "acquaintances",
     "acquaintance_facts",
+    "goals",
 )
 
 

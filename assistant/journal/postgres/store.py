@@ -30,7 +30,7 @@ VACUUM_SECONDS = 300.0
 #: The tables that hold what players said.
 _PERSONAL = (
     "events", "runs", "run_events", "responses", "intents", "results", "stream", "memories", "memory_state", "messages",
-    "acquaintances", "acquaintance_facts",
+    "acquaintances", "acquaintance_facts", "goals",
 )  # fmt: skip
 
 

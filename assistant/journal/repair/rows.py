@@ -154,9 +154,11 @@ def _first_default(columns: Sequence[tuple[Any, ...]]) -> int:
 
 
 def _is_settled(table: str, values: Sequence[Value]) -> bool:
-    """Tell whether the row is of something finished: a closed run, or an event that is not pending."""
+    """Tell whether the row is of something finished: a closed run, a goal that ended, an event that is not pending."""
     if table == "runs":
         return values[4] is not None
+    if table == "goals":
+        return values[4] != "open"
     return table != "events" or values[8] != "pending"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.events.events import Event, Noticed
 from mud_assistant.assistant.journal.codec import exact_json
 from mud_assistant.assistant.journal.database import Database, holds
 from mud_assistant.assistant.journal.tables.memory_row import origin_of, read_origin, storable
@@ -84,8 +84,11 @@ class KnownFact(Struct, frozen=True):
 
 
 def meet(db: Database, assistant: str, event: Event) -> None:
-    """Write down that the person who caused an event was seen under their name; nothing for any other cause."""
-    if event.who.kind in MET:
+    """Write down that the person who caused an event was seen under their name; nothing for any other cause.
+
+    What the character only noticed shows nobody: what it promised comes to its mind in their absence.
+    """
+    if event.who.kind in MET and not isinstance(event, Noticed):
         name = event.who.name.encode(errors="replace").decode()  # no encoding has lone surrogates
         db.execute(_MEET, (assistant, event.who.id, name.casefold(), name, event.at, event.at))
 

@@ -23,7 +23,7 @@ from mud_assistant.assistant.journal.tables.memory_row import (
     rank_row,
     values_of,
 )
-from mud_assistant.assistant.journal.tables.sleep_state import save_sleep
+from mud_assistant.assistant.journal.tables.sleep_state import clear_sleep, forget_in_life
 from mud_assistant.assistant.journal.tables.told_topics import forget_told
 from mud_assistant.tools.memories import KeptMemory, Memory, MemoryKind
 from mud_assistant.tools.trust import Audience
@@ -117,13 +117,14 @@ def about(db: Database, assistant: str, principal_id: str) -> list[Memory]:
 def forget(db: Database, assistant: str, principal_id: str) -> list[Memory]:
     """Remove what came, or may have come, from the principal, and what was concluded about them. Return it.
 
-    That they were met, what they told of themselves, and what they were told of topics, is removed as well.
+    That they were met or are followed, what they told of themselves, and what they were told of topics, goes as well.
     """
     everything = ((memory_of_row(row), is_readable(row[13])) for row in db.execute(SELECT, (assistant,)))
     gone = [memory for memory, is_known in everything if not is_known or _is_theirs(memory, principal_id)]
     remove(db, assistant, [memory.id for memory in gone])
     acquaintances.forget_acquaintance(db, assistant, principal_id)
     forget_told(db, assistant, principal_id)
+    forget_in_life(db, assistant, principal_id)
     return gone
 
 
@@ -143,7 +144,7 @@ def clear(db: Database, assistant: str) -> frozenset[str]:
     """Remove all memories, all acquaintances, and how far the assistant's sleep came. Return their ids."""
     gone = all_ids(db, assistant)
     remove(db, assistant, gone)
-    save_sleep(db, assistant, {})
+    clear_sleep(db, assistant)
     acquaintances.clear_acquaintances(db, assistant)
     return gone
 

@@ -1,4 +1,4 @@
-"""Stores what belongs to the process and not to one assistant, so that it needs no lease: sums spent, keys bound.
+"""Stores what belongs to the process and not to one assistant, so that it needs no lease: sums, keys bound, quiet.
 
 What was spent is stored as the budget ledger exports it, so that a restart does not allow the day's money twice. Which
 key was given for which server is what `keys/binding.py` decides by, also after a restart.
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.database import Database, put_meta
 from mud_assistant.assistant.journal.store import JournalStore
 from mud_assistant.assistant.keys.binding import KeyBinding
 
+#: Begin the keys of `meta` that say whose initiative is off, and who is away: followed by an assistant's id, or "all".
+QUIET_KEYS = ("quiet ", "away ")
 #: The sums `calls`, `tokens` and `money` of each account.
 Sums = Mapping[str, Mapping[str, int | float]]
 _NOTHING: Mapping[str, int | float] = {"calls": 0, "tokens": 0, "money": 0.0}
@@ -110,6 +112,31 @@ def _change(before: Mapping[str, int | float], after: Mapping[str, int | float])
         "tokens": after["tokens"] - before["tokens"],
         "money": round(after["money"] - before["money"], _MONEY_DIGITS),
     }
+
+
+class StoredQuiet:
+    """What owners want of the initiative of all assistants, as keys: one that is there is so (`life/peace.py`)."""
+
+    def __init__(self, store: JournalStore) -> None:
+        self._store = store
+
+    async def load(self) -> frozenset[str]:
+        """Return all keys. Raises JournalUnreadable."""
+        query = "SELECT key FROM meta WHERE key LIKE ? OR key LIKE ?"
+        return await self._store.read(
+            lambda db: frozenset(key for (key,) in db.execute(query, [f"{word}%" for word in QUIET_KEYS]))
+        )
+
+    async def put(self, key: str, *, is_so: bool) -> None:
+        """Write one key down, or remove it. Raises JournalUnwritable."""
+
+        def work(db: Database) -> None:
+            if is_so:
+                put_meta(db, key, "1")
+            else:
+                db.execute("DELETE FROM meta WHERE key = ?", (key,))
+
+        await self._store.write(work)
 
 
 class StoredBindings:

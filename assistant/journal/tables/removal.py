@@ -12,13 +12,15 @@ from contextlib import suppress
 from msgspec import Struct
 
 from mud_assistant.assistant.events.events import Event, spoken_text
+from mud_assistant.assistant.events.goal import GOAL_EVENT
 from mud_assistant.assistant.journal.database import Database, delete_all, is_sqlite, owe
 from mud_assistant.assistant.journal.errors import BrokenRecord, NewerRecord
 from mud_assistant.assistant.journal.protocol import Cleared, Forgotten
 from mud_assistant.assistant.journal.records import EVENT, MESSAGES
-from mud_assistant.assistant.journal.tables import memories
+from mud_assistant.assistant.journal.tables import memories, promised_goals
 from mud_assistant.assistant.journal.tables.acquaintances import spare_people
 from mud_assistant.assistant.journal.tables.lease import NAME_OF, Lease
+from mud_assistant.assistant.journal.tables.process_wide import QUIET_KEYS
 from mud_assistant.assistant.journal.tables.repeats import has_any, own_words
 from mud_assistant.assistant.journal.tables.stream import names_in
 from mud_assistant.tools.memories import Memory
@@ -28,7 +30,9 @@ _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
                   WHERE event = events.seq AND closed_at IS NULL)"""
 #: The tables that hold an assistant's life; steps, calls and results are deleted with their runs. The lease stays, so
 #: that a process that still runs the assistant elsewhere stays shut out.
-_ITS_OWN = ("events", "runs", "stream", "memories", "memory_state", "muted", "acquaintances", "acquaintance_facts")
+_ITS_OWN = (
+    *("events", "runs", "stream", "memories", "memory_state", "muted", "acquaintances", "acquaintance_facts", "goals"),
+)
 #: Stands in the record of what the character did. Players' words cannot hold it: a mark in them is escaped.
 _ANSWER = b'"role":"assistant"'
 #: How many rows of a kind one write removes.
@@ -53,14 +57,16 @@ class Pruned(Struct, frozen=True):
 def forget(db: Database, assistant: str, principal_id: str, on_lost: Callable[[list[Memory]], object]) -> Forgotten:
     """Remove a player's settled and parked events, finished runs over them, what is remembered of them, their entries.
 
-    Finished runs and answers in the stream that repeat them to others go too (`repeats.py`). Events that wait, or whose
-    run is open, stay and are counted. `on_lost` is called with the memories that went.
+    Finished runs and answers in the stream that repeat them to others go too (`repeats.py`), and so do their goals with
+    the events that were to keep them. Events that wait, or whose run is open, stay and are counted. `on_lost` is called
+    with the memories that went.
     """
     owe(db)
     settled: dict[int, str] = {}
     waiting = 0
-    own = _own_words(db, assistant, lambda event: event.who.id == principal_id)
-    for seq, event_id, is_waiting in _events_of(db, assistant, principal_id):
+    own = _own_words(db, assistant, lambda event: _whose(event) == principal_id)
+    promised = promised_goals.forget(db, assistant, principal_id, lambda words: has_any(words, own))
+    for seq, event_id, is_waiting in _events_of(db, assistant, principal_id, promised):
         if is_waiting:
             waiting += 1
         else:
@@ -110,7 +116,8 @@ def clear_mind(db: Database, assistant: str, *, with_memories: bool) -> Cleared:
 def erase(db: Database, assistant: str) -> int:
     """Remove everything an assistant heard, did and remembered; return how many rows. What it spent stays."""
     owe(db)
-    db.execute("DELETE FROM meta WHERE key = ?", (NAME_OF + assistant,))
+    of_it = [(word + assistant,) for word in (NAME_OF, *QUIET_KEYS)]
+    db.executemany("DELETE FROM meta WHERE key = ?", of_it)
     return sum(
         db.execute(f"DELETE FROM {table} WHERE assistant = ?", (assistant,)).rowcount  # our own words
         for table in _ITS_OWN
@@ -134,6 +141,7 @@ async def prune(lease: Lease, older_than_days: float, max_bytes: int) -> Pruned:
             break
         total += done
     await lease.write(lambda db: spare_people(db, lease.assistant))
+    await lease.write(lambda db: promised_goals.prune(db, lease.assistant, oldest))
     return total
 
 
@@ -147,23 +155,31 @@ def next_prune_after(last: Pruned | None) -> float:
     return float(_DAY_SECONDS)
 
 
-def _events_of(db: Database, assistant: str, principal_id: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield the row, the id and "still waiting" of each event of the player.
+def _events_of(
+    db: Database, assistant: str, principal_id: str, promised: Container[str]
+) -> Iterator[tuple[int, str, bool]]:
+    """Yield the row, the id and "still waiting" of each event of the player, and of those that keep their goals.
 
-    Events written by schema version 1 name the player only in the record.
+    Events written by schema version 1 name the player only in the record. `promised` are the ids of their goals.
     """
     rows = db.execute(
         f"""SELECT seq, id, state = 'pending' OR {_IN_OPEN_RUN}, who, payload FROM events
-            WHERE assistant = ? AND who IN (?, '')""",  # our own words
-        (assistant, principal_id),
+            WHERE assistant = ? AND (who IN (?, '') OR substr(id, 1, ?) = ?)""",  # our own words
+        (assistant, principal_id, len(GOAL_EVENT), GOAL_EVENT),
     )
     for seq, event_id, is_waiting, who, record in rows.fetchall():
         named = who
-        if not who:
+        if not who or event_id.startswith(GOAL_EVENT):
             with suppress(BrokenRecord, NewerRecord):
-                named = EVENT.decode(record).who.id
-        if named == principal_id:
+                named = _whose(EVENT.decode(record))
+        if principal_id in {who, named} or promised_goals.goal_of(event_id) in promised:
             yield seq, event_id, bool(is_waiting)
+
+
+def _whose(event: Event) -> str:
+    """Return the id of who caused an event; one that keeps a goal was caused by who asked for it."""
+    asker = event.by_rule.requester if event.by_rule and event.by_rule.goal else None
+    return event.who.id if asker is None else asker.id
 
 
 def forget_entries(db: Database, assistant: str, who: Container[str], ids: Container[str]) -> int:

@@ -32,6 +32,7 @@ from mud_assistant.assistant.loop.talk.found import (
     with_source,
 )
 from mud_assistant.assistant.loop.talk.known import agrees, return_gesture, tell_known
+from mud_assistant.assistant.loop.talk.promise import tell_promise
 from mud_assistant.assistant.loop.talk.question import (
     Question,
     front,
@@ -86,6 +87,8 @@ async def ask_plainly(context: RunContext, run: Run) -> tuple[Sequence[Message],
 async def _answer_without_words(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
     """Return the answer for which the model need not write: the owner's words, what is known, a gesture, deeds."""
     is_line = bool(asked.text) and run.trigger is not None and not isinstance(run.trigger.event, Noticed)
+    if is_line and (promise := await tell_promise(context, run, asked)) is not None:
+        return promise
     ruled = asked_deeds(asked.text, asked.who, asked.view, asked.it)
     # No model is asked whether a line is an order when the owner wrote words for it, and it looks like none.
     if is_line and not ruled and (topic := await tell_topic(context, run, asked)) is not None:

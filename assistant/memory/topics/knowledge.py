@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mud_assistant.assistant.characters import Character, LoreIndex, LoreScanner
 from mud_assistant.assistant.characters.character import Topic
+from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.characters.reading import OTHERWISE, everyday_topics
 from mud_assistant.assistant.journal.tables.told_topics import StoredTold
 from mud_assistant.assistant.language.words import runs, words_of
@@ -27,13 +28,14 @@ _MACRO = re.compile(r"\{\{\w+\}\}")
 class CharacterIndex(Struct, frozen=True):
     """The lore and topics of a character, made ready for searching. `secret` are the runs of words of private lore.
 
-    `everyday` finds what is answered where the character has no words of its own.
+    `days` are as they are written. `everyday` finds what is answered where the character has no words of its own.
     """
 
     lore: LoreIndex
     topics: TopicFinder
     everyday: TopicFinder
     secret: frozenset[tuple[str, ...]] = frozenset()
+    days: Days = NO_DAYS
 
 
 def index_character(
@@ -51,7 +53,7 @@ def index_character(
     open_to_all = _runs([*told, character.front]) if hidden else frozenset[tuple[str, ...]]()
     topics = TopicFinder(TopicIndex(character.topics), worker)
     everyday = everyday or TopicFinder(TopicIndex(()))
-    return CharacterIndex(LoreIndex(character.lore), topics, everyday, hidden - open_to_all)
+    return CharacterIndex(LoreIndex(character.lore), topics, everyday, hidden - open_to_all, character.days)
 
 
 def everyday_finder(worker: IndexWorker | None = None) -> TopicFinder:

@@ -34,6 +34,7 @@ from mud_assistant.assistant.page.values.actions import (
 from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
 from mud_assistant.assistant.page.values.common import VisitorRole
 from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.life_view import InitiativeEstimate, LifeSwitch
 from mud_assistant.assistant.page.values.money import UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
 
@@ -87,6 +88,14 @@ async def _set_persona(desk: Desk, call: PageCall) -> Answer:
 async def _clear_mind(desk: Desk, call: PageCall) -> Answer:
     memories = parse_body(MindToClear, call.json).memories
     return await desk.clear_mind(call.visitor, call.parts["id"], memories=memories)
+
+
+async def _quiet(desk: Desk, call: PageCall) -> Answer:
+    return await desk.want_quiet(call.visitor, call.parts.get("id", ""), on=parse_body(LifeSwitch, call.json).on)
+
+
+async def _away(desk: Desk, call: PageCall) -> Answer:
+    return await desk.send_away(call.visitor, call.parts["id"], on=parse_body(LifeSwitch, call.json).on)
 
 
 async def _add_lore(desk: Desk, call: PageCall) -> Answer:
@@ -147,6 +156,18 @@ ENDPOINTS = (
              ActionDone, needs=_W, takes=MindToClear),
     ApiEndpoint("POST", "/api/v1/stop-all", "Stop all assistants at once",
              lambda desk, call: desk.stop(call.visitor, ""), ActionDone, needs=_O),
+    ApiEndpoint("POST", "/api/v1/quiet-all", "Let all assistants do nothing of their own accord, or the other way",
+             _quiet, ActionDone, needs=_O, takes=LifeSwitch),
+    ApiEndpoint("POST", f"{_A}/quiet", "Let an assistant do nothing of its own accord, or the other way", _quiet,
+             ActionDone, needs=_O, takes=LifeSwitch),
+    ApiEndpoint("POST", f"{_A}/away", "Let an assistant be away, or be back", _away, ActionDone, needs=_O,
+             takes=LifeSwitch),
+    ApiEndpoint("GET", f"{_A}/plan", "What impulses would cost in a month",
+             lambda desk, call: desk.plan(call.visitor, call.parts["id"], *_query(call, "price")), InitiativeEstimate,
+             needs=_O, query={"price": "what a million tokens cost; empty for what they cost of late"}),
+    ApiEndpoint("POST", f"{_A}/promises/{{promise}}/drop", "Drop something that an assistant promised",
+             lambda desk, call: desk.drop_promise(call.visitor, call.parts["id"], call.parts["promise"]), ActionDone,
+             needs=_O),
     ApiEndpoint("POST", f"{_A}/parked/{{event}}/retry", "Try again what was put aside",
              lambda desk, call: desk.retry_parked(call.visitor, call.parts["id"], call.parts["event"], clear=False),
              ActionDone, needs=_O),

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from msgspec import convert
+
 from mud_assistant.assistant.checks.finding import Finding
+from mud_assistant.assistant.life.peace import EVERYBODY
 from mud_assistant.assistant.page.operations import acting, gateway_keys, making, runs, settings, status
 from mud_assistant.assistant.page.operations.sources import Sources, as_page_errors, log_reading, off_reactor
 from mud_assistant.assistant.page.ports import InvalidInput, NotAllowed, Visitor
@@ -32,9 +35,10 @@ from mud_assistant.assistant.page.values.actions import (
 from mud_assistant.assistant.page.values.assistants import AssistantDetail, Overview, SettingLine
 from mud_assistant.assistant.page.values.common import VisitorRole
 from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.life_view import InitiativeEstimate
 from mud_assistant.assistant.page.values.money import UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
-from mud_assistant.assistant.service.operations import life, lore_pieces
+from mud_assistant.assistant.service.operations import life, listed_promises, lore_pieces, planning, quiet
 
 _VIEWER, _OPERATOR, _OWNER = VisitorRole.VIEWER, VisitorRole.OPERATOR, VisitorRole.OWNER
 
@@ -153,6 +157,30 @@ class Desk:
         with self._for(who, _OPERATOR):
             done = await life.retry(self._sources.there, who, assistant, [event], clear=clear)
             return self._scrub(ActionDone(sentence=done))
+
+    async def drop_promise(self, who: Visitor, assistant: str, promise: str) -> ActionDone:
+        """Drop something that an assistant promised."""
+        with self._for(who, _OPERATOR):
+            dropped = await listed_promises.drop(self._sources.there, who, assistant, promise)
+            return self._scrub(ActionDone(sentence=dropped))
+
+    async def want_quiet(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:
+        """Let an assistant, or all for "", do nothing of its own accord, or the other way."""
+        with self._for(who, _OPERATOR):
+            wanted = quiet.want_quiet(self._sources.there, who, assistant or EVERYBODY, quiet=on)
+            return self._scrub(ActionDone(sentence=await wanted))
+
+    async def send_away(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:
+        """Let an assistant be away, or be back."""
+        with self._for(who, _OPERATOR):
+            sent = quiet.send_away(self._sources.there, who, assistant, away=on)
+            return self._scrub(ActionDone(sentence=await sent))
+
+    async def plan(self, who: Visitor, assistant: str, price: str = "") -> InitiativeEstimate:
+        """Return what impulses would cost in a month, at a price of a million tokens if one is given."""
+        with self._for(who, _OPERATOR):
+            found = await planning.plan(self._sources.there, who, assistant, price)
+            return self._scrub(convert(found, InitiativeEstimate, from_attributes=True))
 
     async def character(self, who: Visitor, assistant: str) -> CharacterView:
         """Return who an assistant is and what it knows."""

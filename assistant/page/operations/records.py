@@ -6,8 +6,10 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal.database import Database, listed_texts
 from mud_assistant.assistant.journal.place import PostgresPlace
+from mud_assistant.assistant.journal.tables import promised_goals
 from mud_assistant.assistant.loop.spending import TOTAL
 from mud_assistant.assistant.page.operations.sources import RecentActivity, off_reactor
 from mud_assistant.assistant.page.operations.status import ceiling_of
@@ -71,6 +73,13 @@ class JournalRecords:
             return await self._reader.read(lambda db: _memories(db, assistant))
         except Unavailable:
             return None
+
+    async def goals(self, assistant: str) -> Sequence[Goal]:
+        """Return what an assistant promised, also what is over; nothing when that is not known."""
+        try:
+            return (await self._reader.read(lambda db: promised_goals.load(db, assistant, with_ended=True)))[0]
+        except Unavailable:
+            return ()
 
     async def timings(self, assistant: str) -> tuple[TimingPoint, ...]:
         """Return how long people waited in the last hour; nothing where it is not known."""

@@ -10,6 +10,7 @@ from msgspec import Struct, convert, field, to_builtins
 from twisted.logger import Logger
 
 from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.gateway.keys import KeyStore
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.page.ports import (
@@ -59,6 +60,10 @@ class Records(Protocol):
 
     def memories(self, assistant: str) -> Awaitable[int | None]:
         """Return how many memories an assistant has, None when that is not known."""
+        ...
+
+    def goals(self, assistant: str) -> Awaitable[Sequence[Goal]]:
+        """Return what an assistant promised, also what is over; nothing when that is not known."""
         ...
 
     def timings(self, assistant: str) -> Awaitable[tuple[TimingPoint, ...]]:

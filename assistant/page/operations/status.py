@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from mud_assistant.assistant.config.schema import AllowanceConfig
 from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.journal import Muted, Parked, UnknownEffect
+from mud_assistant.assistant.life.peace import EVERYBODY
 from mud_assistant.assistant.loop.spending import TOTAL, allowance_of
 from mud_assistant.assistant.page.operations import settings as settings_of
+from mud_assistant.assistant.page.operations.life_shown import life_of
 from mud_assistant.assistant.page.operations.servers import servers_of
 from mud_assistant.assistant.page.operations.sources import RecentActivity, Sources
 from mud_assistant.assistant.page.ports import InvalidInput, KnownAssistant
@@ -29,6 +31,7 @@ from mud_assistant.assistant.page.values.assistants import (
 )
 from mud_assistant.assistant.page.values.common import TroubleNotice
 from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations import quiet
 from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
 from mud_assistant.assistant.service.troubles import Trouble, TroubleKind
 from mud_assistant.assistant.service.wording.status import parked_text
@@ -72,6 +75,7 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
         watchers=sources.watchers(),
         timings=await sources.records.timings(""),
         circuits=sources.circuits(),
+        quiet=quiet.stillness_of(sources.there, EVERYBODY)[0],
         elsewhere=tuple(holders.values()),
     )
 
@@ -104,6 +108,7 @@ async def detail(sources: Sources, assistant: str, *, is_hidden: bool) -> Assist
         unknown=() if journal is None else _unknown(await journal.unknown_effects(), is_hidden=is_hidden),
         settings=settings,
         timings=await sources.records.timings(assistant),
+        life=await life_of(sources, assistant, there, is_hidden=is_hidden),
     )
 
 

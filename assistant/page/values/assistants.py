@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mud_assistant.assistant.page.values.common import CircuitSpan, ServerStatus, TimingPoint, TroubleNotice, Value
+from mud_assistant.assistant.page.values.life_view import LifeView
 from mud_assistant.resilience import Allowance, Amount
 
 
@@ -68,6 +69,8 @@ class Overview(Value, frozen=True):
     approvals_waiting: int = 0
     watchers: int = 0
     timings: tuple[TimingPoint, ...] = ()
+    #: Whether all assistants are to do nothing of their own accord.
+    quiet: bool = False
     circuits: tuple[CircuitSpan, ...] = ()
     elsewhere: tuple[LeaseHolder, ...] = ()
 
@@ -146,3 +149,4 @@ class AssistantDetail(Value, frozen=True):
     unknown: tuple[UnknownCallNotice, ...] = ()
     settings: tuple[SettingLine, ...] = ()
     timings: tuple[TimingPoint, ...] = ()
+    life: LifeView = LifeView()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mud_assistant.assistant.page.http.call import PageCall, Reply, Route
 from mud_assistant.assistant.page.operations.desk import Desk
-from mud_assistant.assistant.page.ports import InvalidInput
 from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, SettingLine
 from mud_assistant.assistant.page.values.common import VisitorRole
 from mud_assistant.assistant.page.views.element import Element, h
 from mud_assistant.assistant.page.views.formats import number, percent, short_number, time_at
 from mud_assistant.assistant.page.views.forms import action_form
 from mud_assistant.assistant.page.views.layout import page
+from mud_assistant.assistant.page.views.life_card import act_unasked, life_card
 from mud_assistant.assistant.page.views.overview import back_to
 from mud_assistant.assistant.page.views.parts import (
     Columns,
@@ -62,9 +62,7 @@ def assistant_routes(desk: Desk) -> list[Route]:
             case "clear" if event:
                 done = await desk.retry_parked(who, key, event, clear=True)
             case _:
-                raise InvalidInput(
-                    "This page takes stop, start, reset, forget, forget_all, and retry or clear of an event."
-                )
+                done = await act_unasked(desk, call)
         return back_to(call, done, "a", key)
 
     return [Route("GET", "/a/{id}", show), Route("POST", "/a/{id}", act, needs=VisitorRole.OPERATOR)]
@@ -85,6 +83,7 @@ def assistant_page(call: PageCall, detail: AssistantDetail) -> bytes:
     )
     main = (
         _now(call, detail),
+        life_card(call, detail),
         _parked(call, detail),
         _unknown(call, detail),
         card("How long people waited, last hour", timing_lines("Waiting", detail.timings)) if detail.timings else None,

@@ -14,6 +14,7 @@ from mud_assistant.assistant.page.views.element import Element, h
 from mud_assistant.assistant.page.views.formats import duration, money, number, short_number, time_at
 from mud_assistant.assistant.page.views.forms import choice_field, filter_bar, text_field
 from mud_assistant.assistant.page.views.layout import flash, page
+from mud_assistant.assistant.page.views.life_card import quiet_all
 from mud_assistant.assistant.page.views.parts import (
     Columns,
     TableColumn,
@@ -53,9 +54,16 @@ def overview_routes(desk: Desk) -> list[Route]:
         return Reply(overview_page(call, await desk.overview(call.visitor)))
 
     async def act(call: PageCall) -> Reply:
-        if call.form.get("do") != "stop" or call.form.get("assistant"):
-            raise InvalidInput('This page takes "stop" for all assistants.')
-        return flash(call, told(await desk.stop(call.visitor, "")), "")
+        match call.form.get("do"):
+            case _ if call.form.get("assistant"):
+                raise InvalidInput("This page does something for all assistants only.")
+            case "stop":
+                done = await desk.stop(call.visitor, "")
+            case "quiet" | "loud" as chosen:
+                done = await desk.want_quiet(call.visitor, "", on=chosen == "quiet")
+            case _:
+                raise InvalidInput('This page takes "stop", "quiet" and "loud" for all assistants.')
+        return flash(call, told(done), "")
 
     return [Route("GET", "/", show), Route("POST", "/", act, needs=VisitorRole.OPERATOR)]
 
@@ -99,9 +107,14 @@ def overview_page(call: PageCall, overview: Overview) -> bytes:
         current="overview",
         waiting=overview.approvals_waiting,
         lead=h("span", awake, ", at ", time_at(overview.at, precise=True), id="lead", data_refresh=True),
-        actions=h("a", "New assistant", href=path_to(call, "new"), class_="button plain")
-        if call.visitor.role.may(VisitorRole.OWNER)
-        else None,
+        actions=h(
+            "div",
+            quiet_all(call, overview),
+            h("a", "New assistant", href=path_to(call, "new"), class_="button plain")
+            if call.visitor.role.may(VisitorRole.OWNER)
+            else None,
+            class_="actions",
+        ),
     )
 
 

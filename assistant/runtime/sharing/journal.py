@@ -230,6 +230,10 @@ class SharedJournal(KeptJournal):
         with suppress(JournalError):
             await self.store.notify(words)
 
+    def _check_unheld(self, db: Database, assistant: str) -> None:
+        """Raise HeldElsewhere when another process runs an assistant."""
+        self.store.leases.check_unheld(db, assistant)
+
     def _release_all(self, db: Database) -> None:
         self.store.leases.release_all(db)
         tell_others(db, FREE + EVERYBODY)

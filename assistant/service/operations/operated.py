@@ -91,6 +91,11 @@ class Operated(Struct, frozen=True):
             raise NotAllowed(ONLY_LOOKED_AT)
         return self.host.store
 
+    def check_own(self) -> None:
+        """Raise NotAllowed where a journal is only looked at: it is not the one that the service writes."""
+        if self.host.store is None:
+            raise NotAllowed(ONLY_LOOKED_AT)
+
     @property
     def folder(self) -> Path:
         """The folder of characters."""

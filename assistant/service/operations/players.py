@@ -27,7 +27,7 @@ async def mute(there: Assistant, people: Sequence[Principal], *, again: str = ""
     Raises JournalError, as all of these do.
     """
     for who in people:
-        await there.rights.mute(who)
+        await there.mute(who)
     how = f" To end that: {again}" if again else ""
     return f"{there.context.body.me.name} neither hears nor remembers you from now on.{how}"
 

@@ -38,12 +38,17 @@ TELNET_PORTS = [{telnet}]
 WEBSERVER_PORTS = [({web}, {server_web})]
 WEBSOCKET_CLIENT_PORT = {websocket}
 AMP_PORT = {amp}
-# Evennia 6.1 loses its own choice when it starts, and then a write takes five times as long.
+{clock}# Evennia 6.1 loses its own choice when it starts, and then a write takes five times as long.
 DATABASES["default"].setdefault("OPTIONS", {{}})["init_command"] = (
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
 )
 # The line that every game with assistants has.
 from mud_assistant.assistant.worlds.evennia.install import install; install(globals())
+"""
+#: The clock of a new game: whoever plays for an hour sees half a day of its people. A game that is there keeps its own,
+#: since another pace would move its clock by years.
+_CLOCK = """# A day of the game takes two hours (docs/days.md).
+TIME_FACTOR = 12
 """
 _SETUP = '''"""Run once, when the Server starts for the first time: a hamlet, and who lives in it."""
 
@@ -146,9 +151,10 @@ def _versions() -> str:
 
 def write_settings(folder: GameFolder, ports: Ports) -> None:
     """Put our lines at the end of the game's settings, replacing those written before."""
-    theirs, _, _ = folder.settings.read_text(encoding="utf-8").partition(_BEGIN)
+    theirs, begun, before = folder.settings.read_text(encoding="utf-8").partition(_BEGIN)
     ours = _SETTINGS.format(
         begin=_BEGIN,
+        clock=_CLOCK if not begun or _CLOCK in before else "",
         loopback=LOOPBACK,
         telnet=ports.telnet,
         web=ports.web,

@@ -30,8 +30,8 @@ from mud_assistant.tools import (
     Unheard,
 )
 from mud_assistant.tools.arguments import parse_arguments
-from mud_assistant.tools.game import Route
-from mud_assistant.tools.trust import Audience
+from mud_assistant.tools.game import GameTime, Route
+from mud_assistant.tools.trust import TOP, Audience
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from mud_assistant.tools.web.errors import ErrorKind, WebError
 
@@ -153,6 +153,17 @@ class Nowhere:
     def is_left_alone(self) -> bool:
         """Return True: whether it went home for that reason is in the record."""
         return True
+
+    def time(self) -> GameTime | None:
+        """Return None: there is no clock in a replay."""
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        """Return nobody."""
+        return ()
+
+    def who_is(self, id_: str) -> Principal | None:
+        """Return somebody who may do everything: what they might do then is in the record."""
+        return Principal(id_, id_, permission=TOP)
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Do nothing: nobody hears it."""

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from mud_assistant.assistant.checks.doctor import judge_own_tools
 from mud_assistant.assistant.checks.finding import Finding, FindingState
-from mud_assistant.assistant.checks.own_tools import judge_own_tools
 from mud_assistant.assistant.config.known_providers import left_behind
 from mud_assistant.assistant.config.options import (
     Option,

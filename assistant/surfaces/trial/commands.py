@@ -29,6 +29,8 @@ HELP = """A plain line is said aloud. Commands:
   /reload              read the keys again, and ask anew whoever refused one or had not the model
   /memory              what the assistant remembers of you
   /forget [number]     let it forget all of that, or one thing that /memory lists
+  /promises [number]   what the assistant has promised you, or let one of it be
+  /quiet [off]         let it not speak to you first, and the other way
   /mute, /unmute       let it neither hear nor remember you, and the other way
   /approvals           what it asks leave to do; /approve N and /decline N answer, when you may do that yourself
   /trace               show each step of the assistant's thinking, or stop showing it
@@ -101,6 +103,18 @@ class ForgetOne(Struct, frozen=True):
     number: int
 
 
+class DropPromise(Struct, frozen=True):
+    """The command to let one of the promises be that /promises lists."""
+
+    number: int
+
+
+class KeepPeace(Struct, frozen=True):
+    """The command that the assistant does not speak to the player first, or may again."""
+
+    on: bool
+
+
 class Simple(Struct, frozen=True):
     """A command without arguments."""
 
@@ -113,9 +127,37 @@ class Note(Struct, frozen=True):
     text: str
 
 
-Command = Say | Whisper | Page | Channel | Emote | Look | Handle | Go | Decide | ForgetOne | Simple | Note
+Command = (
+    Say
+    | Whisper
+    | Page
+    | Channel
+    | Emote
+    | Look
+    | Handle
+    | Go
+    | Decide
+    | ForgetOne
+    | DropPromise
+    | KeepPeace
+    | Simple
+    | Note
+)
 
-_SIMPLE = {"who", "status", "reload", "memory", "forget", "mute", "unmute", "approvals", "trace", "help", "quit"}
+_SIMPLE = {
+    "who",
+    "status",
+    "reload",
+    "memory",
+    "forget",
+    "mute",
+    "unmute",
+    "promises",
+    "approvals",
+    "trace",
+    "help",
+    "quit",
+}
 _OF_ONE_TEXT: dict[str, Callable[[str], Command]] = {"channel": Channel, "emote": Emote, "look": Look, "go": Go}
 _NEEDS = {
     "whisper": "what to whisper",
@@ -130,6 +172,8 @@ _NEEDS = {
     "decline": "the number of what you decline",
 }
 
+_FORGET = "Say /forget, or /forget with a number of /memory."
+_PROMISES = "Say /promises, or /promises with a number of that list."
 #: The commands in the order of the help, and those that take arguments.
 WORDS = tuple(dict.fromkeys([*re.findall(r"/([a-z]+)", HELP), "help"]))
 WITH_ARGUMENTS = frozenset(_NEEDS) | {"look"}
@@ -172,16 +216,29 @@ def _slash(word: str, rest: str) -> Command:
         case "take" | "drop" | "give":
             return Handle(word, rest)
         case "approve" | "decline":
-            is_number = rest.isascii() and rest.isdigit() and len(rest) <= _MAX_DIGITS
-            return Decide(int(rest), word == "approve") if is_number else Note(f"Say {_NEEDS[word]}, as in /help.")
-        case "forget" if rest:
-            is_number = rest.isascii() and rest.isdigit() and len(rest) <= _MAX_DIGITS
-            return ForgetOne(int(rest)) if is_number else Note("Say /forget, or /forget with a number of /memory.")
+            return (
+                Decide(int(rest), word == "approve") if _is_number(rest) else Note(f"Say {_NEEDS[word]}, as in /help.")
+            )
+        case "forget" | "promises" | "quiet" if rest or word == "quiet":
+            return _wish(word, rest)
         case _ if word in _SIMPLE:
             return Simple(word)
         case _:
             meant = did_you_mean(f"/{word[:30]}", [f"/{known}" for known in WORDS])
             return Note(f"There is no /{word[:30]}{f': {meant}' if meant else '.'} Type /help for what there is.")
+
+
+def _wish(word: str, rest: str) -> Command:
+    """Return what the visitor wants to be forgotten, not kept, or left alone with."""
+    if word == "quiet":
+        return KeepPeace(not rest) if rest in {"", "off"} else Note("Say /quiet, or /quiet off.")
+    if not _is_number(rest):
+        return Note(_FORGET if word == "forget" else _PROMISES)
+    return ForgetOne(int(rest)) if word == "forget" else DropPromise(int(rest))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
 
 
 def _to_whom(rest: str) -> tuple[str, str]:

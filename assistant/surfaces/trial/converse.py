@@ -22,7 +22,7 @@ from mud_assistant.assistant.surfaces.trial.piped import DiscreetScreen, PipeLin
 from mud_assistant.assistant.surfaces.trial.session import Session
 from mud_assistant.assistant.surfaces.trial.watching import TrialObserver, VisitorListener
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
-from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld, local_hour
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld, LocalClock
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.text.clean import clean_heard
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS
@@ -68,10 +68,10 @@ class Trial:
         self._reactor = reactor
         self._options = options
         self._service = service
-        self._world = EmbeddedWorld(options.place, lambda: local_hour(service.config.wall()))
+        self._world = EmbeddedWorld(options.place, LocalClock(service.config.wall), service.clock.seconds)
         description = "who keeps the library" if options.place is HAMLET else ""
         about = f"This is {', '.join(filter(None, (settings.name, description)))}."
-        self._body = body = self._world.add(self.me, description=about, by_owner=True)
+        self._body = body = self._world.add(self.me, description=about)
         body.listener = BodyListener(self.me, self._hear, body.alone_with, body.others_than)
         self._visitor = Principal("player:1", "Visitor", Kind.PLAYER, options.visitor_permission)
         self._is_at_terminal = False

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.runtime.character import Assistant
-from mud_assistant.assistant.service.operations import players
+from mud_assistant.assistant.service.operations import listed_promises, players, quiet
 from mud_assistant.assistant.service.operations.approving import ShownRequests
 from mud_assistant.assistant.service.operations.operators import OperationRefused, Operator, Unavailable, VisitorRole
 from mud_assistant.assistant.service.service import AssistantService
@@ -21,10 +21,12 @@ from mud_assistant.assistant.surfaces.trial.commands import (
     Channel,
     Command,
     Decide,
+    DropPromise,
     Emote,
     ForgetOne,
     Go,
     Handle,
+    KeepPeace,
     Look,
     Note,
     Page,
@@ -118,9 +120,8 @@ class Session:
             case Decide(number, allow):
                 me = Operator(self.body.principal, VisitorRole.OWNER)
                 self.screen.remark(f"({self.shown.decide(self.assistant, me, number, allow=allow)})")
-            case ForgetOne(number):
-                told = await players.forget_one(self.assistant, [self.body.principal], number, "/memory")
-                self.screen.remark(f"({told})")
+            case ForgetOne() | DropPromise() | KeepPeace():
+                self.screen.remark(f"({await self._wish(command)})")
             case Simple(name):
                 await self._simple(name)
             case Note(text):
@@ -158,7 +159,7 @@ class Session:
             self.screen.remark("(the keys are read again; whoever refused one, or had not the model, is asked anew)")
         elif name == "approvals":
             self.screen.remark(self.shown.show(self.assistant))
-        elif name in {"memory", "forget", "mute", "unmute"}:
+        elif name in {"memory", "forget", "mute", "unmute", "promises"}:
             self.screen.remark(f"({await self._right(name)})")
         elif name == "trace":
             self.observer.tracing = not self.observer.tracing
@@ -188,4 +189,16 @@ class Session:
             return await players.remembered(self.assistant, me, "/forget")
         if name == "forget":
             return await players.forget(self.assistant, me)
+        if name == "promises":
+            mine = await listed_promises.own_promises([self.assistant], me)
+            return listed_promises.own_text(mine, self.service.clock.seconds(), "/promises NUMBER")
         return await (players.mute if name == "mute" else players.unmute)(self.assistant, me)
+
+    async def _wish(self, wish: ForgetOne | DropPromise | KeepPeace) -> str:
+        """Let the assistant forget or leave undone what the visitor wants; return a sentence about the result."""
+        it, me = [self.assistant], [self.body.principal]
+        if isinstance(wish, ForgetOne):
+            return await players.forget_one(self.assistant, me, wish.number, "/memory")
+        if isinstance(wish, DropPromise):
+            return await listed_promises.drop_own(it, me, wish.number, "/promises")
+        return await quiet.want_peace(it, me, peace=wish.on, again="/quiet off")

@@ -22,7 +22,7 @@ from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.service import AssistantService
 from mud_assistant.assistant.surfaces.worker.members import Member
 from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
-from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld, local_hour
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld, LocalClock
 from mud_assistant.tools import Principal
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS
 
@@ -51,7 +51,7 @@ class Colony:
         self._journal = journal
         self._note = note
         whole = replace(place, rooms=(*place.rooms, AFAR))
-        self._world = EmbeddedWorld(whole, lambda: local_hour(service.config.wall()))
+        self._world = EmbeddedWorld(whole, LocalClock(service.config.wall), service.clock.seconds)
         self._bodies = {id_: self._body(member) for id_, member in self.members.items()}
         #: By the name of the process, where those live that are not here.
         self._elsewhere: dict[str, str] = {}

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from msgspec import structs
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
@@ -31,35 +32,27 @@ class EventListener(Protocol):
 
     def heard_say(self, speaker: Principal, text: str, target: Principal | None) -> None:
         """Hear words spoken aloud in the room, to `target` if they are meant for one person."""
-        ...
 
     def heard_whisper(self, speaker: Principal, text: str) -> None:
         """Hear words whispered to this body."""
-        ...
 
     def heard_page(self, speaker: Principal, text: str) -> None:
         """Hear words sent to this body from anywhere in the game."""
-        ...
 
     def heard_channel(self, speaker: Principal, channel: str, text: str) -> None:
         """Hear words on a channel, which every character of the game hears."""
-        ...
 
     def saw_emote(self, actor: Principal, text: str) -> None:
         """See an act in the room; `text` follows the actor's name."""
-        ...
 
     def was_given(self, giver: Principal, thing: str, authority: int | None = None) -> None:
         """Take a thing from `giver`. `authority` is the level of the person who named it, None if that is the giver."""
-        ...
 
     def saw_arrival(self, who: Principal, from_direction: str) -> None:
         """See an arrival, from an exit of this room or (empty) out of nowhere."""
-        ...
 
     def saw_departure(self, who: Principal, direction: str) -> None:
         """See a departure, by an exit of this room or (empty) out of the game."""
-        ...
 
 
 def notify(listener: EventListener, perceive: Callable[[EventListener], None], who: str) -> None:
@@ -73,9 +66,9 @@ def notify(listener: EventListener, perceive: Callable[[EventListener], None], w
 
 
 class EmbeddedGame:
-    """The place, the things in it, and its occupants."""
+    """The place, the things in it, and its occupants. `seconds` is the clock by which players idle, if they do."""
 
-    def __init__(self, place: hamlet.Place = hamlet.HAMLET) -> None:
+    def __init__(self, place: hamlet.Place = hamlet.HAMLET, seconds: Callable[[], float] | None = None) -> None:
         self.rooms = {room.key: room for room in place.rooms}
         self.start = place.rooms[0].key
         self.residents = place.residents
@@ -83,6 +76,9 @@ class EmbeddedGame:
         self.things: dict[str, list[Thing]] = {room.key: list(room.things) for room in place.rooms}
         self.carried: defaultdict[str, list[Thing]] = defaultdict(list)
         self.identities = Identities()
+        self.seconds = seconds or (lambda: 0.0)
+        #: Those who left the game, by their ids.
+        self.departed: dict[str, Principal] = {}
         self._bodies: dict[str, Occupant] = {}
         #: The bodies in each room, by the room's key, in the order they came there.
         self._in_room: defaultdict[str, dict[str, Occupant]] = defaultdict(dict)
@@ -102,6 +98,7 @@ class EmbeddedGame:
         if body.principal.id in self._bodies:
             raise ValueError(f"{body.principal.id} is in the game already")
         self._bodies[body.principal.id] = body
+        body.note_typing()
         self._in_room[body.room.key][body.principal.id] = body
         if not quiet:
             self._announce(body, "")
@@ -109,6 +106,7 @@ class EmbeddedGame:
     def remove(self, body: Occupant, *, quiet: bool = False) -> None:
         """Take `body` out of the game, and show its room that it is gone unless `quiet`. No effect when it is out."""
         if self._bodies.pop(body.principal.id, None) is not None:
+            self.departed[body.principal.id] = body.principal
             del self._in_room[body.room.key][body.principal.id]
             if not quiet:
                 self.tell_room(body, lambda listener: listener.saw_departure(body.principal, ""))
@@ -185,15 +183,17 @@ class Occupant:
         listener: EventListener | None = None,
         description: str = "",
         *,
-        by_owner: bool = False,
+        by_owner: bool = True,
     ) -> None:
         self.world = world
-        self.principal = principal
+        is_named_by_itself = principal.kind is Kind.ASSISTANT and not by_owner
+        self.principal = structs.replace(principal, trust=0) if is_named_by_itself else principal
         self._room = self.home = room
         self.listener = listener
         self.description = description or f"This is {principal.name}."
+        self.typed_at = world.seconds()
         #: The level of the name and the description, None for the game itself.
-        self.level = hamlet.level_of_body(principal, by_owner=by_owner or not description)
+        self.level = hamlet.level_of_body(principal, by_owner=by_owner)
 
     @property
     def room(self) -> hamlet.Room:
@@ -215,6 +215,10 @@ class Occupant:
     def carried(self) -> list[Thing]:
         """The things the body carries."""
         return self.world.carried[self.principal.id]
+
+    def note_typing(self) -> None:
+        """Note that the player of the body typed something now, or came into the game."""
+        self.typed_at = self.world.seconds()
 
     def show(self, act: str) -> None:
         """Let the room see an act; `act` follows the name."""

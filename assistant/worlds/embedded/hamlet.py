@@ -179,7 +179,7 @@ HAMLET = Place((LIBRARY, ATTIC, SQUARE, MILL, GARDEN, INN, ROAD), (MIRA, TOM, OD
 def level_of_body(principal: Principal, *, by_owner: bool) -> int | None:
     """Return the level of a body's name and description: a player's own, None for what the game or its owner wrote.
 
-    An assistant's description counts for the assistant, the least, unless it is its owner's (`by_owner`).
+    An assistant's name and description are its owner's, unless it chose them (not `by_owner`): then they count least.
     """
     is_owners = principal.kind is Kind.WORLD or (principal.kind is Kind.ASSISTANT and by_owner)
     return None if is_owners else label_of(principal).authority

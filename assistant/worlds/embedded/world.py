@@ -10,9 +10,9 @@ from mud_assistant.assistant.worlds.embedded import commands as embedded_command
 from mud_assistant.assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Exit, Place, resident_person, with_level
 from mud_assistant.tools.errors import ToolFailed
-from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Thing, describe_moment, part_of_day
+from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, Thing, describe_moment, part_of_day
 from mud_assistant.tools.text.lenient import candidates, pick, pick_person, plain
-from mud_assistant.tools.text.route import search_route
+from mud_assistant.tools.text.route import is_named_by, search_route
 from mud_assistant.tools.trust import Audience, Kind, Principal
 
 _SHORT = {
@@ -27,23 +27,52 @@ _WALKING, _HANDLING = frozenset({"move", "follow", "stay", "home"}), frozenset({
 CHANNELS = ("public",)
 
 
-def local_hour(wall: float) -> float:
-    """Return the hour where the program runs. `wall` is in seconds since 1970."""
-    now = localtime(wall)
-    return now.tm_hour + now.tm_min / 60
+class LocalClock:
+    """The clock of a game, which shows the local time when it is made. Then `pace` of its seconds pass in one of ours.
+
+    `wall` gives the seconds since 1970. With a pace of 1 it goes on over a restart.
+    """
+
+    def __init__(self, wall: Callable[[], float], pace: float = 1.0) -> None:
+        self._wall = wall
+        self._pace = pace
+        self._began = wall()
+
+    def __call__(self) -> GameTime:
+        """Return the time of the game now."""
+        wall = self._wall()
+        passed = (wall - self._began) * self._pace
+        return GameTime(self._began + passed + localtime(wall).tm_gmtoff, self._pace)
 
 
 class EmbeddedWorld(EmbeddedGame):
-    """A game whose bodies assistants may live in. `hour` gives the hour of its day, None where it has none."""
+    """A game whose bodies assistants may live in. `time` is its clock, None where it has none; `seconds` as above."""
 
-    def __init__(self, place: Place = HAMLET, hour: Callable[[], float] | None = None) -> None:
-        super().__init__(place)
-        self._hour = hour
+    def __init__(
+        self,
+        place: Place = HAMLET,
+        time: Callable[[], GameTime] | None = None,
+        seconds: Callable[[], float] | None = None,
+    ) -> None:
+        super().__init__(place, seconds)
+        self._time = time
+
+    @property
+    def time(self) -> GameTime | None:
+        """The time of the game, None where it has none."""
+        return None if self._time is None else self._time()
 
     @property
     def moment(self) -> str:
         """Which part of the day it is, as a sentence; empty where there are none."""
-        return "" if self._hour is None else describe_moment(part_of_day(self._hour()))
+        return "" if (time := self.time) is None else describe_moment(part_of_day(time.hour))
+
+    def find(self, id_: str) -> Principal | None:
+        """Return who has this id, in the game now or earlier; None for nobody."""
+        if (body := self._bodies.get(id_)) is not None:
+            return body.principal
+        resident = next((one.principal for one in self.residents if one.principal.id == id_), None)
+        return resident or self.departed.get(id_)
 
     def add(
         self,
@@ -52,11 +81,11 @@ class EmbeddedWorld(EmbeddedGame):
         listener: EventListener | None = None,
         description: str = "",
         *,
-        by_owner: bool = False,
+        by_owner: bool = True,
     ) -> EmbeddedBody:
         """Make a body for `principal` in the room with this key, by default the first. ValueError for a second body.
 
-        `by_owner` says that the owner of the game wrote the description, and not the principal.
+        `by_owner` says that the owner of an assistant gave it its name and its description, and not the assistant.
         """
         body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener, description, by_owner=by_owner)
         self.enter(body)
@@ -78,6 +107,7 @@ class EmbeddedBody(Occupant):
 
     async def look(self) -> Scene:
         """Describe the room, without the body itself."""
+        self.note_typing()
         room = self.room
         things = tuple(map(self.world.identities.mark, self.world.things[room.key]))
         exit_ids = tuple(f"{room.key}:{way.direction}:{way.to}" for way in room.exits)
@@ -90,6 +120,7 @@ class EmbeddedBody(Occupant):
 
     async def inspect(self, target: str) -> str:
         """Describe a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
+        self.note_typing()
         with self.label_failures():
             return self._inspect(target)
 
@@ -108,20 +139,24 @@ class EmbeddedBody(Occupant):
 
     async def who(self) -> Sequence[Person]:
         """List every body in the order they joined, then the residents."""
+        self.note_typing()
         others = [replace(self.person, authority=None) if body is self else body.person for body in self.world.bodies]
         return others + [resident_person(person) for person in self.world.residents]
 
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to the person named by `to` if there is one."""
+        self.note_typing()
         target = self.other(to) if to else None
         self.world.tell_room(self, lambda listener: listener.heard_say(self.principal, text, target))
 
     async def emote(self, text: str) -> None:
         """Act visibly."""
+        self.note_typing()
         self.show(text)
 
     async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person in the room, and to nobody but those in `only`; a resident does not answer."""
+        self.note_typing()
         with self.label_failures():
             hearer = self.other(target, only)
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
@@ -133,6 +168,7 @@ class EmbeddedBody(Occupant):
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person anywhere in the game, and to nobody but those in `only`; a resident does not answer."""
+        self.note_typing()
         others = self._all_others()
         people = [(body.principal.id, body.principal.name) for body in others]
         people += [(resident.principal.id, resident.principal.name) for resident in self.world.residents]
@@ -142,11 +178,13 @@ class EmbeddedBody(Occupant):
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel; every other character of the game hears it."""
+        self.note_typing()
         name = CHANNELS[pick(channel, CHANNELS, what="Your channels")]
         self.world.tell(self._all_others(), lambda listener: listener.heard_channel(self.principal, name, text))
 
     async def move(self, direction: str) -> Scene:
         """Walk in a direction, given by its name, its short form ('n') or the name of the room behind it."""
+        self.note_typing()
         self.world.transfer(self, self._way(direction))
         return await self.look()
 
@@ -157,6 +195,10 @@ class EmbeddedBody(Occupant):
             self.room.key, lambda key: [(way.direction, rooms[way.to].name, way.to) for way in rooms[key].exits], place
         )
         return Route(name, steps)
+
+    def rooms_named(self, place: str) -> Sequence[str]:
+        """Return the names of the rooms of the game that a place may mean, whether a way leads there or not."""
+        return [room.name for room in self.world.rooms.values() if is_named_by(room.name, place)]
 
     async def go_home(self) -> Scene:
         """Go to the room where the body started."""
@@ -170,8 +212,28 @@ class EmbeddedBody(Occupant):
         others = self.world.bodies_with(self)
         return self.room is not self.home and all(other.principal.kind is Kind.ASSISTANT for other in others)
 
+    def time(self) -> GameTime | None:
+        """Return the time of the game, None where it has none."""
+        return self.world.time
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        """Return the players in the room who typed something within `seconds`."""
+        players = (other for other in self.world.bodies_with(self) if other.principal.kind is Kind.PLAYER)
+        since = self.world.seconds() - seconds
+        return tuple(player.principal for player in players if player.typed_at >= since)
+
+    def somebody_plays(self, seconds: float) -> bool:
+        """Tell whether any player in the game typed something within `seconds`."""
+        since = self.world.seconds() - seconds
+        return any(body.principal.kind is Kind.PLAYER and body.typed_at >= since for body in self.world.bodies)
+
+    def who_is(self, id_: str) -> Principal | None:
+        """Return who has this id; who left the game still has theirs."""
+        return self.world.find(id_)
+
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""
+        self.note_typing()
         command = embedded_commands.resolve(line)
         return replace(
             command,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mud_assistant.assistant.events.classify import MAX_BOT_EXCHANGES, Attention, Classification, Manners, classify
+from mud_assistant.assistant.events.classify import Attention, Classification, Manners, classify
 from mud_assistant.assistant.events.events import Arrived, ChannelSaid, Emoted, Event, Noticed, Paged, Said, Whispered
 from mud_assistant.tools import Kind, Principal
 
@@ -58,15 +58,9 @@ def test_rule_4_another_assistant_is_context_also_when_alone() -> None:
     assert classify(said("hello", BOT, alone=True), ME) == Attention(Classification.CONTEXT, 4)
 
 
-def test_rule_4_assistants_answer_each_other_only_so_often() -> None:
-    event = said("Sage, and you?", BOT)
-    verdicts = [classify(event, ME, count).verdict for count in range(MAX_BOT_EXCHANGES + 2)]
-    assert verdicts == [Classification.TRIGGER] * 4 + [Classification.CONTEXT] * 2
-
-
-def test_rule_4_a_whisper_from_an_assistant_counts_like_any_other() -> None:
-    whisper = Whispered(id="e", at=0.0, who=BOT, text="psst")
-    assert classify(whisper, ME, MAX_BOT_EXCHANGES).verdict is Classification.CONTEXT
+@pytest.mark.parametrize("event", [said("Sage, and you?", BOT), Whispered(id="e", at=0.0, who=BOT, text="psst")])
+def test_rule_4_what_another_assistant_says_to_it_wakes_it(event: Event) -> None:
+    assert classify(event, ME) == Attention(Classification.TRIGGER, 4, addressed=True)
 
 
 def test_rule_2_a_sender_below_the_owners_mark_is_ignored() -> None:

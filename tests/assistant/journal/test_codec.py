@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import (
     Arrived,
+    ByRule,
     ChannelSaid,
     Emoted,
     Gave,
@@ -272,3 +273,11 @@ def test_a_record_can_be_read_by_a_person() -> None:
     assert EXECUTED.encode(executed(SAY)).startswith(
         b'{"v":1,"call":{"id":"c1","name":"say","arguments":{"text":"Hello'
     )
+
+
+def test_a_call_by_rule_names_its_goal_and_reason_only_where_it_has_them() -> None:
+    """So that a program without goals still reads what is written of walks."""
+    walk = replace(event(1), by_rule=ByRule("move", {"direction": "north"}))
+    assert b'"by_rule":{"tool":"move","arguments":{"direction":"north"}}' in EVENT.encode(walk)
+    kept = replace(event(1), by_rule=ByRule("say", {}, walk.who, "g1", "promised"))
+    assert [EVENT.decode(EVENT.encode(each)) for each in (walk, kept)] == [walk, kept]

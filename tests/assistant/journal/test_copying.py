@@ -67,6 +67,7 @@ ROWS: dict[str, Sequence[tuple[Any, ...]]] = {
     "memory_state": [("a", 12, b"\x00sleep")],
     "acquaintances": [("a", "7", ODD, ODD, 0.1, 0.2, 0.0, 3, -1.0)],
     "acquaintance_facts": [("a", "7", "kin", ODD, "", ODD, "", ODD, "e", "m6", 0.1, 1, 2.5, 0.0, b"\x00")],
+    "goals": [("a", ODD, "7", "", "open", 0.1, 0.2, b"\x00goal"), ("a", "g2", "8", ODD, "done", -0.0, 1e300, b"")],
 }
 #: The highest number that a row of a table ever had, where it is above those that are there.
 LAST = {"events": 2**53 + 7, "runs": 500, "stream": 8, "memories": 6}

@@ -19,6 +19,7 @@ from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
 from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import StoredMutes, StoredStream
+from mud_assistant.assistant.life.life_state import StoredLife
 from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
 from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
@@ -102,10 +103,9 @@ class Lived(BodyListener):
         assert not loaded.unreadable
         self.index = RecallInMemory(ENGLISH)
         memories = IndexedMemories(journal.lease, self.index, now_)
-        sleep, people = StoredSleep(journal.lease), KnownPeople(journal.lease)
-        storage = Storage(
-            journal, memories, StoredMutes(journal.lease, journal.lease.store.wall), sleep, people, loaded.entries, life
-        )
+        sleep, people, lasting = StoredSleep(journal.lease), KnownPeople(journal.lease), StoredLife(journal.lease, now_)
+        mutes = StoredMutes(journal.lease, journal.lease.store.wall)
+        storage = Storage(journal, memories, mutes, sleep, people, lasting, loaded.entries, life)
         settings = AssistantConfig(
             tools=tuple(tool.name for tool in (*WORLD_TOOLS, *self._tools()) if tool.name != "smash"),
             join_seconds=0, may_repeat=True, pause_seconds=0, room_pause_seconds=0, run_seconds=RUN_SECONDS,

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred, fail
 
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.journal import (
     NO_CHANGE,
@@ -102,11 +103,13 @@ class NotedJournal(StoredJournal):
             self.notes.opened(found.id, found.events)
         return found
 
-    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
+    async def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> tuple[int, ...]:
         if self.is_unwritten:
             self.notes.wrong.append(f"{run_id} is over, and not all of it is written down")
         try:
-            return await super().close_run(run_id, outcome, change)
+            return await super().close_run(run_id, outcome, change, goals)
         finally:
             if self._is_closed(run_id):  # also when the process ended right after that
                 self.notes.ended(run_id, outcome)

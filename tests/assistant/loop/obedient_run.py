@@ -19,6 +19,7 @@ from twisted.internet.task import Clock
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from mud_assistant.assistant.events.classify import Classification, classify
 from mud_assistant.assistant.events.events import hearers_of, spoken_text
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import Accepted, JournalUnwritable, MemoryJournal, StreamChange
@@ -209,10 +210,12 @@ class Notebook(MemoryJournal):
         super().__init__(500, journal._remember)
         self._stage = stage
 
-    async def close_run(self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE) -> tuple[int, ...]:
+    async def close_run(
+        self, run_id: str, outcome: Outcome, change: StreamChange = NO_CHANGE, goals: Sequence[Goal] = ()
+    ) -> tuple[int, ...]:
         if self._stage.due("unwritten"):
             raise JournalUnwritable("the disk is full")
-        return await super().close_run(run_id, outcome, change)
+        return await super().close_run(run_id, outcome, change, goals)
 
 
 @dataclass

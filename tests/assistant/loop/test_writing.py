@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -11,6 +12,7 @@ from twisted.python.failure import Failure
 
 from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import Said
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Answered, Cancelled, Outcome
 from mud_assistant.assistant.journal import JournalUnwritable, MemoryJournal
 from mud_assistant.assistant.journal.protocol import Write
@@ -52,8 +54,10 @@ class SlowDisk(MemoryJournal):
         super().record_response(run_id, step, response)
         return self._wait(f"answer {step}")
 
-    def record_intent(self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool) -> Write:
-        super().record_intent(run_id, step, index, call, effect=effect)
+    def record_intent(
+        self, run_id: str, step: int, index: int, call: ToolCall, *, effect: bool, goals: Sequence[Goal] = ()
+    ) -> Write:
+        super().record_intent(run_id, step, index, call, effect=effect, goals=goals)
         return self._wait(f"intent {call.name}")
 
     def record_result(self, run_id: str, step: int, index: int, executed: Executed) -> Write:

@@ -78,7 +78,12 @@ async def test_whose_words_lower_it_is_told_to_who_decides() -> None:
 async def test_a_name_in_the_scene_lowers_what_follows_from_it_and_is_told(name: str) -> None:
     async with living(led) as life:
         kind, level = (Kind.PLAYER, 0) if name == "Gus" else (Kind.ASSISTANT, 5)
-        life.world.add(Principal(f"{kind}:9", f"{name} go south", kind, level), listener=Witness(), description="Go.")
+        life.world.add(
+            Principal(f"{kind}:9", f"{name} go south", kind, level),
+            listener=Witness(),
+            description="Go.",
+            by_owner=False,
+        )
         *_, decider = await all_told(life)
         assert f"what {name} go south (a guest) wrote or said" in decider
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mud_assistant.assistant.events.classify import Asked, Attention, Classification
+from mud_assistant.assistant.events.classify import Attention, Classification, OpenQuestion
 from mud_assistant.assistant.events.events import (
     Arrived,
     ByRule,
@@ -52,7 +52,7 @@ def said(text: str, **more: Any) -> Event:
 def test_an_answer_is_trusted_no_more_than_its_question_and_belongs_to_both(
     of_question: int, of_answer: int, least: int
 ) -> None:
-    asked = Asked("What do you sell here?", frozenset({"9"}), of_question)
+    asked = OpenQuestion("What do you sell here?", frozenset({"9"}), of_question)
     answer = said("Apples.", who=Principal("3", "Carl", permission=of_answer))
     memory = REMEMBER(Accepted(answer, Attention(Classification.CONTEXT, 8, asked=asked)))
     assert memory is not None

@@ -29,6 +29,7 @@ from mud_assistant.assistant.page.values.actions import (
 from mud_assistant.assistant.page.values.assistants import AssistantDetail, AssistantStatus, Overview, SettingLine
 from mud_assistant.assistant.page.values.common import VisitorRole
 from mud_assistant.assistant.page.values.keys import GatewayKeyMade, GatewayKeyView, NewGatewayKey
+from mud_assistant.assistant.page.values.life_view import InitiativeEstimate
 from mud_assistant.assistant.page.values.money import Pace, UsageAnswer
 from mud_assistant.assistant.page.values.runs import RunPage, RunQuery, RunView
 from mud_assistant.resilience import Amount
@@ -147,6 +148,18 @@ class MemoryDesk(Desk):
     async def change_setting(self, who: Visitor, assistant: str, change: SettingChange) -> SettingChanged:
         done = self._act(who, VisitorRole.OWNER, "change_setting", assistant, change)
         return SettingChanged(option=change.option, value=change.value, sentence=done.sentence)
+
+    async def drop_promise(self, who: Visitor, assistant: str, promise: str) -> ActionDone:
+        return self._act(who, VisitorRole.OPERATOR, "drop", assistant, promise)
+
+    async def want_quiet(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:
+        return self._act(who, VisitorRole.OPERATOR, "quiet", assistant, on)
+
+    async def send_away(self, who: Visitor, assistant: str, *, on: bool) -> ActionDone:
+        return self._act(who, VisitorRole.OPERATOR, "away", assistant, on)
+
+    async def plan(self, who: Visitor, assistant: str, price: str = "") -> InitiativeEstimate:
+        return InitiativeEstimate(self._act(who, VisitorRole.OPERATOR, "plan", assistant, price).sentence, 0.0)
 
     async def stop(self, who: Visitor, assistant: str) -> ActionDone:
         return self._act(who, VisitorRole.OPERATOR, "stop", assistant)

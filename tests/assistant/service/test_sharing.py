@@ -29,9 +29,8 @@ class Wire:
 
 
 class End:
-    on_notice: Callable[[str], None]
-
     def __init__(self, wire: Wire) -> None:
+        self.on_notice: Callable[[str], None] = lambda _: None
         self._wire = wire
         wire.ends.append(self)
 

@@ -92,6 +92,17 @@ class HeldLeases:
         self.numbers.forget()
         return int(token)
 
+    def check_unheld(self, db: Database, assistant: str) -> None:
+        """Raise HeldElsewhere when another process has the lease of an assistant, and keep it so until the commit."""
+        db.execute("SELECT 1 FROM leases WHERE assistant = ? FOR SHARE", (assistant,))
+        row = db.execute(
+            """SELECT coalesce(name, holder), started_at FROM leases LEFT JOIN processes ON processes.id = holder
+               WHERE assistant = ? AND expires_at > now() AND holder <> ?""",
+            (assistant, self.process.id),
+        ).fetchone()
+        if row is not None:
+            raise HeldElsewhere(assistant, row[0], _seconds(row[1]))
+
     def token_of(self, db: Database, assistant: str) -> int:
         """Return the token that may write for an assistant, 0 when there is none; it stays so in this transaction."""
         if assistant not in self._checked:

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from mud_assistant.assistant.worlds.evennia.body import game_commands, running, scenery
-from mud_assistant.assistant.worlds.evennia.body.border import border, escape_for_game, split_speech
+from mud_assistant.assistant.worlds.evennia.body import game_commands, moment, running, scenery
+from mud_assistant.assistant.worlds.evennia.body.border import border, escape_for_game, split_speech, tell
 from mud_assistant.assistant.worlds.evennia.body.identity import (
     PLAYER,
     UNKNOWN,
     Ladder,
+    find_subject,
+    id_of,
     is_assistant,
     living,
     principal_of,
     seen_name,
 )
 from mud_assistant.tools.errors import ToolFailed, Unheard
-from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Written
+from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, Written
 from mud_assistant.tools.text.route import search_route
 from mud_assistant.tools.trust import Audience, Principal
+
+if TYPE_CHECKING:
+    from mud_assistant.assistant.worlds.evennia.body.far_speech import AccountChannel
 
 T = TypeVar("T")
 _log = Logger()
@@ -43,18 +48,6 @@ NOBODY_HEARS = "Nobody is here to hear you."
 NO_ACCOUNT = "You have no account in this game, so you can neither page nor speak on a channel."
 
 
-class FarSpeech(Protocol):
-    """The account of an assistant. In Evennia only accounts can page and speak on channels."""
-
-    def page(self, target: str, text: str, only: Audience) -> Awaitable[None]:
-        """Speak to one person anywhere in the game, of those in `only`. Raises ToolFailed for nobody."""
-        ...
-
-    def speak_on(self, channel: str, text: str) -> Awaitable[None]:
-        """Speak on a channel that the account listens to. Raises ToolFailed that lists those channels."""
-        ...
-
-
 class EvenniaBody:
     """The world of one assistant's character. `far` is its account, where it has one.
 
@@ -65,7 +58,7 @@ class EvenniaBody:
         self,
         character: Any,
         clock: IReactorTime,
-        far: FarSpeech | None = None,
+        far: AccountChannel | None = None,
         pause_seconds: float = PIECE_SECONDS,
         colour: str = "",
     ) -> None:
@@ -75,9 +68,10 @@ class EvenniaBody:
         self._pause_seconds = pause_seconds
         self._colour = _COLOURS.get(colour, "")
         #: Called after every piece of speech in the room.
-        self.spoke: Callable[[], None] = _nobody_cares
+        self.spoke: Callable[[], None] = lambda: None
         self._ladder = Ladder.of_game()
         self._is_silent, self.without_use = False, frozenset[str]()
+        self.rooms_named = scenery.rooms_named
 
     def silence(self) -> None:
         """Say nothing more, not even the rest of a long speech."""
@@ -102,14 +96,26 @@ class EvenniaBody:
 
     def hears(self, who: Principal) -> bool:
         """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
-        try:
-            ids = {principal_of(other, self.character, self._ladder).id for other in scenery.listeners(self.character)}
-        except CancelledError:
-            raise
-        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
-            _log.failure("{name} cannot tell who hears it", name=self.character.key)
-            return False
-        return who.id in ids
+        return self._tell(
+            "who hears it", lambda: who.id in map(id_of, scenery.listeners(self.character)), otherwise=False
+        )
+
+    def present(self, seconds: float) -> tuple[Principal, ...]:
+        """Return the players who hear the character and typed something within `seconds`. Must not raise."""
+        me, of = self.character, lambda one: principal_of(one, self.character, self._ladder)
+        return self._tell("who is there", lambda: tuple(map(of, scenery.awake(me, seconds))), otherwise=())
+
+    def somebody_plays(self, seconds: float) -> bool:
+        """Tell whether anybody in the game typed something within `seconds`. Must not raise."""
+        return self._tell("who plays", lambda: scenery.somebody_plays(seconds), otherwise=False)
+
+    def time(self) -> GameTime | None:
+        """Return the game's clock. Does not wait, and must not raise."""
+        return self._tell("the time", moment.time_of_game, otherwise=None)
+
+    def who_is(self, id_: str) -> Principal | None:
+        """Return who has this id, in the game or not; None for nobody. Who is away has their character's own rank."""
+        return self._tell("who somebody is", lambda: self._principal(find_subject(id_)), otherwise=None)
 
     async def wait_for_listener(self, seconds: float = GATHERING_SECONDS) -> None:
         """Wait until a listener is there, for at most `seconds`.
@@ -117,12 +123,12 @@ class EvenniaBody:
         After a crash of the Server players come back to their characters one by one, later than a kept answer is ready.
         """
         until = self._clock.seconds() + seconds
-        while self._clock.seconds() < until and not self._game(lambda: scenery.listeners(self.character)):
+        while self._clock.seconds() < until and not self._game(self._listeners):
             await deferLater(self._clock, 1.0)
 
     async def say(self, text: str) -> None:
         """Speak aloud, in pieces. Raises Unheard when there is no listener, ToolFailed when the game forbids it."""
-        if not self._game(lambda: scenery.listeners(self.character)):
+        if not self._game(self._listeners):
             raise Unheard(NOBODY_HEARS)
         await self._in_pieces(text, self._speak)
 
@@ -133,7 +139,7 @@ class EvenniaBody:
     def sign(self, text: str) -> None:
         """Show a small act if there is anyone to see it. A failure is only logged."""
         try:
-            if self._game(lambda: scenery.listeners(self.character)):
+            if self._game(self._listeners):
                 self._game(lambda: self._pose(text))
         except ToolFailed as failed:
             _log.info("{name} could not give a sign: {why}", name=self.character.key, why=str(failed))
@@ -188,14 +194,10 @@ class EvenniaBody:
     def is_left_alone(self) -> bool:
         """Tell whether the character is away from home, with no player in the room. False when that is not known."""
         me = self.character
-        try:
-            is_away = me.location is not None and me.home is not None and me.location is not me.home
-            return is_away and all(map(is_assistant, scenery.listeners(me)))
-        except CancelledError:
-            raise
-        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
-            _log.failure("{name} cannot tell who is there", name=me.key)
-            return False
+        is_away = me.location is not None and me.home is not None and me.location is not me.home
+        return is_away and self._tell(
+            "who is there", lambda: all(map(is_assistant, scenery.listeners(me))), otherwise=False
+        )
 
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that the game takes `line` for. Nothing is run. Raises ToolFailed for no command.
@@ -254,7 +256,7 @@ class EvenniaBody:
         )
 
     @property
-    def _account(self) -> FarSpeech:
+    def _account(self) -> AccountChannel:
         if self._far is None:
             raise ToolFailed(NO_ACCOUNT)
         return self._far
@@ -281,19 +283,18 @@ class EvenniaBody:
 
     def _reach(self) -> scenery.Reach | None:
         """Return whose texts the game may show the character now, None when that cannot be told."""
-        try:
-            return scenery.reach(self.character, living())
-        except CancelledError:
-            raise
-        except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
-            _log.failure("{name} cannot tell whose texts it sees", name=self.character.key)
-            return None
+        return self._tell("whose texts it sees", lambda: scenery.reach(self.character, living()), otherwise=None)
+
+    def _listeners(self) -> list[Any]:
+        return scenery.listeners(self.character)
+
+    def _principal(self, subject: Any) -> Principal | None:
+        return None if subject is None else principal_of(subject, self.character, self._ladder)
+
+    def _tell(self, what: str, ask: Callable[[], T], *, otherwise: T) -> T:
+        return tell(self.character.key, what, ask, otherwise)
 
     def _level(self, text: str) -> int | None:
         """Return the lowest level of any text that the game may have put into this one, UNKNOWN if nobody can tell."""
         reach = self._reach()
         return UNKNOWN if reach is None else reach.level_of(text)
-
-
-def _nobody_cares() -> None:
-    """Do nothing."""

@@ -9,8 +9,9 @@ except for markup, settings and the log.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
@@ -46,6 +47,7 @@ FAILED = "The game failed at that."
 #: Characters of a command's output that are handed on; below, those that are kept until then.
 MAX_SHOWN = 4_000
 _MAX_KEPT = 12_000
+T = TypeVar("T")
 _log = Logger()
 
 
@@ -146,6 +148,17 @@ def border(name: str) -> Iterator[None]:
     except Exception as error:
         _log.failure("the game failed {name}", name=name)
         raise ToolFailed(FAILED) from error
+
+
+def tell(name: str, what: str, ask: Callable[[], T], otherwise: T) -> T:
+    """Return what the game tells. When its code fails, log that `name` cannot tell `what`, and return `otherwise`."""
+    try:
+        return ask()
+    except CancelledError:
+        raise
+    except Exception:  # noqa: BLE001 - the border to any game; the caller needs an answer
+        _log.failure("{name} cannot tell {what}", name=name, what=what)
+        return otherwise
 
 
 class Printout:

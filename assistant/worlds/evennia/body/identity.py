@@ -49,13 +49,30 @@ def principal_of(subject: Any, looker: Any, ladder: Ladder | None = None) -> Pri
     if getattr(subject, "cmdset_provider_type", "") == "session":
         subject = subject.get_puppet_or_account()
         return principal_of(subject, looker, ladder)
-    name = seen_name(subject, looker)
+    name, id_ = seen_name(subject, looker), id_of(subject)
     if is_assistant(subject):
-        return Principal(f"assistant:{subject.pk}", name, Kind.ASSISTANT, permission=0)
+        return Principal(id_, name, Kind.ASSISTANT, permission=0, trust=TOP if subject.is_as_given else 0)
     if not is_played(subject):
-        return Principal(f"thing:{subject.pk}", name, Kind.WORLD, permission=0, trust=_trust(subject))
-    permission = permission_of(subject, ladder or Ladder.of_game())
-    return Principal(f"{'account' if is_account(subject) else 'character'}:{subject.pk}", name, Kind.PLAYER, permission)
+        return Principal(id_, name, Kind.WORLD, permission=0, trust=_trust(subject))
+    return Principal(id_, name, Kind.PLAYER, permission_of(subject, ladder or Ladder.of_game()))
+
+
+def id_of(subject: Any) -> str:
+    """Return the id of an object or an account, as its principal has it."""
+    if is_assistant(subject):
+        return f"assistant:{subject.pk}"
+    if is_account(subject):
+        return f"account:{subject.pk}"
+    return f"{'character' if is_played(subject) else 'thing'}:{subject.pk}"
+
+
+def find_subject(id_: str) -> Any:
+    """Return the object or the account that has this id now, None for none."""
+    kind, _, number = id_.partition(":")
+    if not number.isdecimal():
+        return None
+    found = _stored(kind, int(number))
+    return found if found is not None and id_of(found) == id_ else None
 
 
 def _trust(thing: Any) -> int:
@@ -136,14 +153,19 @@ class Writers:
         return self._makers[kind, number]
 
     def _level_of_maker(self, kind: str, number: int) -> int | None:
-        from evennia.accounts.models import AccountDB  # only where Django is set up
-        from evennia.objects.models import ObjectDB
-
-        model = AccountDB if kind == "account" else ObjectDB
-        maker = model.get_cached_instance(number) or model.objects.filter(pk=number).first()
+        maker = _stored(kind, number)
         if maker is None:
             return None
         return 0 if is_assistant(maker) else permission_of(maker, self._ladder)
+
+
+def _stored(kind: str, number: int) -> Any:
+    """Return the account, or the object of any other kind, with this number; None for none."""
+    from evennia.accounts.models import AccountDB  # only where Django is set up
+    from evennia.objects.models import ObjectDB
+
+    model = AccountDB if kind == "account" else ObjectDB
+    return model.get_cached_instance(number) or model.objects.filter(pk=number).first()
 
 
 def _is_place(subject: Any) -> bool:

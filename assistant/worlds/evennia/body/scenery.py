@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from time import localtime
 from typing import Any
 
 from msgspec import Struct
-from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from mud_assistant.assistant.worlds.evennia.body.border import visible_lines
@@ -19,9 +17,11 @@ from mud_assistant.assistant.worlds.evennia.body.identity import (
     principal_of,
     seen_name,
 )
+from mud_assistant.assistant.worlds.evennia.body.moment import moment_of
 from mud_assistant.tools.errors import ToolFailed
-from mud_assistant.tools.game import Person, Scene, Thing, Written, describe_moment, part_of_day
+from mud_assistant.tools.game import Person, Scene, Thing, Written
 from mud_assistant.tools.text.lenient import candidates, has_name, pick, pick_person, plain
+from mud_assistant.tools.text.route import is_named_by
 from mud_assistant.tools.trust import Audience
 
 _log = Logger()
@@ -30,8 +30,6 @@ NOWHERE = "You are nowhere in the game."
 MAX_DESCRIPTION = 2_000
 #: The most that are listed of each kind: a crowd must not fill the prompt.
 MAX_LISTED = 40
-#: The longest name of a part of the day, and of the weather, in characters.
-MAX_WEATHER = 120
 
 _SHORT = {
     "n": "north", "e": "east", "s": "south", "w": "west", "ne": "northeast", "nw": "northwest", "se": "southeast",
@@ -67,30 +65,8 @@ def scene(character: Any) -> Scene:
         tuple(f"#{way.pk}" for way in ways),
         tuple(_thing(thing, character, writers) for thing in _listed(_carried(character))),
         {seen_name(way, character): seen_name(way.destination, character) for way in known},
-        _moment(room),
+        moment_of(room),
     )
-
-
-def hour_of_game() -> float:
-    """Return the hour of the game's own clock, by which its rooms go too. Raises OverflowError, OSError, ValueError."""
-    from evennia.utils import gametime  # only where Django is set up
-
-    return localtime(gametime.gametime(absolute=True)).tm_hour
-
-
-def _moment(room: Any) -> str:
-    """Tell the part of the day, as the room has it or by the game's clock, and the weather, where the room has one."""
-    weather = room.attributes.get("weather")
-    try:
-        own = getattr(room, "get_time_of_day", None)  # contrib's ExtendedRoom
-        part = str(own()) if own is not None else part_of_day(hour_of_game())
-    except CancelledError:
-        raise
-    except Exception:  # noqa: BLE001 - the border to any game: a scene without its hour is better than none
-        _log.failure("{room} cannot tell the time of the day", room=room.key)
-        part = ""
-    sky = visible_lines(weather, MAX_WEATHER) if isinstance(weather, str) else ""
-    return describe_moment(visible_lines(part, MAX_WEATHER), " ".join(sky.split()))
 
 
 def move_to(character: Any, room: Any) -> None:
@@ -221,7 +197,29 @@ def listeners(character: Any) -> list[Any]:
     if character.location is None:
         return []
     others = [other for other in character.location.contents if other is not character]
-    return [other for other in others if is_assistant(other) or (is_played(other) and other.sessions.count())]
+    return [other for other in others if is_assistant(other) or other.sessions.count()]
+
+
+def awake(character: Any, seconds: float) -> list[Any]:
+    """Return the players among the listeners who typed something within `seconds`, or came."""
+    players = [other for other in listeners(character) if not is_assistant(other)]
+    return [player for player in players if player.idle_time is not None and player.idle_time <= seconds]
+
+
+def somebody_plays(seconds: float) -> bool:
+    """Tell whether anybody in the game, as a character of theirs, typed something within `seconds`, or came."""
+    from evennia.server.sessionhandler import SESSION_HANDLER  # only where Django is set up
+
+    played = [session.puppet for session in SESSION_HANDLER.values() if session.puppet]
+    return any(player.idle_time is not None and player.idle_time <= seconds for player in played)
+
+
+def rooms_named(place: str) -> Sequence[str]:
+    """Return the names of the rooms of the game that a place may mean. Looks at all of them."""
+    from evennia import DefaultRoom  # only where Django is set up
+
+    names = DefaultRoom.objects.all_family().values_list("db_key", flat=True)
+    return [name for name in names if is_named_by(name, place)]
 
 
 def _by_alias(target: str, things: Sequence[Any]) -> Any:

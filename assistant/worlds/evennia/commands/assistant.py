@@ -58,6 +58,10 @@ class CmdAssistant(MuxCommand):  # type: ignore[misc]  # Evennia has no types
       /usage [<name>] [<days>]
 
     What it does:
+      /promises <name> [= drop <number>] what it has promised to whom
+      /quiet <name> = on                 it does nothing of its own accord; or: all, and = off
+      /plan <name> [= <price>]           what it would cost if it thought of its own accord
+      /away <name> = on                  it greets nobody either; or: off
       /history <name> [<how many>], /trace <name>
       /approve <name> [<number>], /deny <name> [<number>]
       /doctor [<name>]                   says what is wrong, and what to do

@@ -27,7 +27,7 @@ _HELP = "AI characters"
 _FORGET_ONE = "forget me <name> = <number>"
 
 
-class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
+class PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
     """A command that every player has, with or without a character."""
 
     help_category = _HELP
@@ -46,7 +46,7 @@ class _PlayerCommand(Command):  # type: ignore[misc]  # Evennia has no types
         )
 
 
-class CmdAssistants(_PlayerCommand):
+class CmdAssistants(PlayerCommand):
     """
     See which characters are an AI.
 
@@ -98,7 +98,7 @@ def _how(character: Any) -> str:
     return "" if is_well else "cannot think just now"
 
 
-class CmdMute(_PlayerCommand):
+class CmdMute(PlayerCommand):
     """
     Let an AI character neither hear nor remember you.
 
@@ -114,10 +114,10 @@ class CmdMute(_PlayerCommand):
     def answer(self, typed: TypedCommand) -> Answer:
         """Mute the player for the assistant."""
         there = _assistant_of(typed, "mute <name>")
-        return _once(typed, players.mute(there, people_of(typed), again=f"unmute {there.context.body.me.name}"))
+        return once(typed, players.mute(there, people_of(typed), again=f"unmute {there.context.body.me.name}"))
 
 
-class CmdUnmute(_PlayerCommand):
+class CmdUnmute(PlayerCommand):
     """
     Let an AI character hear you again.
 
@@ -129,10 +129,10 @@ class CmdUnmute(_PlayerCommand):
 
     def answer(self, typed: TypedCommand) -> Answer:
         """Let the assistant hear the player again."""
-        return _once(typed, players.unmute(_assistant_of(typed, "unmute <name>"), people_of(typed)))
+        return once(typed, players.unmute(_assistant_of(typed, "unmute <name>"), people_of(typed)))
 
 
-class CmdForgetMe(_PlayerCommand):
+class CmdForgetMe(PlayerCommand):
     """
     Let AI characters forget you.
 
@@ -151,12 +151,13 @@ class CmdForgetMe(_PlayerCommand):
         name, equals, number = typed.left.partition("=")
         if equals:
             there, wanted = _assistant_of(replace(typed, left=name.strip()), _FORGET_ONE), number.strip()
-            meant, name = int(wanted) if wanted.isdecimal() else 0, there.context.body.me.name
-            return _once(typed, players.forget_one(there, people_of(typed), meant, f"what do you remember {name}"))
-        return _once(typed, _forgotten(typed, _assistants_of(typed, "forget me [<name>]")))
+            meant = int(wanted) if wanted.isdecimal() else 0
+            listed = f"what do you remember {there.context.body.me.name}"
+            return once(typed, players.forget_one(there, people_of(typed), meant, listed))
+        return once(typed, _forgotten(typed, assistants_of(typed, "forget me [<name>]")))
 
 
-class CmdRemember(_PlayerCommand):
+class CmdRemember(PlayerCommand):
     """
     Ask AI characters what they remember of you.
 
@@ -171,7 +172,7 @@ class CmdRemember(_PlayerCommand):
 
     def answer(self, typed: TypedCommand) -> Answer:
         """Show what the assistants remember of the player."""
-        return _once(typed, _remembered(typed, _assistants_of(typed, "what do you remember [<name>]")))
+        return once(typed, _remembered(typed, assistants_of(typed, "what do you remember [<name>]")))
 
 
 PLAYER_COMMANDS = (CmdAssistants, CmdMute, CmdUnmute, CmdForgetMe, CmdRemember)
@@ -199,7 +200,7 @@ def _assistant_of(typed: TypedCommand, usage: str) -> Assistant:
     return _thinking(find_among(_living(), typed.left, usage))
 
 
-def _assistants_of(typed: TypedCommand, usage: str) -> list[Assistant]:
+def assistants_of(typed: TypedCommand, usage: str) -> list[Assistant]:
     """Return the assistant that is meant, or all that live. Raises CommandRefused."""
     meant = [find_among(_living(), typed.left, usage)] if typed.left else _living()
     return [_thinking(one) for one in meant]
@@ -215,7 +216,7 @@ def _thinking(character: Any) -> Assistant:
     return runner.assistant
 
 
-def _once(typed: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
+def once(typed: TypedCommand, work: Coroutine[Deferred[Any], Any, str]) -> Answer:
     """Do the work unless the same player waits for another answer: each may cost a search through the journal."""
     if typed.account.ndb.assistant_asked:
         work.close()

@@ -11,7 +11,7 @@ from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 
 from mud_assistant.assistant.config.schema import AllowanceConfig, BudgetConfig
-from mud_assistant.assistant.loop.spending import TOTAL, AccountKind, kind_of_account
+from mud_assistant.assistant.loop.spending import INITIATIVE_ACCOUNT, TOTAL, AccountKind, kind_of_account
 from mud_assistant.assistant.service.usage_store import UsageRow
 from mud_assistant.assistant.worlds.evennia import creation, server
 from mud_assistant.assistant.worlds.evennia.console.showing import count_of, number, paragraph, table
@@ -23,6 +23,7 @@ from mud_assistant.assistant.worlds.evennia.console.typed_command import (
     split_assistant,
 )
 from mud_assistant.assistant.worlds.evennia.stored import game_overrides, keep_game_overrides
+from mud_assistant.resilience import Allowance
 from mud_assistant.resilience.budget.ledger import AccountState
 
 USAGE = "assistant/budget NAME (or: all, each, player) = 200 calls 100000 tokens 2.50 money (or: none)"
@@ -150,6 +151,8 @@ def _limits(typed: TypedCommand, characters: Iterable[Any]) -> str:
     for character in characters:
         mine = creation.config_of(character).budget.assistant
         rows.append((character.key, *_row(mine, used.get(server.id_of(character)))))
+        if (own := used.get(f"{INITIATIVE_ACCOUNT}{character.key}")) is not None:
+            rows.append((f"  {INITIATIVE_ACCOUNT}{character.key}", *_row(own.allowance or mine, own)))
     rows.append(("each player", *_row(game.player, None, is_used=False)))
     players = [account for name, account in used.items() if kind_of_account(name) is AccountKind.PLAYER]
     players.sort(key=lambda account: (-account.spent.calls, account.name))
@@ -167,7 +170,7 @@ def _per_minute(budget: BudgetConfig) -> str:
     return "as often as they ask" if most is None else f"{count_of(most, 'time')} at most"
 
 
-def _row(limits: AllowanceConfig, used: AccountState | None, *, is_used: bool = True) -> tuple[str, ...]:
+def _row(limits: AllowanceConfig | Allowance, used: AccountState | None, *, is_used: bool = True) -> tuple[str, ...]:
     """Return the cells of one line; only the limits when `is_used` is false."""
     if not is_used:
         most = [getattr(limits, unit) for unit in UNITS]

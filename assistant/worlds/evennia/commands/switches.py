@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 from mud_assistant.assistant.config.options import shown_options, web_options
 from mud_assistant.assistant.config.schema import Config
 from mud_assistant.assistant.service.operations.matching import match_name
 from mud_assistant.assistant.worlds.evennia.commands import (
     cards,
     deciding,
+    initiative_switches,
     lore,
     making,
     persona,
@@ -22,17 +20,7 @@ from mud_assistant.assistant.worlds.evennia.commands import (
     web,
 )
 from mud_assistant.assistant.worlds.evennia.console.showing import paragraph, table
-from mud_assistant.assistant.worlds.evennia.console.typed_command import Answer, TypedCommand
-
-
-class Switch(NamedTuple):
-    """One switch. `usage` is what to type after it; `bare` says what happens without "=" or without a name."""
-
-    does: Callable[[TypedCommand], Answer]
-    usage: str
-    meaning: str
-    bare: str
-    example: str
+from mud_assistant.assistant.worlds.evennia.console.typed_command import Answer, Switch, TypedCommand
 
 
 def show_help(typed: TypedCommand) -> Answer:
@@ -236,6 +224,7 @@ SWITCHES: dict[str, Switch] = {
         "shows what was put aside: what was said, and why.",
         "assistant/parked Sage = retry 1",
     ),
+    **initiative_switches.LIFE_SWITCHES,
     "account": Switch(
         placing.account,
         "NAME = on (or: off, join CHANNEL, leave CHANNEL)",

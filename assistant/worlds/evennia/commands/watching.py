@@ -11,8 +11,10 @@ from mud_assistant.assistant.checks.finding import Finding, FindingState
 from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.events.trace import StepTrace
+from mud_assistant.assistant.life.days import entry_text
 from mud_assistant.assistant.loop.spending import TOTAL
 from mud_assistant.assistant.memory.stream.entries import Entry
+from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.wording.showing import outcome_text, trace_text
 from mud_assistant.assistant.service.wording.status import account_text, is_used_up, servers_text, trouble_text
@@ -37,6 +39,8 @@ from mud_assistant.resilience.http.request import origin_of
 #: How long the thinking is shown, in seconds.
 WATCH_SECONDS = 3600.0
 _ENTRIES, _MOST_ENTRIES = 10, 100
+#: How many of the last reasons for doing something unasked, or not, are shown.
+_REASONS = 3
 #: The most characters of one line of a history, and of one cause.
 _LINE, _CAUSE = 300, 400
 
@@ -87,6 +91,21 @@ async def _of_mind(runner: AssistantRunner, name: str) -> list[str]:
     if asked := len(context.tools.approvals.pending()):
         verb = "waits" if asked == 1 else "wait"
         lines.append(f"{count_of(asked, 'request')} {verb} for leave: assistant/approve {name}")
+    return [*lines, *_unasked(runner.assistant, name)]
+
+
+def _unasked(there: Assistant, name: str) -> list[str]:
+    """Say what an assistant has promised, and what became of the last things it might have done of its own accord."""
+    lines = []
+    if made := len(there.context.memory.goals):
+        lines.append(
+            f"{count_of(made, 'promise')} {'is' if made == 1 else 'are'} to be kept: assistant/promises {name}"
+        )
+    if day := entry_text(there.initiative.entry_at_time(there.context.process.clock.seconds())):
+        lines.append(f"By its day, {day}.")
+    for one in there.context.memory.reasons.latest[:_REASONS]:
+        done = "done" if one.taken else "not done"
+        lines.append(cut(f"Of its own accord {done}: {one.what} ({one.why})", _LINE))
     return lines
 
 

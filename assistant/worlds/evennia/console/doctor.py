@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.db import connection
 
+from mud_assistant.assistant.checks.doctor import judge_own_tools
 from mud_assistant.assistant.checks.finding import Finding, FindingState
-from mud_assistant.assistant.checks.own_tools import judge_own_tools
 from mud_assistant.assistant.errors import ServiceNotRunning
 from mud_assistant.assistant.http_server.addresses import is_loopback
 from mud_assistant.assistant.models.chosen import how_counted

@@ -6,7 +6,7 @@ A name is found by its beginning; a text that fits no name is answered with thos
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
@@ -109,6 +109,16 @@ class TypedCommand(Struct, frozen=True):
         except Exception as error:  # noqa: BLE001  (the border to the game: players are shown no traceback)
             answer = _sentence(error, what)
         self.say(answer)
+
+
+class Switch(NamedTuple):
+    """One switch. `usage` is what to type after it; `bare` says what happens without "=" or without a name."""
+
+    does: Callable[[TypedCommand], Answer]
+    usage: str
+    meaning: str
+    bare: str
+    example: str
 
 
 def operator_of(typed: TypedCommand) -> Operator:

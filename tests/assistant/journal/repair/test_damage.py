@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import NothingToDo
 from mud_assistant.assistant.journal.errors import BrokenRecord
 from mud_assistant.assistant.journal.files import PAGE_BYTES
@@ -24,7 +26,7 @@ from mud_assistant.assistant.journal.protocol import Accepted, StreamChange, Str
 from mud_assistant.assistant.journal.records import CALL, EVENT, EXECUTED, RESPONSE
 from mud_assistant.assistant.journal.schema import SCHEMA
 from mud_assistant.assistant.journal.sqlite.opening import open_file
-from mud_assistant.assistant.journal.tables import inbox, memories, runs, stream
+from mud_assistant.assistant.journal.tables import inbox, memories, promised_goals, runs, stream
 from mud_assistant.assistant.journal.tables.runs import RunPlace
 from mud_assistant.assistant.journal.tables.sleep_state import save_sleep
 from mud_assistant.llm import user
@@ -67,6 +69,8 @@ def remember(db: sqlite3.Connection, number: int) -> None:
     db.execute(f"INSERT INTO acquaintance_facts VALUES ('sage', {', '.join('?' * 14)})", known)  # noqa: S608
     db.execute("INSERT INTO acquaintances VALUES ('sage', ?, 'ben', 'Ben', 1.5, 2.5, 0.0, 3, 0.0)", (str(number),))
     db.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?)", (number, "all", 1, 2, 0.5))
+    goal = Goal(f"g{number}", GoalKind.REMIND, text(number)[:40], ANNA, NOON)
+    promised_goals.save(db, "sage", [goal if number % 40 else replace(goal, state=GoalState.DONE)], NOON)
 
 
 @dataclass(frozen=True)
@@ -329,6 +333,7 @@ ALL = (
     "memory_state",
     "acquaintances",
     "acquaintance_facts",
+    "goals",
     "muted",
     "key_bindings",
     "usage",
@@ -353,7 +358,7 @@ def test_without_its_first_page_every_row_of_every_table_is_found(tmp_path: Path
         assert db.execute("SELECT count(*) FROM leases").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", range(1, SCHEMA.version + 1))
 def test_no_two_tables_hold_values_of_the_same_types(version: int) -> None:
     """A row that is found without its table would go into both."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:

@@ -13,8 +13,9 @@ import signal
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,13 @@ def main_write(path: Path, first: int, count: int, *, runs: bool) -> None:
     react(lambda clock: Deferred.fromCoroutine(write(path, first, count, clock, runs=runs)), (), reactor)
 
 
-def kill_one(path: Path, first: int, seconds: float) -> list[list[str]]:
-    """What a child was told is on disk before it was killed."""
+def kill_one(work: Callable[[], object], seconds: float) -> list[list[str]]:
+    """What a child that works said, in words, before it was killed. It lives so many seconds after its first line."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.dup2(writing, 1)
-        main_write(path, first, 10**9, runs=True)
+        work()
         os._exit(1)
     os.close(writing)
     with os.fdopen(reading) as pipe:
@@ -106,7 +107,8 @@ def main_kill(path: Path, kills: int, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     told: list[list[str]] = []
     for kill in range(kills):
-        told += kill_one(path, kill * 10**6, chance.uniform(0, 0.08))
+        work = partial(main_write, path, kill * 10**6, 10**9, runs=True)
+        told += kill_one(work, chance.uniform(0, 0.08))
     with closing(sqlite3.connect(path)) as db:
         lost = [line for line in told if not db.execute(_QUERIES[line[0]], (line[1],)).fetchone()]
         whole = db.execute("PRAGMA integrity_check").fetchone()[0]

@@ -97,3 +97,14 @@ def test_a_wrong_option_is_told_and_not_written(
         write_options(folder, model, name)
     assert "sk-1234567890" not in str(raised.value)
     assert tomllib.loads(folder.options.read_text()) == {}
+
+
+def test_a_new_game_has_days_of_two_hours_and_one_that_is_there_keeps_its_own_clock(folder: GameFolder) -> None:
+    write_settings(folder, Ports(4100))
+    assert "TIME_FACTOR = 12" in folder.settings.read_text()
+    write_settings(folder, Ports(4200))
+    assert folder.settings.read_text().count("TIME_FACTOR = 12") == 1
+    earlier = folder.settings.read_text().replace("TIME_FACTOR = 12\n", "")
+    folder.settings.write_text(earlier)
+    write_settings(folder, Ports(4300))
+    assert "TIME_FACTOR" not in folder.settings.read_text()

@@ -9,9 +9,12 @@ from mud_assistant.assistant.surfaces.trial.commands import (
     MAX_LINE_CHARS,
     Channel,
     Command,
+    DropPromise,
     Emote,
+    ForgetOne,
     Go,
     Handle,
+    KeepPeace,
     Look,
     Note,
     Page,
@@ -40,6 +43,11 @@ from mud_assistant.assistant.surfaces.trial.commands import (
         ("/give map to Mira", Handle("give", "map to Mira")),
         ("/go north", Go("north")),
         ("/who", Simple("who")),
+        ("/promises", Simple("promises")),
+        ("/promises 2", DropPromise(2)),
+        ("/forget 3", ForgetOne(3)),
+        ("/quiet", KeepPeace(on=True)),
+        ("/quiet off", KeepPeace(on=False)),
         ("/trace", Simple("trace")),
         ("/quit", Simple("quit")),
         ("/help", Simple("help")),
@@ -50,7 +58,22 @@ def test_a_line_is_speech_and_a_slash_a_command(line: str, command: Command) -> 
 
 
 @pytest.mark.parametrize(
-    "line", ["", "   ", "\t", "/whisper", "/page", "/channel ", "/emote ", "/go", "/dance", "/", "\x00\x1b[2J"]
+    "line",
+    [
+        "",
+        "   ",
+        "\t",
+        "/whisper",
+        "/page",
+        "/channel ",
+        "/emote ",
+        "/go",
+        "/dance",
+        "/promises all",
+        "/quiet on",
+        "/",
+        "\x00\x1b[2J",
+    ],
 )
 def test_what_cannot_be_done_is_one_sentence(line: str) -> None:
     command, remark = parse(line)

@@ -1,0 +1,1 @@
+"""Grammar of what is to be done later: times, wishes, chores. English. Pure."""

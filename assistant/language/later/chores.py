@@ -1,0 +1,45 @@
+"""Knows the chores that a character can be seen to do: caring for a thing that is there. English. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_TENDING = (
+    "mind|tend|watch|water|sweep|feed|light|stoke|clean|dust|polish|guard|check|wind|wash|scrub|mop|rake|trim|oil"
+    "|brush"
+    "|groom|air|weed|stir|bank|tidy|protect|inspect|prune|sharpen|rinse|wipe|comb|straighten|refill|top up|rub down"
+    "|milk"
+    "|look after|take care of|keep an eye on|keep watch over|watch over|see to|tend to|check on|check up on"
+    "|look in on"
+)
+_DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both)"
+#: Whose a thing is, as one says it of one's own.
+WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
+#: A chore: a verb of tending, and the thing that is tended.
+CHORE = re.compile(
+    rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))})"
+    rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+['\u2019]s\b|all of|each of) (?!time\b|(?:own )?(?:business"
+    rf"|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?|eyes?|backs?)\b|step\b|gap\b|stars\b"
+    rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b"
+    rf"|back\b|mind\b|way\b)[^.!?;]*)"
+)
+_PLACE = re.compile(
+    r"(?i)(?P<what>.+) (?:in|at|inside|over at|down at|up in) (?:the|my|your|our) (?P<place>[\w'-]+(?: [\w'-]+)?)"
+)
+
+
+def split_place(chore: str) -> tuple[str, str]:
+    """Return a chore without the room where it is to be done, and the room; empty for none."""
+    found = _PLACE.fullmatch(chore)
+    return (found["what"], found["place"]) if found is not None else (chore, "")
+
+
+def chore_gesture(what: str) -> str:
+    """Return how it looks to do a chore: "minds the fire." for "mind the fire"; empty for what is no chore."""
+    found = CHORE.fullmatch(what.strip(" .!,?"))
+    if found is None:
+        return ""
+    verb, _, rest = found["verb"].casefold().partition(" ")
+    ends = "es" if verb.endswith(("sh", "ch", "x", "ss")) else "s"
+    verb = f"{verb[:-1]}ies" if verb.endswith("dy") else f"{verb}{ends}"
+    return f"{' '.join(filter(None, (verb, rest, WHOSE.sub('the', found['thing']).strip())))}."

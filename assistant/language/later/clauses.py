@@ -1,0 +1,123 @@
+"""Takes the clause that asks for something out of a line: without names, polite words and the time. English. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mud_assistant.assistant.language.later.wishes import AWAY, Clause
+from mud_assistant.assistant.language.times import When, find_when
+from mud_assistant.assistant.language.words import one_of
+
+_CALLED = r"(?:(?:hey|hi|hello|oi|yo|psst|dear|good (?:morning|evening|day)|listen|excuse me|sorry)[,!]? )*"
+#: Words that begin a clause and are nobody's name. "Cocks wake me at dawn." calls nobody either.
+_NO_NAME = r"""
+    I|you|we|they|he|she|it|who|what|to|not|never|always|did|does|do|may|might|must|should|also|just|often|then|people
+    men|women|children|folk|some|many|most|all|both|will|would|can|could|of|my|your|his|her|our|their|the|a|an|if|when
+    where|why|how|that|this|don't|didn't|won't|can't|wouldn't|shall|usually|sometimes|please|and|but|or|so|as|than|once
+    remind|tell|let|come|be|meet|wait|stay|give|wake|go|get|at|in|on|by|every|each|no|yes|only|ever|return|join|find
+    visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
+    next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
+"""
+_POLITE = one_of(r"""
+    (?:would|do) you mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so|but|just|also
+    maybe|perhaps|yes|again|do(?! not\b)|right|great
+    thanks|thank you|fine|good|um|uh|er|anyway|actually|by the way|from now on|if possible|hey|in future|in the future
+    (?:could|can|might|can't|couldn't) you|(?:will|would|won't|wouldn't) you(?! be (?:there|here|at|in)\b)
+    (?:possibly|perchance|be able to|by any chance)
+    (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
+    (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
+    (?:is there )?any way you (?:could|would|can|might)
+    (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|appreciate it) if you (?:could|would|can)
+    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful) if you (?:could|would|can)
+    (?:is there )?any chance you (?:could|would|can|might)
+    be (?:a dear|a darling|an angel|so kind|so good|sure|a good \w+|a friend|a pal)(?: (?:and|as to|to))?
+    (?:would|could|will) you be (?:so|a|an)(?: very)? (?:kind|good|dear|angel)(?: (?:and|as to|to))?
+    I (?:want|need|beg|ask|order|command|beseech) (?:of )?you(?: to)?
+    I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I have a favou?r to ask|I need a favou?r
+    (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?
+    don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
+    might you
+    promise(?: me)?(?: (?:to|you'll|that you'll|that you will|you will))?
+    (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
+    (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
+    would it be too much(?: trouble)?(?: to ask(?: you)?)? to
+    you (?:could|can|must|have to|may|need to)|one (?:more )?thing|a (?:small )?favou?r
+    be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
+    (?:before|if) I forget
+    I almost forgot
+""")
+#: What a name without a comma stands before: "Ann could you", "ann remind me".
+_CALL_ENDS = r"""
+    please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
+    remind|tell|let|say|come|meet|mind|wait|stay|be|give|warn|ask|sweep|check|clean
+"""
+#: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
+_DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend"
+_LEAD = re.compile(
+    rf"(?i)(?:{_CALLED})?(?:(?!(?:{one_of(_NO_NAME)})\b)[\w'-]+(?: (?-i:[A-Z])\w+)?(?:[,:!;-] ?|\.\.\. ?"
+    rf"| (?=(?:{one_of(_CALL_ENDS)})\b)|(?<!s) (?=(?:{_DONE_BY_MANY})\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
+)
+_FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
+_ENDS = r"""
+    please|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?|thank you|cheers
+    much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
+    as (?:you wish|agreed|promised)
+    I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be
+    if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|if possible|for me please
+    if you (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind)
+"""
+#: What is said at the end of a clause for politeness, or to somebody by name.
+TAIL = re.compile(
+    rf"(?i)(?:[\s,]*\b(?:{one_of(_ENDS)})"
+    rf"|,\s+(?:{_FRIEND}|right|yes|deal|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$"
+)
+#: Politeness and names in the middle of a clause: "Remind me, Ann, at noon".
+_ASIDE = re.compile(r"(?i),? (?:please|kindly)\b,?(?= )|\b(me|us), [\w'-]+,(?= )")
+_STEMS_TEXT = "wak=wake com=come stok=stoke giv=give lett=let gett=get tak=take mak=make danc=dance guid=guide"
+#: The stems of words in -ing that are not the word itself.
+_STEMS = dict(pair.split("=") for pair in _STEMS_TEXT.split())
+_FOR = re.compile(
+    r"(?i)\bfor (?=(?:about |around |another |just )?(?:an?|half an?|half|a few|a couple|\d+|[a-z]+) (?:seconds?"
+    r"|minutes?|mins?"
+    r"|hours?|days?)\b)"
+)
+_NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|pass on to) \S+(?: \S+)?(?: know)?")
+
+
+def may_name_time(text: str) -> bool:
+    """Tell whether a text can have a clause with a time at all; most lines of talk have none."""
+    return find_when(text) is not None or AWAY.search(text) is not None or _FOR.search(text) is not None
+
+
+def clauses_of(text: str) -> Iterator[Clause]:
+    """Yield the clause that a text begins with, without each of the times that it names."""
+    core = _plain(_ASIDE.sub(r"\1", text))
+    if away := AWAY.search(core):
+        yield Clause(_without(core, *away.span()), When(person=""), away[0].strip(" ,"))
+    at = 0
+    while (found := find_when(core[at:])) is not None:
+        begin, end, when = found[0] + at, found[1] + at, found[2]
+        yield Clause(
+            _without(core, begin, end), when, core[begin:end], _NAMED.fullmatch(core[:begin].rstrip(" ,")) is not None
+        )
+        at = end
+    if (span := _FOR.search(core)) and (found := find_when(f"in {core[span.end() :]}")):
+        yield Clause(_without(core, span.start(), span.end() + found[1] - len("in ")), found[2], "for")
+
+
+def _without(core: str, begin: int, end: int) -> str:
+    """Return a clause without its time, from its verb on and without what is said at its end for politeness."""
+    head, rest = core[:begin].rstrip(" ,"), core[end:].strip()
+    joined = f"{head}{'' if rest.startswith((',', ':', ';')) else ' '}{rest}" if head else rest.lstrip(" ,;:")
+    return TAIL.sub("", _plain(joined))
+
+
+def _plain(text: str) -> str:
+    """Return a clause from its verb on: without a call, polite words and "-ing"."""
+    whole = text.strip(" ,.!?")
+    core = _LEAD.sub("", whole, count=1).strip(" ,")
+    ing = re.match(r"(?i)([a-z]+)ing\b", core)
+    if ing is None or core == whole:
+        return core
+    return f"{_STEMS.get(ing[1].casefold(), ing[1])}{core[ing.end() :]}"

@@ -1,0 +1,284 @@
+"""Finds what a clause asks for that is to be done later: its kind, whom it is for, where and when. English. Pure.
+
+A clause says it as a player does: "me" and "I" are the person who asks, "you" is the character.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mud_assistant.assistant.events.goal import GoalKind
+from mud_assistant.assistant.language.later.chores import CHORE, split_place
+from mud_assistant.assistant.language.later.hours import NAME, NOBODY
+from mud_assistant.assistant.language.persons import to_second
+from mud_assistant.assistant.language.times import PRONOUNS, When, bare_name
+
+#: What somebody is reminded of who asks to be woken.
+WAKE_UP = "wake up"
+
+
+class Asked(Struct, frozen=True):
+    """What is asked for. `whom` is a name as it was said, empty for the asker; `place` is a room, empty for here.
+
+    `what` is, for REMIND, what the asker is told, spoken to them; for TELL, the words to pass on, spoken by the asker,
+    or for the asker themselves what they want to hear of; for CHORE and WAIT, the clause that asks for it.
+    """
+
+    kind: GoalKind
+    when: When
+    what: str = ""
+    whom: str = ""
+    place: str = ""
+
+
+class Clause(Struct, frozen=True):
+    """A clause without the time that it names.
+
+    `said` is how the time is said, `is_apart` whether it stands in front of the verb or right behind a name, where it
+    can be no part of what is to be told.
+    """
+
+    text: str
+    when: When
+    said: str
+    is_apart: bool = False
+
+
+_PLACE_WORDS = r"(?:(?:the|my|your|our|his|her|this|that) )?(?P<place>[\w'-]+(?: [\w'-]+){0,3}?)"
+_NO_PLACE = (
+    r"(?!(?:ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love"
+    r"|time|grips|terms)\b)"
+)
+_AT = rf"(?:at|to|in|into|by|near|outside|inside|behind|under|on) {_NO_PLACE}{_PLACE_WORDS}"
+_GOES_ON = (
+    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or)\b|to (?:see|talk|speak|meet|help|get|fetch|collect|pick|eat"
+    r"|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show|tell|work|pay)\b).*)?"
+)
+_REMIND = re.compile(
+    r"(?i)(?:(?:remind|nudge|prod) (?:me|us)(?: again)?|(?:(?:give|send|set) (?:me |us )?|I(?: will"
+    r"|'ll)? need )a reminder|I need reminding"
+    r"|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget|remember|do not forget))"
+    r"[,:]?(?: (?:of|about|that|to)\b)?[,:]?(?: (?P<what>.*))?"
+)
+_WAKE = re.compile(
+    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|to|for|we"
+    r"|I) .*)?"
+)
+_KNOW = re.compile(
+    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get"
+    r"|find"
+    r"|wake"
+    r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
+    r"|nudge|poke|knock)"
+    r"|shout"
+    r"|holler|say (?:so|something)))(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
+)
+_CALLS = re.compile(r"(?i)(?:let|ping|nudge|alert|notify|give|shout|holler|call|signal)\b")
+_KNOW_THAT = re.compile(r"(?i)(?:let me know|tell me|call me|say)[,:]? (?:that|it(?:'s| is) time to) (?P<what>.+)")
+_WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
+_TELL = re.compile(
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
+    rf"|(?:give|pass) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
+    rf"|(?:say|whisper|explain|mention|pass(?: (?:it|this|that|word))? on) to {_WHOM.replace('whom', 'said')})"
+    r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
+)
+#: "If Ann comes, say that I am out."
+_SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
+_GREET = re.compile(
+    rf"(?i)(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry"
+    rf"|happy birthday) to {_WHOM}"
+    rf"|(?:give|send) {_WHOM.replace('whom', 'given')} my (?P<regards>regards|love|best(?: wishes)?|thanks"
+    rf"|greetings|apologies)"
+    rf"|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
+)
+_TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
+_BACK = r"(?: (?:back|over|down|up|along|round|around|out|here|again))*"
+_MEET = (
+    r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see"
+    r"|wait for|await)(?: with)? (?:me|us)|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
+)
+_DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| round| over)?)(?: here| again)?(?: at)?"
+_BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
+_COME = tuple(
+    re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
+    for verb in (rf"(?:come|return|get|go|walk|head|run){_BACK}", _BE, _MEET, _DROP_IN)
+)
+_STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|stand guard|keep still)"
+_NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
+_HERE = (
+    rf"(?: (?:right|just|still|put|here|there|where you are|in this (?:spot|room|place|position|post)|by the \w+"
+    rf"|for me|with (?:the |my |your )?\w+"
+    rf"|on|off|away"
+    rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
+)
+_WAIT = re.compile(
+    rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
+)
+_PLACED = re.compile(
+    r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir)\b"
+)
+#: Until the asker is back, however it is said.
+AWAY = re.compile(
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*|(?:for|in|during) my (?:absence|return))"
+)
+_GUARDS = re.compile(
+    r"(?i)(?:watch|guard|mind|protect|look after|keep an eye on|take care of|keep watch over) (?P<what>.+)"
+)
+_ENDS = re.compile(r"(?i)[\s,.!?;:-]+$")
+
+
+def asked_in(clause: Clause) -> Asked | None:
+    """Return what a clause asks for later, None for nothing."""
+    for kind in (_reminding, _knowing, _greeting, _telling, _waiting, _coming, _tending):
+        asked = kind(clause)
+        if asked is not None:
+            return asked
+    return None
+
+
+def _reminding(clause: Clause) -> Asked | None:
+    if _WAKE.fullmatch(clause.text) and clause.when.person is None:
+        return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
+    found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
+    if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
+        return None
+    return Asked(GoalKind.REMIND, clause.when, to_listener(found["what"] or ""))
+
+
+def _knowing(clause: Clause) -> Asked | None:
+    """Return what the asker wants to hear of: that somebody is there, or that a time has come."""
+    if _KNOW.fullmatch(clause.text) is None or clause.when.every:
+        return None
+    if clause.when.person:
+        return (
+            None
+            if clause.when.person in PRONOUNS
+            else Asked(GoalKind.TELL, clause.when, f"{clause.when.person} is here")
+        )
+    is_when = re.match(r"(?i)when|once|as soon as", clause.said) is not None
+    is_told = clause.when.person is None and (is_when or _CALLS.match(clause.text) is not None)
+    return Asked(GoalKind.REMIND, clause.when) if is_told else None
+
+
+def _greeting(clause: Clause) -> Asked | None:
+    found = _GREET.fullmatch(clause.text)
+    if found is None or clause.when.person == "":
+        return None
+    words = found["hello"] or (f"my {found['regards']}" if found["regards"] else "")
+    words = words or (
+        f"thank you for {found['thanks']}"
+        if found["thanks"]
+        else "thank you"
+        if "thank" in clause.text[:5]
+        else "hello"
+    )
+    whom = _person(found["whom"] or found["given"] or found["known"], clause.when)
+    return Asked(GoalKind.TELL, _whose(clause.when, whom), words, whom) if whom else None
+
+
+def _telling(clause: Clause) -> Asked | None:
+    found = _TELL.fullmatch(clause.text)
+    if found is None:
+        said = _SAY.fullmatch(clause.text)
+        is_for_them = said is not None and clause.is_apart and clause.when.person and clause.when.person not in PRONOUNS
+        return (
+            Asked(GoalKind.TELL, clause.when, said["what"], clause.when.person or "")
+            if said is not None and is_for_them
+            else None
+        )
+    whom = _person(found["whom"] or found["known"] or found["given"] or found["said"], clause.when)
+    if not whom or clause.when.person == "":
+        return None
+    if clause.when.person is None and not clause.is_apart:
+        return None  # "Tell Ann that dinner is at six."
+    what = re.sub(r"(?i) from me$", "", found["what"])
+    return Asked(GoalKind.TELL, _whose(clause.when, whom), what, whom)
+
+
+def _waiting(clause: Clause) -> Asked | None:
+    if clause.when.every:
+        return None
+    if (
+        clause.when.person == ""
+        and clause.said.casefold().startswith(("till", "until", "til", "'til", "while"))
+        and _GUARDS.fullmatch(clause.text)
+        and CHORE.fullmatch(clause.text)
+    ):
+        return Asked(GoalKind.WAIT, clause.when, _small(clause.text))
+    found = _WAIT.fullmatch(clause.text)
+    if found is None:
+        return None
+    is_until = re.match(r"(?i)until|till|'?til|for|while|in my|during|when", clause.said) is not None
+    is_enough = found["place"] or _PLACED.search(clause.text) or clause.when.person == ""
+    place, when = found["place"] or "", clause.when
+    if when.person is not None and when.person.casefold() in PRONOUNS:
+        named = re.search(rf"(?i)\b(?:for|with) {_WHOM}", clause.text)
+        when = replace(when, person=named["whom"] if named else "")
+    return Asked(GoalKind.WAIT, when, _small(clause.text), place=place) if is_until and is_enough else None
+
+
+def _coming(clause: Clause) -> Asked | None:
+    if re.match(r"(?i)until|till|'?til", clause.said):
+        return None
+    found = next(filter(None, (pattern.fullmatch(clause.text) for pattern in _COME)), None)
+    if found is None or re.fullmatch(
+        r"(?i)(?:meet|be|stop|drop|swing|pop|call|get|go|walk|run|head)(?: (?:on|out|down|up))*", clause.text
+    ):
+        return None
+    if re.match(r"(?i)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
+        return None  # to walk beside somebody is no place to be at
+    place = re.sub(r"(?i)^(?:the|this|here)\b ?", "", found["place"] or "")
+    if clause.when.every and not place:
+        return None  # "I will be here, as I am every day."
+    return Asked(GoalKind.COME, clause.when, place=place)
+
+
+def _tending(clause: Clause) -> Asked | None:
+    if CHORE.fullmatch(clause.text) is None or re.match(
+        r"(?i)until|till|'?til|while|whilst|during|for my|in my", clause.said
+    ):
+        return None
+    what, place = split_place(re.sub(r"(?i) for me$|, [\w'-]+$", "", _small(clause.text)))
+    return Asked(GoalKind.CHORE, clause.when, what, place=place)
+
+
+def _person(name: str, when: When) -> str:
+    """Return who is meant by a name or by "her"; empty where nobody can tell."""
+    if name.casefold() in PRONOUNS:
+        return when.person if when.person and when.person.casefold() not in PRONOUNS else ""
+    return name.capitalize() if name.islower() and " " not in name else bare_name(name)
+
+
+def _whose(when: When, whom: str) -> When:
+    return replace(when, person=whom) if when.person is not None and when.person.casefold() in PRONOUNS else when
+
+
+def is_asked(message: str) -> bool:
+    """Tell whether a message to somebody asks them something: "whether she has my book"."""
+    return re.match(r"(?i)whether\b", message) is not None
+
+
+def to_listener(text: str) -> str:
+    """Return what somebody asks to be reminded of as it is told to them: "my hens" becomes "your hens"."""
+    parts = re.split(r"(?i)\b(you(?:rs?)?)\b", text)
+    turned = [_TO_ME.get(part.casefold(), "") or (to_second(part) or part if part.strip() else part) for part in parts]
+    whole = "".join(
+        each if not at or each in _TO_ME.values() else _like(each, parts[at]) for at, each in enumerate(turned)
+    )
+    return _like(whole, text)
+
+
+_TO_ME = {"you": "me", "your": "my", "yours": "mine"}
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _like(text: str, other: str) -> str:
+    """Return a text with a small first letter where the other has one."""
+    small = other[:1].islower() or other.startswith(("I ", "I'"))
+    return text[:1].lower() + text[1:] if small and text else text

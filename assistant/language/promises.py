@@ -1,0 +1,290 @@
+"""Finds what a character is asked to do later, and what it promises in its own words. English. Pure.
+
+A thing for now is no promise: "Wait here.", "I'll tell you a secret." In doubt there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from mud_assistant.assistant.events.goal import GoalKind
+from mud_assistant.assistant.language.languages import write_out
+from mud_assistant.assistant.language.later.chores import WHOSE
+from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
+from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked, asked_in, is_asked, to_listener
+from mud_assistant.assistant.language.persons import to_first
+from mud_assistant.assistant.language.times import PRONOUNS, find_when, spoken_time
+from mud_assistant.assistant.language.words import one_of, sentences_of
+
+
+class Promised(Struct, frozen=True):
+    """A sentence of the character that promises something for later; `asked` is None where it cannot be kept."""
+
+    sentence: str
+    asked: Asked | None
+
+
+_STARTS = re.compile(r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because) ")
+_REPORTS = re.compile(r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|not|remember when|would|did)\b")
+_QUOTED = re.compile(
+    r"[\"\u201c][^\"\u201d]*[\"\u201d]?|\u2018[^\u2019]*\u2019(?!\w)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))+'(?!\w)"
+)
+
+
+#: What is passed on may stand in the next sentence.
+_MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
+#: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
+_A_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b")
+_WHEN_THEY = re.compile(
+    r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
+    r"|next time) (?:you )?"
+    r"(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
+)
+
+
+def request_in(line: str) -> Asked | None:
+    """Return what a player's line asks the character to do later, None for nothing."""
+    text = _QUOTED.sub(lambda match: " " if len(match[0]) < len(line) else match[0], line)
+    spoken_of = waited = ""
+    for sentence in sentences_of(write_out(text).replace("\u2019", "'")):
+        whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else sentence
+        asked = _in_sentence(whole) or (_in_sentence(f"When {waited} comes, {sentence}") if waited else None)
+        if asked is not None:
+            return asked
+        spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
+        found = find_when(whole) if _MESSAGE.search(whole) else None
+        waits = found is not None and found[2].person
+        waited = spoken_of if waits in PRONOUNS else waits or ""
+    return None
+
+
+def _in_sentence(sentence: str) -> Asked | None:
+    """Return what a sentence asks for, wherever in it the clause begins."""
+    if not may_name_time(sentence):
+        return None
+    for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
+        if start and _REPORTS.search(sentence[:start]):
+            return None
+        for clause in clauses_of(sentence[start:]):
+            if (asked := asked_in(clause)) is not None:
+                return asked
+    return None
+
+
+_VOW = (
+    r"(?:I (?:do )?(?:promise|swear|vow|give you my word)(?: you)?|(?:you have|on|upon) my (?:word|honou?r|oath)"
+    r"(?: on it)?|word of honou?r)(?:[,:.;]? (?:that )?I(?:'ll| will| shall)| to)\b"
+)
+#: How a character says what it will do. A vow is a promise even where it names no time.
+_OWN = re.compile(
+    rf"(?i)(?:(?P<vow>{_VOW})|\b(?:I|we(?= shall meet| will meet|'ll meet))(?:'ll| (?:will|shall)(?! (?:I|we)\b)"
+    rf"|(?:'m| am) going to|(?= won't )))"
+    r"(?: (?:gladly|surely|certainly|happily|also|then|just|of course|indeed|personally|always|(?:be sure|make sure"
+    r"|do my"
+    r" best|try|remember|never fail|not fail|not forget|be glad|be happy) to|come and(?= (?:tell|wake"
+    r"|remind)))\b)*[ ,]+"
+)
+#: What leads from one promise of a sentence to the next.
+_LINK = re.compile(r"(?i)[\s,;]*\b(?:and|but|then|so)\s*$")
+_DENIED = re.compile(
+    r"(?i)^(?:(?:not|never)(?! (?:move|stir|budge|leave|go)\b)|won't(?! (?:move|stir|budge|leave|go)\b)|no longer"
+    r"|hardly"
+    r"|rather|neither|nor)\b"
+)
+#: What is said of oneself in these words is no promise, whenever it is to be.
+_HARMLESS_WORDS = r"""
+    miss|say|admit|think|know|believe|bet|wager|confess|grant|own|allow|hope|want|love|like|need|hear|find out|eat|drink
+    have(?! (?:it|them|your)\b|.*\b(?:ready|done|made|mended|waiting|finished)\b)
+    be (?!there|here|back|at|waiting|ready|in)
+    see(?! (?:to|that)\b)|sleep|rest|go to (?:bed|sleep)|go home|take (?:my|a|some)|dream|wonder|forget|regret|spare
+    stick|keep (?:my|it|that|to)|put it|suppose|expect|remain|stay|live|die|grow
+    pass(?! (?:it|that|this|your|the|on|my)\b)
+    give (?:it|that) (?:a|some) thought
+    ask (?:you )?(?:again|that|why)|try|(?:bake|cook|brew|pour)(?!.*\byou\b)|start|begin|stop|get (?:up|to bed|old)
+    look forward|feel|enjoy|manage|survive|sit|lie|thank you
+    tell you (?:what|a|this|one|that|something|the truth|why|how)
+    not|never|won't|meet (?:someone|a|my)|remember|finish|retire|leave(?! (?:the|it|your|a|my))|close|shut|depart
+    turn in|lie down|work|buy(?!.*\byou\b)
+"""
+_HARMLESS = re.compile(rf"(?i)^(?:{one_of(_HARMLESS_WORDS)})\b")
+_FAREWELL = re.compile(r"(?i)^(?:be (?:glad|happy) to )?see (?:you|me)(?: again)?\b")
+_FAR = re.compile(
+    r"(?i)\b(?:tomorrow|next (?:week|month|year|time|spring|summer|autumn|winter|harvest|market)|some ?day|one day"
+    r"|soon|this (?:week|month|year|spring|summer|autumn|winter)|(?:on|next|by) (?:mon|tues|wednes|thurs|fri|satur"
+    r"|sun)day"
+    r"|before (?:winter|spring|long|the week)|in (?:the )?(?:spring|summer|autumn|winter))\b"
+)
+_AS_YOU_LIKE = re.compile(r"(?i)\b(?:as you (?:wish|like)|if you (?:like|wish|want|please)|if need be)\b")
+_DOUBTS = re.compile(
+    r"(?i)\b(?:if|unless|whether|perhaps|maybe|might|wish|hope|wonder|suppose|think|doubt|as though|as if|otherwise"
+    r"|told"
+    r"|or else|(?:they|people|some|he|she|who) (?:say|says|said|thinks?"
+    r"|thought))\b|\b(?:not|cannot|can't|don't"
+    r"|never)\b[^,;:.]*$|\b(?:what|where|who|whom|how|why) *$|\b(?:said|says?|thought|sang|wrote|swore)[,:]* *$"
+)
+_TO_ME = re.compile(
+    r"(?i)\b(remind|tell|wake|meet|let|call|warn|fetch|find|join|visit|see|give|show|bring|await|expect|with|for|to"
+    r"|at|by|of|about|nudge|rouse|get|inform|alert|notify|send|behind|near|owe) you\b(?!')(?! (?:are|were|have|had"
+    r"|left|said|want|need|come|return|get|like|asked|told)\b)"
+)
+#: Turns of a character that are put as a player would put them: "I will not move".
+_TURNED = (
+    (re.compile(r"(?i)^((?:[^,]*, )?)(?:not|never|won't) (?=(?:move|stir|budge|leave|go)\b)"), r"\1don't "),
+    (re.compile(r"(?i)\bbe (wait|stay|watch|guard|mind)ing\b"), r"\1"),
+)
+
+
+def promised_in(words: str) -> Sequence[Promised]:
+    """Return what a character promises in the words that it is about to say, in their order."""
+    straight = words.replace("\u2019", "'")
+    masked = _QUOTED.sub(lambda match: "_" * len(match[0]), straight)
+    found: list[Promised] = []
+    at = 0
+    for sentence in sentences_of(words):
+        at = words.index(sentence, at)
+        said = masked[at : at + len(sentence)]
+        at += len(sentence)
+        if not said.rstrip("\"' ").endswith("?"):
+            found += [Promised(sentence, asked) for asked in _promises(said)]
+    return found
+
+
+def _promises(sentence: str) -> Iterator[Asked | None]:
+    """Yield what each "I will" of a sentence promises, None for what cannot be kept."""
+    places = list(_OWN.finditer(sentence))
+    for number, place in enumerate(places):
+        front = _AS_YOU_LIKE.sub("", sentence[places[number - 1].end() if number else 0 : place.start()])
+        end = places[number + 1].start() if number + 1 < len(places) else len(sentence)
+        said = TAIL.sub("", _LINK.sub("", sentence[place.end() : end]))
+        timed = _front_time(front)
+        if not said or _DENIED.match(said) or (timed is None and _DOUBTS.search(front)):
+            continue
+        wish = _for_asker(f"{timed}, {said}" if timed else said)
+        asked = _asked_by(wish)
+        if asked is not None and (asked.place or _FAREWELL.match(said) is None):
+            yield asked
+        elif asked is None and _is_later(said, wish, is_vow=bool(place["vow"])):
+            yield None
+
+
+def _front_time(front: str) -> str | None:
+    """Return the time that ends what stands before "I will"; None for none."""
+    at = 0
+    while (found := find_when(front[at:])) is not None:
+        begin, end = found[0] + at, found[1] + at
+        if not front[end:].strip(" ,:-"):
+            return front[begin:end]
+        at = end
+    return None
+
+
+def _for_asker(said: str) -> str:
+    """Return the words behind "I will" as the listener would ask for it."""
+    for pattern, other in _TURNED:
+        said = pattern.sub(other, said)
+    turned = to_first(_TO_ME.sub(r"\1 me", said))
+    return turned[:1].lower() + turned[1:]
+
+
+def _asked_by(wish: str) -> Asked | None:
+    return next(filter(None, map(asked_in, clauses_of(wish))), None)
+
+
+def _is_later(said: str, wish: str, *, is_vow: bool) -> bool:
+    """Tell whether what "I will" stands before is to come, and more than talk about oneself."""
+    if _HARMLESS.match(said):
+        return False
+    found = find_when(wish)
+    is_once = found is not None and not found[2].every
+    return is_vow or is_once or _FAR.search(wish) is not None
+
+
+#: Words that take something on alone, or before a mark, a name or a time: "Gladly.", "Very well, at dawn."
+_YES_WORDS = r"""
+    gladly|happily|willingly|of course|as you (?:wish|like|say|will|please)|very well|certainly|surely|sure(?: thing)?
+    with (?:great )?pleasure|by all means|no (?:problem|trouble)(?: at all)?|all right|alright|okay|ok|agreed|done
+    so be it
+    it's a (?:deal|promise|bargain)|deal|absolutely|naturally|right you are|rest assured|be assured
+    (?:never|have no) fear
+    fine|at your service|right away|at once|I hear and obey|as good as done|that (?:I|we) (?:will|shall)|happy to
+    consider it done|it (?:shall|will) be done|leave (?:it|that) (?:to|with) me|I can do that
+    that can be (?:done|arranged)
+    I promise|I swear|I give you my word|(?:you have )?my word(?: on it)?|indeed(?: I will)?|understood|right
+    (?:you (?:can|may) )?(?:count|depend|rely) (?:up)?on (?:me|it|that)|I(?:'ll| will| shall) do (?:it|that|so|my best)
+    (?:it is|it's|'tis|it would be|it will be) (?:my|a) (?:pleasure|honou?r)|I(?:'m| am) (?:on it|at your service)
+    I (?:won't|will not|shall not) (?:forget|fail|let you down)|I(?:'ll| will) remember
+    you may be sure(?: of it| of that)?
+"""
+_I_DO = r"""
+    do|see to|remember|remind|tell|wait|stay|be (?:there|here|back|at|waiting|ready|glad|happy|sure)|come|meet|mind|keep
+    let|wake|pass|give|not forget|gladly|certainly|surely|indeed|of course|make sure|watch|look after|take care|bear
+    hold
+    water|feed|light|sweep|tend|guard|return|ask|warn|stoke|clean|check|wind|dust|polish
+"""
+_SIGH = r"(?:(?:oh|ah|well|why|then|and|h+m+|dear|my (?:dear|friend|lord|lady)|good|but|right)[,!.]* )*"
+_GOES_ON = (
+    r"(?=\W*$|[.,;!:\u2014-]| +(?:I(?:'ll| will| shall| can|'d)|at|when|once|in|every|each|tomorrow|tonight|my|dear"
+    r"|friend"
+    r"|sir|then|it (?:shall|will)|and|as soon|until|till)\b)"
+)
+_TAKES_ON = re.compile(
+    rf"(?i)^{_SIGH}(?:(?:{one_of(_YES_WORDS)}){_GOES_ON}"
+    r"|(?:yes|aye)(?=\W*$|[.!;]|,? (?:I(?:'ll| will| shall| can)|at|when|once|in|every|tomorrow|tonight|of course"
+    r"|gladly"
+    r"|certainly)\b|,? \w+[.!]*$)"
+    rf"|(?:(?:yes|aye|indeed|of course|certainly|gladly|so|that),? )*I(?:'ll| will| shall)(?:\W*$|,"
+    rf"| (?:{one_of(_I_DO)})\b)"
+    r"|I(?:'d| would|'m| am) (?:be )?(?:glad|happy|delighted|honou?red|pleased)(?: to|\W*$))"
+)
+_TAKES_BACK = re.compile(
+    r"(?i)\b(?:(?:not|never|won't)(?! (?:fear|forget|fail|let you|miss|be late|a problem|at all|move|worry))|cannot"
+    r"|can't"
+    r"|don't (?!worry|fret|mention|fear)|couldn't|wouldn't|but|unless|however|perhaps|maybe|nobody|nothing|refuse"
+    r"|no one"
+    r"|sorry|afraid|wish I|if (?:I|we|only|the|paid|you (?!wish|like|please|want|insist))|first you)\b|\?"
+)
+
+
+def accepts(words: str) -> bool:
+    """Tell whether words plainly take on what was asked: "I will.", "Very well, at dawn."."""
+    sentences = sentences_of(_QUOTED.sub(" ", words.replace("\u2019", "'")))
+    return any(map(_TAKES_ON.match, sentences[:2])) and not any(map(_TAKES_BACK.search, sentences))
+
+
+def listed(asked: Asked, asker_name: str = "") -> str:
+    """Return how a goal is listed: "remind you at dawn: the bread". To others than the asker give their name.
+
+    It stands after "I will" or "I said that I would" as well.
+    """
+    whom, time = asker_name or "you", spoken_time(asked.when, asker_name)
+    if asked.kind is GoalKind.REMIND:
+        time = "when they are back" if asker_name and asked.when.person == "" else time
+        is_waking = asked.what == WAKE_UP
+        return f"wake {whom} {time}" if is_waking else f"remind {whom} {time}{asked.what and ': '}{asked.what}"
+    if asked.kind is GoalKind.TELL:
+        return _listed_message(asked, whom, time)
+    if asked.kind is GoalKind.COME:
+        return f"be {f'at the {asked.place}' if asked.place else 'here'} {time}"
+    what = WHOSE.sub("the", asked.what) if asker_name else to_listener(asked.what)
+    if asked.kind is GoalKind.WAIT:
+        return f"{_DO_NOT.sub('not ', what)} {time.replace('when', 'until', 1)}"
+    return f"{what} {time}"
+
+
+_DO_NOT = re.compile(r"(?i)^(?:do not|don't) ")
+
+
+def _listed_message(asked: Asked, asker: str, time: str) -> str:
+    """Return how it is listed that somebody is told or asked something, or that the asker is told of somebody."""
+    comes, whom = (asked.when.person or "").casefold(), asked.whom.casefold()
+    if not whom:
+        is_coming = asked.what.casefold() == f"{comes} is here"
+        return f"tell {asker} {time}" if is_coming else f"tell {asker} {time}: {asked.what}"
+    if comes and (comes.endswith(whom) or whom.endswith(comes)):
+        time = "when they come"
+    return (
+        f"ask {asked.whom} {time}: {asked.what}" if is_asked(asked.what) else f"tell {asked.whom} {time}: {asked.what}"
+    )

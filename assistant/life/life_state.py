@@ -1,0 +1,126 @@
+"""Keeps what lasts of a character's life beside its goals: whom it follows, its pauses, its talks, who wants quiet.
+
+It is one JSON object in the journal, beside the record of sleep, written through the lease. A part that cannot be read,
+as one that a newer program wrote in another form, counts as never kept; what a newer program added stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import fields, replace
+from twisted.logger import Logger
+
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.journal.database import Database
+from mud_assistant.assistant.journal.tables.lease import MemoryRows
+from mud_assistant.assistant.journal.tables.sleep_state import load_life, save_life
+from mud_assistant.resilience import Launcher
+from mud_assistant.tools import Person, Principal
+from mud_assistant.tools.context import Following
+
+_log = Logger()
+
+
+class Followed(Struct, frozen=True):
+    """The person whom a character follows, until a time in seconds since 1970, and who asked for it."""
+
+    id: str
+    name: str
+    until: float
+    asker: Principal | None = None
+
+
+class Pair(Struct, frozen=True):
+    """How many lines two assistants have exchanged, and until when they rest from that, in seconds since 1970."""
+
+    count: int = 0
+    rest_until: float = 0.0
+
+
+class LifeState(Struct, frozen=True):
+    """What lasts of a character's life. Times are seconds since 1970.
+
+    `acted_at` is when it last acted of itself, and `pause` is how long it waits after that, in seconds. `quiet_to` are
+    the ids of the people who do not want to be spoken to first. `pairs` holds the other assistant's id. `entry` names
+    the entry of its day that it did last.
+    """
+
+    following: Followed | None = None
+    acted_at: float = 0.0
+    pause: float = 0.0
+    quiet_to: tuple[str, ...] = ()
+    pairs: dict[str, Pair] = {}
+    entry: str = ""
+
+
+#: What nothing is kept of: one for all assistants.
+_NOTHING = LifeState()
+
+
+class StoredLife:
+    """What lasts of one assistant's life, in its rows. `wall` gives seconds since 1970."""
+
+    __slots__ = ("_rows", "state", "wall")
+
+    def __init__(self, stored: MemoryRows, wall: Callable[[], float]) -> None:
+        self._rows = stored
+        self.wall = wall
+        #: What was loaded or changed last. Load it again when somebody was forgotten.
+        self.state = _NOTHING
+
+    async def load(self) -> LifeState:
+        """Return what is kept. Raises JournalUnreadable."""
+        whose = self._rows.assistant
+        self.state = await self._rows.read(lambda db: _state_of(load_life(db, whose)))
+        return self.state
+
+    async def change(self, change: Callable[[LifeState], LifeState]) -> LifeState:
+        """Write down what `change` makes of what is kept, and return it. Raises Fenced and JournalUnwritable.
+
+        `change` may be called on another thread, and more than once.
+        """
+        whose = self._rows.assistant
+
+        def work(db: Database) -> LifeState:
+            kept = load_life(db, whose)
+            before = _state_of(kept)
+            if (after := change(before)) != before:
+                save_life(db, whose, {**kept, **to_builtins(after)})
+            return after
+
+        self.state = await self._rows.write(work)
+        return self.state
+
+
+def keep_following(following: Following, stored: StoredLife, launcher: Launcher) -> None:
+    """Go on following whom the character followed, unless its time is over, and write down every change from now on."""
+    known = stored.state.following
+    if known is not None:
+        following.restore(Person(known.name, id=known.id), known.asker, known.until - stored.wall())
+    following.on_change = lambda: launcher.launch(_save_following(following, stored), "keeping whom it follows")
+
+
+async def _save_following(following: Following, stored: StoredLife) -> None:
+    kept = None
+    if (leader := following.leader) is not None:
+        until = stored.wall() + following.seconds_left
+        kept = Followed(leader.id, leader.name, until, following.asker)
+    try:
+        await stored.change(lambda state: replace(state, following=kept))
+    except JournalError as error:
+        _log.warn("whom a character follows is not written down: {why}", why=str(error))
+
+
+def _state_of(kept: Mapping[str, Any]) -> LifeState:
+    if not kept:
+        return _NOTHING
+    parts = {}
+    for part in fields(LifeState):
+        if part.name in kept:
+            with suppress(ValidationError):
+                parts[part.name] = convert(kept[part.name], part.type)
+    return LifeState(**parts)

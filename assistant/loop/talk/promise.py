@@ -1,0 +1,63 @@
+"""Answers by rule what a small model cannot: a request for later, and what the character has promised."""
+
+from __future__ import annotations
+
+import re
+
+from mud_assistant.assistant.events.goal import Goal
+from mud_assistant.assistant.language.promises import request_in
+from mud_assistant.assistant.life.peace import wish_in
+from mud_assistant.assistant.loop.promise_goals import take_on
+from mud_assistant.assistant.loop.run import Run, RunContext
+from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
+from mud_assistant.assistant.loop.talk.question import Question, without_name
+from mud_assistant.llm import LLMResponse
+from mud_assistant.tools.trust import may_hear
+
+#: Said to a player who does not want to be spoken to first, or does again: it is kept beside the answer.
+AS_YOU_WISH = "As you wish."
+#: How something is promised, one of each in turn.
+_PROMISES = ("I will {goal}.", "You have my word: I will {goal}.", "I shall {goal}.")
+_NOTHING = "I have promised you nothing that I have not kept."
+_ASKS = re.compile(
+    r"(?i)\b(?:what (?:did|have|had) you promised?|what(?: have| did) you (?:say|said) (?:that )?you (?:would|will)"
+    r"|what (?:are|were) you (?:going|supposed|meant) to do for me"
+    r"|(?:any|your|the) promises?(?= (?:to me|you made)|\?|$)"
+    r"|what (?:do|did) you owe me|do you (?:still )?remember what you promised|did you promise me (?:any|some)thing)"
+)
+
+
+async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
+    """Return the words that take on or refuse what a line asks for later, or that list what was promised.
+
+    They also grant the wish not to be spoken to first.
+
+    None for any other line. The goal is made of the words when they are said, as with every model.
+    """
+    line = without_name(asked.text, asked.view.name)
+    if wish_in(line) is not None:
+        return _said(context, run, AS_YOU_WISH)
+    if _ASKS.search(line):
+        return _said(context, run, promises_told(context, run))
+    if (request := request_in(asked.heard)) is None:
+        return None
+    goal = await take_on(context, run, request, "")
+    words = goal if isinstance(goal, str) else _PROMISES[len(asked.earlier) % len(_PROMISES)].format(goal=goal.text)
+    return _said(context, run, words)
+
+
+def promises_told(context: RunContext, run: Run) -> str:
+    """Return what the character has promised to who asks and not kept yet, in a sentence, for those who hear it."""
+    goals = promises_to(context, run)
+    return f"I said that I would {'; and that I would '.join(goals)}." if goals else _NOTHING
+
+
+def promises_to(context: RunContext, run: Run) -> list[str]:
+    """Return what the character has promised to who asks, as it is listed, where all who hear the answer may know."""
+    goals: list[Goal] = [] if run.requester is None else list(context.memory.goals.of(run.requester.id))
+    return [goal.text for goal in goals if may_hear(goal.audience, run.hearers)]
+
+
+def _said(context: RunContext, run: Run, words: str) -> LLMResponse | None:
+    call = speech_call(context.rules, run, words)
+    return None if call is None else response_of([call])

@@ -1,0 +1,63 @@
+"""Shows what an assistant does unasked, and does what an operator wants of it: drop a promise, keep quiet, be away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mud_assistant.assistant.journal import JournalError
+from mud_assistant.assistant.life.days import entry_text
+from mud_assistant.assistant.life.reasons import Considered
+from mud_assistant.assistant.page.operations.sources import Sources
+from mud_assistant.assistant.page.values.life_view import LifeView, PromiseLine, ReasonLine
+from mud_assistant.assistant.runtime.character import Assistant
+from mud_assistant.assistant.service.operations import listed_promises, quiet
+from mud_assistant.assistant.service.operations.listed_promises import ShownPromise
+
+
+async def life_of(sources: Sources, assistant: str, there: Assistant | None, *, is_hidden: bool) -> LifeView:
+    """Return what an assistant does unasked. `there` is None while it does not run; `is_hidden` leaves out words."""
+    is_quiet, is_away = quiet.stillness_of(sources.there, assistant)
+    made = await _promises(sources, assistant, there)
+    return LifeView(
+        promises=tuple(_promise(sources, one, is_hidden=is_hidden) for one in made),
+        reasons=() if there is None else tuple(_reason(sources, one) for one in there.context.memory.reasons.latest),
+        quiet=is_quiet,
+        away=is_away,
+        still=quiet.why_still(sources.there, assistant),
+        day="" if there is None else entry_text(there.initiative.entry_at_time(sources.service.clock.seconds())),
+    )
+
+
+async def _promises(sources: Sources, assistant: str, there: Assistant | None) -> Sequence[ShownPromise]:
+    """Return what it promised; nothing where the journal cannot be read."""
+    if there is None:
+        return listed_promises.shown_to_owner(await sources.records.goals(assistant))
+    try:
+        return await listed_promises.promised(sources.there, assistant)
+    except JournalError:  # the troubles say so
+        return ()
+
+
+def _promise(sources: Sources, shown: ShownPromise, *, is_hidden: bool) -> PromiseLine:
+    return PromiseLine(
+        id=shown.id,
+        number=shown.number,
+        text="" if is_hidden else shown.text,
+        asker="" if is_hidden else shown.asker,
+        asker_id="" if is_hidden else shown.asker_id,
+        state=shown.state.value,
+        why="" if is_hidden else shown.why,
+        made_at=_wall(sources, shown.made_at),
+        is_private=shown.is_private,
+    )
+
+
+def _reason(sources: Sources, considered: Considered) -> ReasonLine:
+    return ReasonLine(
+        _wall(sources, considered.at), considered.what, considered.taken, considered.why, considered.times
+    )
+
+
+def _wall(sources: Sources, at: float) -> float:
+    """Return a time of the clock in seconds since 1970."""
+    return sources.wall() - (sources.service.clock.seconds() - at)

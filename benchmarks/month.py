@@ -1,0 +1,113 @@
+"""A virtual month of characters that keep their word and have a day, and the scenes that the month does not hold.
+
+    python -m benchmarks --only month             two days, about a minute
+    python -m benchmarks --only month --full      thirty days, under 15 minutes of one core
+
+Real loop, journal in SQLite, the embedded world, a model server over loopback; a clock that is moved on by hand.
+With --full the picture of what was done and what it cost is drawn anew (docs/pictures/month.svg).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks.figures import Figure
+from benchmarks.month_goals import fated
+from benchmarks.month_play import Brain, month
+from benchmarks.month_plot import draw
+from benchmarks.month_scenes import nobody_plays, random_days, watched
+from mud_assistant.llm.testing import FakeOllama, serve
+
+PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "month.svg"
+#: Where files cost no time of a disk: how fast that is tells nothing here.
+MEMORY = "/dev/shm"  # noqa: S108
+_FOLDER = MEMORY if os.access(MEMORY, os.W_OK) else None
+#: Days of the month, days of the fifty with random days, restarts half-way.
+QUICK, FULL = (2, 1, 20), (30, 20, 300)
+
+
+async def figures(reactor: Any, *, full: bool) -> list[Figure]:
+    """Play everything, and return the rows."""
+    days, random, restarts = FULL if full else QUICK
+    used = time.process_time()
+
+    def served(brain: Brain) -> AbstractAsyncContextManager[str]:
+        return serve(FakeOllama(reactor, brain), reactor)
+
+    with tempfile.TemporaryDirectory(dir=_FOLDER) as folder:
+        empty = await nobody_plays(reactor, Path(folder))
+        brain = Brain(Random(7))  # noqa: S311
+        async with served(brain) as url:
+            seen = await watched(reactor, url, 4, brain)
+        fates = await fated(reactor, Path(folder))
+        lived = await random_days(reactor, random)
+        played = await month(reactor, Path(folder), days, restarts, served)
+    if full:
+        PICTURE.write_text(draw(played["days"]))
+    rows = [*_empty(empty), *_watched(seen), *_goals(fates), *_days(lived), *_month(played, days)]
+    minutes = (time.process_time() - used) / 60
+    return [
+        *rows,
+        Figure("L13", f"{days} days of 20 characters, all scenes", minutes, "min CPU", 15.0 if full else 2.0),
+    ]
+
+
+def _empty(found: dict[str, float]) -> list[Figure]:
+    return [
+        Figure("L1", "50 characters, nobody plays, 24 h: calls", found["calls"], "", 0),
+        Figure("L1", "rows more in the journal", found["rows"], "", 0),
+        Figure("L1", "share of a core", found["share"], "% CPU", 0.2),
+        Figure("L2", "one player idle 8 h: calls after 15 min", found["idle_calls"], "", 0),
+        Figure("L2", "lines after 15 min", found["idle_lines"], "", 0),
+    ]
+
+
+def _watched(found: dict[str, float]) -> list[Figure]:
+    note = "one busy, one with free life, one with impulses only"
+    return [
+        Figure("L3", "watched 4 h: calls an hour and character", found["calls"], "", 6, note=note),
+        Figure("L3", "tokens in 4 h and character", found["tokens"], "", 60_000),
+        Figure("L3", "visible acts without a model", found["by_rule"], "%", 70, at_least=True),
+    ]
+
+
+def _goals(found: dict[str, int]) -> list[Figure]:
+    above = sum(found[fate] for fate in ("falls", "mutes", "away", "gone"))
+    asked = f"of 500; {found['kept']} of {found['asked']} with nothing between are kept"
+    return [
+        Figure("L6", "acts above the rank of now, for the muted, the gone, the away", above, "", 0, note=asked),
+        Figure("L6", "acts for the forgotten", found["forgotten"], "", 0),
+        Figure("L6", "kept where nothing came between", 100 * found["kept"] / found["asked"], "%", 100, at_least=True),
+    ]
+
+
+def _days(found: dict[str, float]) -> list[Figure]:
+    looked = found["right"] + found["shown"] + found["wrong"]
+    note = f"{found['shown']:.0f} given up and shown, of {looked:.0f} entries"
+    right = 100 * (found["right"] + found["shown"]) / looked
+    return [
+        Figure("L7", f"{found['days']:.0f} random days: in time or shown", right, "%", 95, at_least=True, note=note),
+        Figure("L7", "steps that no exit leads to", found["jumps"], "", 0),
+    ]
+
+
+def _month(found: dict[str, Any], days: int) -> list[Figure]:
+    told = ", ".join(f"{count} {state}" for state, count in found["states"].items() if count)
+    kept = 100 * (1 - len(found["late"]) / max(1, found["promised"]))
+    unasked = f"{dict(found['kinds'])}"
+    return [
+        Figure("L4", f"{found['promised']} promises kept or withdrawn by their time", kept, "%", 100, at_least=True,
+               note=told),
+        Figure("L4", "ended without a reason", found["no_reason"], "", 0),
+        Figure("L5", f"{found['restarts']} restarts half-way: lines said twice", found["twice"], "", 0),
+        Figure("L5", "promises lost", found["lost"], "", 0),
+        Figure("L9", "lines among themselves an hour and room", None, note="not built, not measured"),
+        Figure("L11", f"{found['unasked']} acts of initiative without a reason", found["no_why"], "", 0, note=unasked),
+        Figure("L13", "model calls a day, 20 characters", found["calls"] / days, "", note="nearly all are answers"),
+    ]  # fmt: skip

@@ -1,0 +1,250 @@
+"""A month of twenty characters and ten players who come and go, ask for things for later, idle and wander."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+
+from benchmarks.living_town import HOUR, START, Inhabitant, Town, many_rooms
+from benchmarks.month_scenes import LOCKED, MINUTE, OPEN_FROM, ROOMS, Watcher, settle_many
+from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
+from mud_assistant.assistant.life.goal_book import due_at
+from mud_assistant.assistant.life.impulses import IMPULSE
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
+from mud_assistant.tools import Principal
+
+CHARACTERS, PLAYERS = 20, 10
+#: How late something may be that waits for ears, and what takes a walk, in seconds.
+LATE_WORDS, LATE_WALK = 90.0, 600.0
+_ASKS = (
+    "{who}, remind me in {n} minutes to find {token}",
+    "{who}, please remind me in an hour to find {token}",
+    "{who}, tell {other} when they come that {token} is found",
+    "{who}, come to {room} in {n} minutes",
+    "{who}, wait here until I am back",
+    "{who}, remind me at noon to find {token}",
+)
+_TALK = ("{who}, how are you?", "{who}, what do you think of this place?", "Nice weather, {who}.", "{who}, farewell.")
+_ACCEPTS = ("I will.", "Gladly, I will remember it.", "Of course, I shall.", "I promise.", "Very well, I will.")
+_OTHER = ("It is a quiet place.", "I will slay the dragon for you tomorrow.", "Well met.", "Ask somebody else.")
+_ASKED = re.compile(r"remind me|when they come|come to House|wait here")
+#: Under which name an act is drawn.
+_DRAWN = {"move": "walks", "home": "walks", "promise": "promises"}
+_TOKEN = re.compile(r"thing\d+x")
+
+
+class Brain:
+    """An obedient model: it accepts what is asked for later, and now and then promises too much."""
+
+    def __init__(self, dice: Random) -> None:
+        self._dice = dice
+        self.calls = self.impulses = self.tokens = 0
+
+    def __call__(self, request: RecordedRequest) -> Step:
+        """Answer the last line."""
+        last = str(request.messages[-1].get("content"))
+        self.calls += 1
+        self.tokens += len(str(request.body)) // 4
+        if IMPULSE in last:
+            self.impulses += 1
+            return Reply(calls=(Call("emote", {"text": "looks round, and thinks of something."}),))
+        words = self._dice.choice(_ACCEPTS if _ASKED.search(last) else _OTHER)
+        return Reply(calls=(Call("say", {"text": words}),))
+
+
+@dataclass(slots=True)
+class Player:
+    """A player, in the game or not."""
+
+    principal: Principal
+    ears: Watcher = field(default_factory=Watcher)
+    body: EmbeddedBody | None = None
+    leaves: float = 0.0
+    idles: float = 0.0
+
+
+class Month:
+    """All that happens, and what is counted of it."""
+
+    def __init__(self, town: Town, brain: Brain, dice: Random) -> None:
+        self.town, self.brain, self.dice = town, brain, dice
+        self.players = [Player(Principal(f"player:{at}", f"Guest{at}")) for at in range(PLAYERS)]
+        self.asked = self.restarts = 0
+        #: What was promised aloud, by the word in it.
+        self.accepted: set[str] = set()
+        #: Since when a goal could be kept, by its id and the time that it is due; and those that were not kept in time.
+        self._since: dict[tuple[str, float | None], float] = {}
+        self.late: dict[tuple[str, float | None], str] = {}
+        #: What happened in each hour of the day: visible acts by rule, acts of promises, calls of models.
+        self.watched_hours = 0.0
+        self.by_day: list[Counter[str]] = []
+
+    async def live(self, days: int, restarts: int) -> None:
+        """Let the days pass. So many times in all a character is stopped half-way and started again."""
+        start = self.town.clock.seconds()
+        chance = restarts / (days * 24 * 60)
+        while (now := self.town.clock.seconds()) < start + days * 24 * HOUR:
+            while len(self.by_day) <= int((now - start) // (24 * HOUR)):
+                self.by_day.append(Counter())
+            before = self.brain.calls
+            for player in self.players:
+                await self._act(player, now)
+            if self.dice.random() < chance * 3:  # some are drawn while they sleep
+                await self._restart()
+            await self.town.until(now + MINUTE, self._look)
+            self.by_day[-1]["calls"] += self.brain.calls - before
+            self.by_day[-1]["played"] += sum(one.body is not None for one in self.players)
+
+    async def _act(self, player: Player, now: float) -> None:
+        hour, dice, body = now % (24 * HOUR) / HOUR, self.dice, player.body
+        if body is None:
+            if 8 <= hour < 23.5 and dice.random() < 1 / 400:  # noqa: PLR2004
+                player.body = self.town.player(player.principal, f"room{dice.randrange(8)}", player.ears)
+                player.leaves = now + dice.uniform(20, 90) * MINUTE
+            return
+        if now > player.leaves:
+            self.town.world.remove(body)
+            player.body = None
+        elif now > player.idles and dice.random() < 0.6:  # noqa: PLR2004
+            await self._deed(player, body, now)
+
+    async def _deed(self, player: Player, body: EmbeddedBody, now: float) -> None:
+        dice = self.dice
+        here = [one for one in self.town.people.values() if one.body.room is body.room]
+        drawn = dice.random()
+        if drawn < 0.05:  # noqa: PLR2004
+            player.idles = now + 20 * MINUTE
+        elif here and drawn < 0.4:  # noqa: PLR2004
+            await self._say(player, body, dice.choice(here))
+        elif drawn < 0.6:  # noqa: PLR2004
+            await body.move(dice.choice(body.room.exits).direction)
+        else:
+            await body.look()
+
+    async def _say(self, player: Player, body: EmbeddedBody, who: Inhabitant) -> None:
+        """Ask for something or talk, and note what was promised aloud in answer."""
+        line = self._line(self.dice.choice(_ASKS if self.dice.random() < 0.6 else _TALK), who, player)  # noqa: PLR2004
+        heard = len(player.ears.seen)
+        await body.say(line)
+        token = _TOKEN.search(line)
+        if token is None or self.dice.random() < 0.5:  # noqa: PLR2004  (else others come in between)
+            return
+        await self.town.quiet()
+        if any((who.me.name, words) in player.ears.seen[heard:] for words in _ACCEPTS):
+            self.accepted.add(token[0])
+
+    def _line(self, template: str, who: Inhabitant, player: Player) -> str:
+        other = self.dice.choice([one for one in self.players if one is not player])
+        room = self.dice.choice(list(self.town.world.rooms.values())).name
+        self.asked += "token" in template
+        token = f"thing{self.asked}x"
+        return template.format(
+            who=who.me.name, other=other.principal.name, room=room, token=token, n=self.dice.randint(2, 20)
+        )
+
+    async def _restart(self) -> None:
+        """Stop a character in whatever it does, and start it again."""
+        busy = [one for one in self.town.people.values() if len(one.alive.context.memory.goals) or one.alive.tick.busy]
+        if busy:
+            one = self.dice.choice(busy)
+            await self.town.end(one)
+            await self.town.begin(one)
+            self.restarts += 1
+
+    def _look(self) -> None:
+        """Note since when each promise could be kept, and which was not kept in time."""
+        now, game = self.town.clock.seconds(), self.town.time()
+        for one in self.town.people.values():
+            book = one.alive.context.memory.goals
+            for goal in book.all() if len(book) else ():
+                key = (goal.id, goal.due if goal.due is not None else goal.due_game)
+                if due_at(goal, now, game) > now or not self._could(one, goal):
+                    self._since.pop(key, None)
+                    continue
+                since = self._since.setdefault(key, now)
+                if now - since > (LATE_WALK if goal.kind in {GoalKind.COME, GoalKind.CHORE} else LATE_WORDS):
+                    self.late[key] = f"{one.me.name}: {goal.text} ({goal.state})"
+
+    @staticmethod
+    def _could(one: Inhabitant, goal: Goal) -> bool:
+        here = one.body.present(900.0)
+        if not goal.is_open or goal.kind is GoalKind.REMIND:
+            return any(who.id == goal.asker.id for who in here)
+        if goal.kind is GoalKind.TELL:
+            return any(goal.whom in {who.id, ""} and who.name == goal.whom_name for who in here)
+        return goal.kind is not GoalKind.WAIT
+
+    async def found(self) -> dict[str, Any]:
+        """Return what became of it all."""
+        goals = [goal for one in self.town.people.values() for goal in await one.journal.goals(with_ended=True)]
+        states = Counter(goal.state for goal in goals)
+        said: Counter[tuple[str, str]] = Counter()
+        lines = 0
+        for player in self.players:
+            mine = [words for _, words in player.ears.seen]
+            lines += len(mine)
+            found = (token[0] for words in mine if "asked me to" in words and (token := _TOKEN.search(words)))
+            said.update((player.principal.id, token) for token in found)
+        kept = {token[0] for goal in goals if (token := _TOKEN.search(goal.text))}
+        unsaid = [goal for goal in goals if goal.is_over and goal.state is not GoalState.DONE and not goal.reason]
+        rows = await self.town.file.store.read(_unasked)
+        for kind, _, at in rows:
+            self.by_day[min(int((at - START) // (24 * HOUR)), len(self.by_day) - 1)][
+                _DRAWN.get(kind, "gestures and words of the day")
+            ] += 1
+        no_why = sum(not why for _, why, _ in rows)
+        return {
+            "promised": len(goals), "states": {state.value: states[state] for state in GoalState}, "lines": lines,
+            "late": sorted(self.late.values()), "twice": sum(times > 1 for times in said.values()),
+            "no_reason": len(unsaid), "lost": len(self.accepted - kept),
+            "unasked": len(rows), "no_why": no_why, "restarts": self.restarts,
+            "impulses": self.brain.impulses, "calls": self.brain.calls, "tokens": self.brain.tokens,
+            "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day, "failures": self.town.failures[:3],
+        }  # fmt: skip
+
+
+def _unasked(db: Any) -> list[tuple[str, str, float]]:
+    """Return the kind, the reason and the time of each event by which a character did something of itself."""
+    found = []
+    for id_, payload, at in db.execute(
+        """SELECT id, payload, accepted_at FROM events
+           WHERE instr(payload, CAST('by_rule' AS BLOB)) OR id LIKE '%.impulse.%'"""
+    ):
+        told = orjson.loads(bytes(payload)[:-9])
+        rule = _find(told, "by_rule")
+        if rule is not None:
+            found.append(("promise" if rule.get("goal") else rule.get("tool") or "", str(rule.get("why") or ""), at))
+        elif ".impulse." in id_:
+            found.append(("impulse", "the time, and chance", at))
+    return found
+
+
+def _find(told: Any, key: str) -> Any:
+    """Find a field wherever a record has it."""
+    if isinstance(told, dict):
+        return told[key] if key in told else next((hit for one in told.values() if (hit := _find(one, key))), None)
+    return None
+
+
+async def month(reactor: Any, folder: Path, days: int, restarts: int, serve_brain: Any) -> dict[str, Any]:
+    """Play so many days, and return what became of them."""
+    dice = Random(5)  # noqa: S311
+    place, brain = many_rooms(ROOMS, dice), Brain(Random(6))  # noqa: S311
+    doors = {(room.key, way.to) for room in place.rooms for way in room.exits if dice.random() < LOCKED}
+    async with serve_brain(brain) as url:
+        town = Town(reactor, place, url, folder / "month.sqlite")
+        await town.open()
+        for one in await settle_many(town, CHARACTERS, dice, greeting="Good day."):
+            one.body.is_locked = lambda here, there: (here, there) in doors and town.time().hour < OPEN_FROM
+        played = Month(town, brain, dice)
+        await played.live(days, restarts)
+        found = await played.found()
+        await town.close()
+    return found

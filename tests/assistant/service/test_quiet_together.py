@@ -1,0 +1,66 @@
+"""Two services with one journal in PostgreSQL: quiet counts in both, and what another process runs is left to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import deferLater
+
+from mud_assistant.assistant.journal import HeldElsewhere
+from mud_assistant.assistant.life.peace import EVERYBODY
+from mud_assistant.assistant.service.operations import listed_promises, quiet
+from mud_assistant.assistant.service.operations.planning import plan
+from mud_assistant.llm.testing import FakeOllama, serve
+from tests.assistant.living import SAGE, reactor
+from tests.assistant.service.test_quiet import GOAL, OWNER, there
+from tests.assistant.service.test_service import asks, hello
+from tests.assistant.service.village import village
+
+pytestmark = pytest.mark.usefixtures("reactor_baseline")
+
+
+async def test_all_processes_are_quiet_at_once_and_after_a_restart(tmp_path: Path, postgres_url: str) -> None:
+    shared = {"journal": {"url": postgres_url}}
+    async with village(tmp_path, settings=shared, process="a") as one:
+        async with village(tmp_path, settings=shared, process="b") as two:
+            for here in (one, two):
+                await here.service.parts.ready()
+            await quiet.want_quiet(there(one), OWNER, EVERYBODY, quiet=True)
+            while not two.service.parts.quiet.state.is_quiet(EVERYBODY):
+                await deferLater(reactor, 0.01)
+        async with village(tmp_path, settings=shared, process="c") as later:
+            await later.service.parts.ready()
+            assert later.service.parts.quiet.state.is_quiet(EVERYBODY)
+            await quiet.want_quiet(there(later), OWNER, EVERYBODY, quiet=False)
+            while one.service.parts.quiet.state.keys:
+                await deferLater(reactor, 0.01)
+
+
+async def test_a_promise_is_dropped_where_the_assistant_runs(tmp_path: Path, postgres_url: str) -> None:
+    shared = {"journal": {"url": postgres_url}}
+    async with (
+        serve(FakeOllama(reactor, hello), reactor) as url,
+        village(tmp_path, settings=shared, process="a") as one,
+        village(tmp_path, settings=shared, process="b") as two,
+    ):
+        sage = one.start({**asks(url), **shared})
+        one.says(sage, "Sage, hello")
+        await sage.settled()
+        assert sage.assistant is not None
+        await sage.assistant.context.memory.journal.save_goals([GOAL])
+        [shown] = await listed_promises.promised(there(two), SAGE.id)
+        assert shown.text == GOAL.text
+        with pytest.raises(HeldElsewhere):
+            await listed_promises.drop(there(two), OWNER, SAGE.id, GOAL.id)
+        assert (await plan(there(two), OWNER, SAGE.id)).tokens_each
+        await one.service.stop(SAGE.id)
+        while True:  # the lease is given back behind the stop
+            try:
+                await listed_promises.drop(there(two), OWNER, SAGE.id, GOAL.id)
+            except HeldElsewhere:
+                await deferLater(reactor, 0.01)
+            else:
+                break
+        [shown] = await listed_promises.promised(there(one), SAGE.id)
+        assert shown.why == listed_promises.BY_OWNER

@@ -1,0 +1,43 @@
+"""Whatever is asked for and however, what is promised aloud comes to an end with a reason: through the real loop."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from mud_assistant.assistant.events.goal import GoalState
+from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH
+from tests.assistant.test_promises import MINUTE, days
+
+ASKS = (
+    "remind me in {n} minutes to feed the hens",
+    "please remind me in {n} minutes of the bread",
+    "come back here in {n} minutes",
+    "meet me in the attic in {n} minutes",
+    "meet me at the lighthouse in {n} minutes",
+    "could you wake me in {n} minutes?",
+    "ring the bell in {n} minutes",
+    "feed my cat in {n} minutes, please",
+)
+ACCEPTS = ("I will.", "Gladly, I will.", "Of course, I shall.", "I promise.", "Very well. I will do that for you.")
+
+
+@pytest.mark.usefixtures("reactor_baseline")
+@pytest.mark.parametrize("seed", range(5))
+async def test_every_promise_ends_in_time_once_and_with_a_reason(seed: int) -> None:
+    dice = Random(seed)  # noqa: S311
+    accept = dice.choice(ACCEPTS)
+    asks = [(ask, dice.randint(2, 40)) for ask in dice.sample(ASKS, 4)]
+    async with days(accept) as life:
+        for ask, minutes in asks:
+            await life.life.say(f"Sage, {ask.format(n=minutes)}")
+        answers = life.heard
+        promised = sum(CANNOT not in words and ENOUGH not in words for words in answers)
+        assert len(await life.goals()) <= promised
+        await life.pass_(41 * MINUTE)
+        for goal in await life.goals():
+            assert goal.state in {GoalState.DONE, GoalState.TOLD, GoalState.DROPPED}, goal
+            assert goal.evidence or goal.reason
+        told = [words for words in life.heard if "asked me to remind you" in words]
+        assert len(told) == len(set(told))
