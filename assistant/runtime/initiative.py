@@ -114,8 +114,7 @@ class Initiative:
     async def look(self) -> None:
         """Offer the most important thing that is due, if anything is. Raises JournalError.
 
-        Whoever waits for an answer comes first. What was promised does not wait for a line that has long had none, as
-        when the model cannot be reached.
+        Whoever waits for an answer comes first. What was promised does not wait for a line that has long had none.
         """
         context, now = self._context, self._now()
         self._next_look = NO_TIME
@@ -126,9 +125,9 @@ class Initiative:
         if goals is not None and (event := goals.next_event(now)) is not None:
             await self._accept(event, _HOME_IMPORTANCE)
             return
+        if waiting and self._days:
+            context.memory.reasons.note(now, "its day", "somebody waits for an answer", taken=False)
         if waiting:
-            if self._days:
-                context.memory.reasons.note(now, "its day", "somebody waits for an answer", taken=False)
             return
         if quiet := self._may.quiet():
             context.memory.reasons.note(now, "initiative", quiet, taken=False)
@@ -268,10 +267,8 @@ class Initiative:
         importance: int,
         holds: Callable[[], bool] = lambda: True,
         undone: Callable[[], None] = lambda: None,
-        *,
-        what: str = "",
-        why: str = "",
-    ) -> bool:
+        *, what: str = "", why: str = "",
+    ) -> bool:  # fmt: skip
         """Write an event into the journal, and tell whether it was taken; else it is offered again later."""
         context, now, by_rule = self._context, self._now(), event.by_rule
         if by_rule is not None:

@@ -191,7 +191,6 @@ class Occupant:
         self._room = self.home = room
         self.listener = listener
         self.description = description or f"This is {principal.name}."
-        #: Whether somebody plays it: what they type shows that they are awake.
         self.is_played = principal.kind is not Kind.ASSISTANT
         self.typed_at = world.seconds()
         #: The level of the name and the description, None for the game itself.
