@@ -26,6 +26,8 @@ _FOR_EARS = frozenset({GoalKind.REMIND, GoalKind.TELL})
 class GoalBook:
     """The goals of one character that are open, or withdrawn and not yet told, by their ids."""
 
+    __slots__ = ("_goals", "_stays_until")
+
     def __init__(self, goals: Iterable[Goal] = ()) -> None:
         self._goals: dict[str, Goal] = {}
         #: Until when it stays where it promised to come, in clock seconds.
@@ -84,7 +86,9 @@ class GoalBook:
 
     def waits(self, now: float) -> bool:
         """Tell whether the character promised to wait where it is."""
-        return any(goal.kind is GoalKind.WAIT and now < goal.made_at + MAX_WAIT for goal in self.open())
+        return bool(self._goals) and any(
+            goal.kind is GoalKind.WAIT and now < goal.made_at + MAX_WAIT for goal in self.open()
+        )
 
     def stays_put(self, now: float) -> str:
         """Return why the character stays where it is, empty when it may go."""
@@ -97,6 +101,8 @@ class GoalBook:
 
         One whose hour is over and that waits for somebody to hear it has no time any more.
         """
+        if not self._goals:
+            return math.inf
         timed = [goal for goal in self.open() if goal.due is not None or goal.due_game is not None]
         times = [(goal, max(due_at(goal, now, game), goal.next_at)) for goal in timed]
         return min((at for goal, at in times if at > now - JUST or goal.kind not in _FOR_EARS), default=math.inf)

@@ -5,7 +5,7 @@ Both are in memory only. What was offered before a restart, and not done, is off
 
 from __future__ import annotations
 
-from collections import deque
+import math
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -35,7 +35,7 @@ class Reasons:
     __slots__ = ("_open", "_ring")
 
     def __init__(self) -> None:
-        self._ring: deque[Considered] = deque(maxlen=KEPT)
+        self._ring: list[Considered] = []
         #: By the id of an event: when it was accepted, what tells whether its reason still holds, and what is done when
         #: it came to nothing.
         self._open: dict[str, tuple[float, Callable[[], bool], Callable[[], None]]] = {}
@@ -45,9 +45,10 @@ class Reasons:
         """The last offers, the newest first."""
         return tuple(reversed(self._ring))
 
-    @property
-    def has_open(self) -> bool:
-        """Whether an accepted offer still waits to be carried out."""
+    def is_open_at(self, before: float = -math.inf) -> bool:
+        """Tell whether an accepted offer still waits, once those that were accepted before this time have expired."""
+        if self._open:
+            self.expire(before)
         return bool(self._open)
 
     def note(self, at: float, what: str, why: str, *, taken: bool) -> None:
@@ -59,6 +60,7 @@ class Reasons:
             self._ring.append(replace(last, at=at, times=last.times + 1))
         else:
             self._ring.append(Considered(at, what, taken, why))
+            del self._ring[:-KEPT]
 
     def begin(
         self, event_id: str, at: float, holds: Callable[[], bool], undone: Callable[[], None] = lambda: None

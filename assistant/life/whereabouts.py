@@ -15,6 +15,8 @@ from mud_assistant.tools.text.route import is_named_by, name_words
 class Whereabouts:
     """Where one character is. `where` returns the id of its room; `is_granted` tells whether it may walk at all."""
 
+    __slots__ = ("_is_granted", "_known", "_where", "_world")
+
     def __init__(self, world: World, where: Callable[[], str], *, is_granted: bool) -> None:
         self._world = world
         self._where = where

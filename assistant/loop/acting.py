@@ -172,8 +172,10 @@ async def carry_out(
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
     log = CallLog(run.writes, context.tools.registry, step, run.progress.promised)
     executed = await run.dispatcher.answer_all(calls, _context(context, run, calls), log=log, past=past)
-    if any(done.category is Category.TERMINAL and done.status in MAYBE_HEARD for done in executed):
-        context.speech.waking.over(run.events)
+    for done in executed:
+        if done.category is Category.TERMINAL and done.status in MAYBE_HEARD:
+            context.speech.waking.over(run.events)
+            break
     if run.progress.promised:
         note_promises(context, run, executed)
     return executed

@@ -16,7 +16,6 @@ from mud_assistant.assistant.events.events import ChannelSaid, Paged, Whispered,
 from mud_assistant.assistant.events.outcome import Limit, LimitReached
 from mud_assistant.assistant.language.acts import asked_deeds
 from mud_assistant.assistant.loop.acting import text_as_call
-from mud_assistant.assistant.loop.choosing import is_impulse
 from mud_assistant.assistant.loop.early import complete_with_speech, first_sentence_listener, repeated_in
 from mud_assistant.assistant.loop.overheard import overheard, request_hook
 from mud_assistant.assistant.loop.prompt import trusted_scene
@@ -35,7 +34,7 @@ from mud_assistant.llm import BudgetReached, LLMResponse, Message, ToolCall, use
 from mud_assistant.llm import assistant as assistant_message
 from mud_assistant.llm.messages import JSONObject, Text
 from mud_assistant.llm.packing.packed import Joined, parts_of
-from mud_assistant.resilience import Caller, Deadline
+from mud_assistant.resilience import Deadline
 from mud_assistant.tools.policy.decide import base_permission
 from mud_assistant.tools.text.lenient import plain
 
@@ -220,12 +219,15 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
     prompt = Joined([*parts_of(front.messages), *stream, *nudges])
     listener = None if again or least else first_sentence_listener(context, run)
     freer = {"temperature": FREER} if again else {}
+    billing, me = context.model.billing, context.body.me
+    # An impulse is paid for by a part of the assistant's own budget, so that players are answered.
+    pays = billing.caller_of_itself(me) if run.is_impulse else billing.caller(me, run.requester)
     answer = context.model.client.chat_completion(
         prompt,
         context.tools.registry.specs(front.tools),
         deadline=run.meter.deadline,
         listener=overheard(context, run, listener),
-        caller=_caller(context, run),
+        caller=pays,
         on_request=request_hook(context, run),
         vary=bool(again),
         **freer,
@@ -236,13 +238,6 @@ async def _answer(context: RunContext, run: Run, again: str = "", *, least: int 
     if least:
         response = replace(response, shown_from=least)
     return Completion(prompt, context.model.window.fixed_tokens() + context.memory.history.tokens, response)
-
-
-def _caller(context: RunContext, run: Run) -> Caller:
-    """Return who pays: for an impulse a part of the assistant's own budget, so that players are answered."""
-    if is_impulse(run.events):
-        return context.model.billing.caller_of_itself(context.body.me)
-    return context.model.billing.caller(context.body.me, run.requester)
 
 
 async def ask_for_itself(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -23,6 +24,8 @@ STUCK_SECONDS = 600.0
 class GoalOffers:
     """What one character promised, as its initiative asks for it."""
 
+    __slots__ = ("_context", "_tried")
+
     def __init__(self, context: RunContext) -> None:
         self._context = context
         #: The number of the last try of each goal, and since when that is tried, in clock seconds.
@@ -30,7 +33,8 @@ class GoalOffers:
 
     def next_at(self, now: float) -> float:
         """Return when the next goal can be tried, in clock seconds; infinity for none."""
-        return self._context.memory.goals.next_at(now, game_time(self._context.body.world))
+        goals = self._context.memory.goals
+        return goals.next_at(now, game_time(self._context.body.world)) if len(goals) else math.inf
 
     def next_event(self, now: float) -> Event | None:
         """Return the event that tries to keep a goal that is due, None for none."""

@@ -51,8 +51,11 @@ async def keeping_word(context: RunContext, run: Run, calls: tuple[ToolCall, ...
     who, trigger = run.requester, run.trigger
     if trigger is None or trigger.event.by_rule is not None or who is None or who.kind not in _PEOPLE:
         return calls
-    asked = _asked_of(run)
-    return tuple([await _keeping(context, run, call, asked) for call in calls])
+    kept = list(calls)
+    for at, call in enumerate(calls):
+        if call.name in SPEECH:
+            kept[at] = await _keeping(context, run, call)
+    return tuple(kept)
 
 
 def _asked_of(run: Run) -> Asked | None:
@@ -61,12 +64,15 @@ def _asked_of(run: Run) -> Asked | None:
     return request_in(line) if NAMES_TIME.search(line) else None
 
 
-async def _keeping(context: RunContext, run: Run, call: ToolCall, asked: Asked | None) -> ToolCall:
-    words = call.arguments.get(SPEECH.get(call.name, ""))
+async def _keeping(context: RunContext, run: Run, call: ToolCall) -> ToolCall:
+    words = call.arguments.get(SPEECH[call.name])
     if not isinstance(words, str) or call.problem:
         return call
-    goals: list[Goal] = []
     promised = promised_in(words) if PROMISES.search(words) else ()
+    if not promised and not accepts(words):
+        return call
+    asked = _asked_of(run)
+    goals: list[Goal] = []
     for number, one in enumerate(promised):
         meant = _meant(asked if not number else None, one.asked)
         goal = await take_on(context, run, meant, f"{run.id}.{call.id}.{len(goals)}")
@@ -74,7 +80,7 @@ async def _keeping(context: RunContext, run: Run, call: ToolCall, asked: Asked |
             goals.append(goal)
         else:
             words = words.replace(one.sentence, goal, 1)
-    if not promised and asked is not None and accepts(words):
+    if not promised and asked is not None:
         goal = await take_on(context, run, asked, f"{run.id}.{call.id}.0")
         goals += [goal] if isinstance(goal, Goal) else []
         words = words if isinstance(goal, Goal) else goal
@@ -131,7 +137,7 @@ def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -
 def may_promise(run: Run, sentence: str) -> bool:
     """Tell whether a sentence may hold a promise, so that only the whole answer shows what is promised."""
     promises = bool(PROMISES.search(sentence)) and bool(promised_in(sentence))
-    return promises or (_asked_of(run) is not None and accepts(sentence))
+    return promises or (accepts(sentence) and _asked_of(run) is not None)
 
 
 def _moment(context: RunContext, run: Run) -> PromiseMoment:

@@ -27,7 +27,6 @@ from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import InterruptedStep, JournalError
 from mud_assistant.assistant.loop.acting import act, keep_said, outcome_of, outcome_without_words
 from mud_assistant.assistant.loop.asking import ask, next_payer
-from mud_assistant.assistant.loop.choosing import is_impulse
 from mud_assistant.assistant.loop.lateness import unanswered_outcome
 from mud_assistant.assistant.loop.perception import perceive
 from mud_assistant.assistant.loop.recovery import SAY, Early, RecoveredAnswer
@@ -127,7 +126,7 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
     if run.granted is not None and run.granted.is_begun and isinstance(outcome, Failed):
         _log.warn("{name}: {run} did what was approved and said nothing: {how}", name=name, run=run.id, how=outcome)
         outcome = Answered((run.granted.pending.tool,))
-    if is_impulse(run.events) and run.trigger is not None:
+    if run.is_impulse and run.trigger is not None:
         context.memory.reasons.end(run.trigger.event.id, done=isinstance(outcome, Answered))
         outcome = _unasked_outcome(context, run, outcome)
     run.writes.check()  # a run that could not be written down stays open, and is taken up again
@@ -138,7 +137,8 @@ async def _end(context: RunContext, run: Run, outcome: Outcome) -> Outcome:
         memory.history.saved(
             await memory.journal.close_run(run.id, outcome, memory.history.changes(), run.progress.goals)
         )
-        memory.goals.put(run.progress.goals)
+        if run.progress.goals:
+            memory.goals.put(run.progress.goals)
     context.speech.waking.over(run.events)
     context.speech.talk.ended(run.askers, is_settled=settles(outcome))
     context.body.observer.run_ended(run.id, outcome)

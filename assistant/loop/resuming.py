@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from mud_assistant.assistant.events.events import audience_of
+from mud_assistant.assistant.events.events import Noticed, audience_of
 from mud_assistant.assistant.events.outcome import Failed, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted, InterruptedRun, InterruptedStep
 from mud_assistant.assistant.life.impulses import IMPULSE_TOOLS
@@ -53,7 +53,7 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
     settings, tools, clock = context.settings, context.tools, context.process.clock
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     rules = context.rules
-    if is_impulse(events):
+    if isinstance(last := events[-1].event, Noticed) and last.of_itself and is_impulse(events):
         limits = replace(limits, max_steps=min(limits.max_steps, IMPULSE_STEPS))
         rules = _rules_of_impulses(rules)
     deadline = Deadline.after(clock, settings.run_seconds, settings.run_total_seconds)
@@ -98,7 +98,7 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
         return outcome
     if by_rule is not None:
         return await act_by_rule(context, run, by_rule)
-    if is_impulse(run.events) and run.trigger is not None and not context.memory.reasons.holds(run.trigger.event.id):
+    if run.is_impulse and run.trigger is not None and not context.memory.reasons.holds(run.trigger.event.id):
         return NothingToDo("the moment for its impulse is over")
     if run.granted is not None:
         await make_granted(context, run)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from mud_assistant.assistant.config.schema import AssistantConfig
-from mud_assistant.assistant.events.events import ByRule, audience_of, format_event, hearers_of, spoken_text
+from mud_assistant.assistant.events.events import ByRule, Noticed, audience_of, format_event, hearers_of, spoken_text
 from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.loop.choosing import approved_call, triggers_in
@@ -179,6 +179,12 @@ class Run:
     def by_rule(self) -> ByRule | None:
         """The call that the run makes without asking a model, None for any other run."""
         return self.trigger.event.by_rule if self.trigger is not None else None
+
+    @property
+    def is_impulse(self) -> bool:
+        """Whether nobody and nothing asked for the run, but the character itself."""
+        event = self.trigger.event if self.trigger is not None else None
+        return isinstance(event, Noticed) and event.of_itself
 
     def goes_without(self, who: Principal) -> None:
         """Spend nothing more for this player today, and turn the run to the next asker, if there is one."""

@@ -78,6 +78,11 @@ class InitiativeParts(Struct, frozen=True):
 class Initiative:
     """What one character does of itself. It acts never: it accepts events into the journal, which have their runs."""
 
+    __slots__ = (
+        *("_acted", "_alone_since", "_context", "_days", "_goals", "_may", "_next_impulse", "_next_look"),
+        *("_now", "_pause", "_spoken", "_state", "_utc_offset", "_whereabouts"),
+    )
+
     def __init__(self, context: RunContext, parts: InitiativeParts) -> None:
         self._context = context
         self._days, self._goals, self._may = parts.days, parts.goals, parts.restraints
@@ -89,7 +94,7 @@ class Initiative:
         self._pause = FIRST_PAUSE
         self._state = DayState()
         self._whereabouts = Whereabouts(context.body.world, context.body.where, is_granted=MOVE in context.rules.grant)
-        self._next_offer = self._next_look = self._next_impulse = 0.0
+        self._next_look = self._next_impulse = 0.0
 
     def next_at(self, now: float) -> float:
         """Return when it is worth looking again, in clock seconds; infinity when nothing is known to come."""
@@ -109,21 +114,20 @@ class Initiative:
     async def look(self) -> None:
         """Offer the most important thing that is due, if anything is. Raises JournalError.
 
-        Whoever waits for an answer comes first. What was promised does not wait for a line that has long had none, as
-        when the model cannot be reached.
+        Whoever waits for an answer comes first. What was promised does not wait for a line that has long had none.
         """
         context, now = self._context, self._now()
         self._next_look = NO_TIME
-        context.memory.reasons.expire(now - LOST_AFTER)
-        if context.memory.reasons.has_open:
+        if context.memory.reasons.is_open_at(now - LOST_AFTER):
             return
         waiting = triggers_in(await context.memory.journal.pending())
         goals = None if waiting and now - waiting[0].event.at <= LONG_WAIT else self._goals
         if goals is not None and (event := goals.next_event(now)) is not None:
             await self._accept(event, _HOME_IMPORTANCE)
             return
+        if waiting and self._days:
+            context.memory.reasons.note(now, "its day", "somebody waits for an answer", taken=False)
         if waiting:
-            context.memory.reasons.note(now, "initiative", "somebody waits for an answer", taken=False)
             return
         if quiet := self._may.quiet():
             context.memory.reasons.note(now, "initiative", quiet, taken=False)
@@ -263,10 +267,8 @@ class Initiative:
         importance: int,
         holds: Callable[[], bool] = lambda: True,
         undone: Callable[[], None] = lambda: None,
-        *,
-        what: str = "",
-        why: str = "",
-    ) -> bool:
+        *, what: str = "", why: str = "",
+    ) -> bool:  # fmt: skip
         """Write an event into the journal, and tell whether it was taken; else it is offered again later."""
         context, now, by_rule = self._context, self._now(), event.by_rule
         if by_rule is not None:

@@ -96,4 +96,4 @@ async def test_tab_completes_commands_and_the_names_in_the_room() -> None:
         keys.write(b"/help\r")
         await command.saw("Ctrl-C keeps a half-typed line")
         await command.saw(READY, after="pressed again it leaves.")
-        keys.write(b"/qu" + TAB + b"\r")
+        keys.write(b"/quit" + TAB + b"\r")

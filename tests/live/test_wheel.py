@@ -32,7 +32,7 @@ async def ran(python: Path, *arguments: str, folder: Path, given: bytes = b"") -
 
 
 async def test_every_package_is_in_the_wheel_and_nothing_of_the_tree_is_used(python: Path, tmp_path: Path) -> None:
-    names = ("assistant.loop.talk.ask", "assistant.worlds.evennia", "llm.testing", "resilience", "tools.web.testing")
+    names = ("assistant.loop.talk.speak", "assistant.worlds.evennia", "llm.testing", "resilience", "tools.web.testing")
     code = "; ".join(f"import mud_assistant.{name}" for name in names)
     out, status = await ran(python, "-c", f"{code}; print(mud_assistant.__file__)", folder=tmp_path)
     assert status == 0, out

@@ -191,6 +191,7 @@ class Occupant:
         self._room = self.home = room
         self.listener = listener
         self.description = description or f"This is {principal.name}."
+        self.is_played = principal.kind is not Kind.ASSISTANT
         self.typed_at = world.seconds()
         #: The level of the name and the description, None for the game itself.
         self.level = hamlet.level_of_body(principal, by_owner=by_owner)

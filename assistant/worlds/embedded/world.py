@@ -107,7 +107,8 @@ class EmbeddedBody(Occupant):
 
     async def look(self) -> Scene:
         """Describe the room, without the body itself."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         room = self.room
         things = tuple(map(self.world.identities.mark, self.world.things[room.key]))
         exit_ids = tuple(f"{room.key}:{way.direction}:{way.to}" for way in room.exits)
@@ -120,7 +121,8 @@ class EmbeddedBody(Occupant):
 
     async def inspect(self, target: str) -> str:
         """Describe a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         with self.label_failures():
             return self._inspect(target)
 
@@ -139,24 +141,28 @@ class EmbeddedBody(Occupant):
 
     async def who(self) -> Sequence[Person]:
         """List every body in the order they joined, then the residents."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         others = [replace(self.person, authority=None) if body is self else body.person for body in self.world.bodies]
         return others + [resident_person(person) for person in self.world.residents]
 
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to the person named by `to` if there is one."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         target = self.other(to) if to else None
         self.world.tell_room(self, lambda listener: listener.heard_say(self.principal, text, target))
 
     async def emote(self, text: str) -> None:
         """Act visibly."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         self.show(text)
 
     async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person in the room, and to nobody but those in `only`; a resident does not answer."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         with self.label_failures():
             hearer = self.other(target, only)
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
@@ -168,7 +174,8 @@ class EmbeddedBody(Occupant):
 
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person anywhere in the game, and to nobody but those in `only`; a resident does not answer."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         others = self._all_others()
         people = [(body.principal.id, body.principal.name) for body in others]
         people += [(resident.principal.id, resident.principal.name) for resident in self.world.residents]
@@ -178,13 +185,15 @@ class EmbeddedBody(Occupant):
 
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel; every other character of the game hears it."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         name = CHANNELS[pick(channel, CHANNELS, what="Your channels")]
         self.world.tell(self._all_others(), lambda listener: listener.heard_channel(self.principal, name, text))
 
     async def move(self, direction: str) -> Scene:
         """Walk in a direction, given by its name, its short form ('n') or the name of the room behind it."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         self.world.transfer(self, self._way(direction))
         return await self.look()
 
@@ -233,7 +242,8 @@ class EmbeddedBody(Occupant):
 
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""
-        self.note_typing()
+        if self.is_played:
+            self.note_typing()
         command = embedded_commands.resolve(line)
         return replace(
             command,

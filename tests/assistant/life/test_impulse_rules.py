@@ -120,12 +120,12 @@ def test_an_offer_is_carried_out_only_while_its_reason_holds() -> None:
         reasons.begin(event_id, 1.0, partial(bool, is_so), partial(undone.append, event_id))
     assert [reasons.holds(event_id) for event_id in ("a", "b", "from before")] == [True, False, False]
     reasons.end("a", done=True)
-    assert reasons.has_open
+    assert reasons.is_open_at()
     reasons.end("b", done=False)
     reasons.end("from before", done=False)
-    assert (undone, reasons.has_open) == (["b"], False)
+    assert (undone, reasons.is_open_at()) == (["b"], False)
     reasons.begin("c", 10.0, lambda: True, partial(undone.append, "c"))
     reasons.expire(10.0)
-    assert reasons.has_open
+    assert reasons.is_open_at()
     reasons.expire(10.1)
-    assert (undone, reasons.has_open) == (["b", "c"], False)
+    assert (undone, reasons.is_open_at()) == (["b", "c"], False)
