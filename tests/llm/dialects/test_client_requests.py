@@ -1,4 +1,4 @@
-"""The requests of real clients, recorded in `/work/shared`: each is read; without the recordings this is skipped."""
+"""The requests of real clients, recorded in `../shared`: each is read; without the recordings this is skipped."""
 
 from __future__ import annotations
 
