@@ -38,6 +38,10 @@ class Kind(StrEnum):
     OPERATOR = "operator"
 
 
+#: The kinds of principal that are people: they may come and go, wait for an answer, and be forgotten.
+PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
+
+
 class Principal(Struct, frozen=True):
     """The cause of something: a player, an assistant, the world or the operator.
 

@@ -20,14 +20,14 @@ from mud_assistant.assistant.loop.recovery import Early
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.screening import SPEECH
 from mud_assistant.llm import ToolCall
-from mud_assistant.tools import Kind, Reach, World
+from mud_assistant.tools import Reach, World
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.text.lenient import plain
+from mud_assistant.tools.trust import PEOPLE
 
 #: The longest part of a line that is said again, in characters.
 MAX_SHOWN = 80
 _log = Logger()
-_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
 def can_answer(context: RunContext, run: Run) -> bool:
@@ -76,7 +76,7 @@ def _why_unanswered(context: RunContext, run: Run, left: Sequence[InterruptedSte
 
 
 def _is_gone(world: World, event: Event) -> bool:
-    is_near = isinstance(event, Said | Whispered) and event.who.kind in _PEOPLE
+    is_near = isinstance(event, Said | Whispered) and event.who.kind in PEOPLE
     return is_near and not world.hears(event.who)
 
 

@@ -35,7 +35,7 @@ from mud_assistant.assistant.memory.stream.origins import sources_of
 from mud_assistant.assistant.memory.stream.trimming import PERCEIVED_SHARE, fit_lines
 from mud_assistant.llm import user
 from mud_assistant.tools import Category, Kind, Label, ToolFailed, label_of
-from mud_assistant.tools.trust import Audience, Source, Withheld, clamp_level, may_hear
+from mud_assistant.tools.trust import PEOPLE, Audience, Source, Withheld, clamp_level, may_hear
 
 #: No scene, or no new one.
 _UNSEEN: tuple[str, Sequence[Label]] = ("", ())
@@ -53,7 +53,7 @@ async def perceive(context: RunContext, run: Run) -> None:
     scene, labels = await _scene(context, run) if run.trigger is not None else _UNSEEN
     for heard in fresh:
         context.memory.voices.heard(heard.event.who, context.rules.world_text)
-        if heard.event.who.kind in {Kind.PLAYER, Kind.OPERATOR}:
+        if heard.event.who.kind in PEOPLE:
             text = spoken_text(heard.event)
             if "." in text:  # an address has one
                 context.tools.seen.add_text(text)
@@ -120,7 +120,7 @@ def _tell_visit(context: RunContext, run: Run, scene: str) -> None:
     if seen is None or trigger is None:
         return
     who, world_text = trigger.event.who, context.rules.world_text
-    is_visit = who.kind in {Kind.PLAYER, Kind.OPERATOR} and context.speech.talk.is_new(who.id)
+    is_visit = who.kind in PEOPLE and context.speech.talk.is_new(who.id)
     if not is_visit and not (scene and seen.moment):
         return
     visitor = next((person for person in seen.people if is_visit and person.id == who.id), None)

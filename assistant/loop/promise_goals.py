@@ -22,10 +22,10 @@ from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.screening import SPEECH
 from mud_assistant.llm import ToolCall
-from mud_assistant.tools import Executed, Kind, Principal, ToolFailed
+from mud_assistant.tools import Executed, Principal, ToolFailed
 from mud_assistant.tools.game import GameTime, game_time
 from mud_assistant.tools.text.lenient import plain
-from mud_assistant.tools.trust import authority_of_words
+from mud_assistant.tools.trust import PEOPLE, authority_of_words
 
 #: Said in place of a promise that cannot be kept, or must not be made.
 CANNOT, ENOUGH, NOBODY = (
@@ -43,13 +43,12 @@ PROMISES = re.compile(
     r"(?i)\b(?:I|we)(?:['\u2019]?ll| will| shall| won['\u2019]?t|['\u2019]?m going| am going|['\u2019]m gonna)\b"
     r"|\b(?:promise|swear|vow|word|oath|honou?r)\b"
 )
-_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
 async def keeping_word(context: RunContext, run: Run, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     """Return the calls without promises that cannot be kept, and note in the run the goals of all others."""
     who, trigger = run.requester, run.trigger
-    if trigger is None or trigger.event.by_rule is not None or who is None or who.kind not in _PEOPLE:
+    if trigger is None or trigger.event.by_rule is not None or who is None or who.kind not in PEOPLE:
         return calls
     kept = list(calls)
     for at, call in enumerate(calls):

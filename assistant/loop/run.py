@@ -27,13 +27,10 @@ from mud_assistant.assistant.loop.writing import Writes
 from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
 from mud_assistant.llm import LLMResponse
 from mud_assistant.llm.modes.capabilities import is_hopeless
-from mud_assistant.tools import ContextTrust, Dispatcher, Executed, Kind, Pending, PolicyConfig, Principal, Scene
+from mud_assistant.tools import ContextTrust, Dispatcher, Executed, Pending, PolicyConfig, Principal, Scene
 from mud_assistant.tools.memories import Memory
-from mud_assistant.tools.trust import Audience, may_hear
+from mud_assistant.tools.trust import PEOPLE, Audience, may_hear
 from mud_assistant.tools.web.cite import WebTurn
-
-#: The kinds of principal that have a right to be forgotten.
-_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 
 
 class RunContext(Struct, frozen=True):
@@ -147,7 +144,7 @@ class Run:
 
     def __post_init__(self) -> None:
         """Derive people, audience, askers and trigger from the events."""
-        self.people = frozenset(heard.event.who.id for heard in self.events if heard.event.who.kind in _PEOPLE)
+        self.people = frozenset(heard.event.who.id for heard in self.events if heard.event.who.kind in PEOPLE)
         self.hearers = _hearers(self.events)
         woken_by = self._woken_by = self._triggers()
         self.askers = tuple(heard.event.who for heard in woken_by)

@@ -18,7 +18,8 @@ from mud_assistant.assistant.events.outcome import Limit
 from mud_assistant.llm.response import Usage
 from mud_assistant.llm.sending import MODEL_ACCOUNT
 from mud_assistant.resilience import Account, Allowance, Caller, Deadline
-from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools import Principal
+from mud_assistant.tools.trust import PEOPLE
 
 #: Shares of the context window at which the model is told, softly and then strongly, to finish.
 SOFT_ADVICE, STRONG_ADVICE = 0.6, 0.8
@@ -28,8 +29,6 @@ MAX_STUCK = 3
 TOTAL = "all assistants"
 #: Begins the id of an assistant in a game.
 _ASSISTANT = "assistant:"
-#: The kinds of principal that have a player's account: another assistant pays for itself, and things pay nothing.
-_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 #: Begins the account of a virtual key of the gateway, and that of what an assistant does of itself.
 KEY_ACCOUNT, INITIATIVE_ACCOUNT = "key:", "initiative:"
 _MINUTE = 60.0
@@ -152,7 +151,7 @@ class Billing:
 
     def caller(self, me: Principal, requester: Principal | None) -> Caller:
         """Return the caller on whose behalf the assistant asks its model. A person who waits comes first."""
-        is_person = requester is not None and requester.kind in _PEOPLE
+        is_person = requester is not None and requester.kind in PEOPLE
         accounts = [self._total, Account(me.id, self._assistant)]
         if requester is not None and is_person:
             accounts.append(Account(requester.id, self._player))
@@ -165,7 +164,7 @@ class Billing:
 
     def too_often(self, requester: Principal | None) -> str:
         """Return why a person is not answered now. Empty when they are, and then one answer to them is counted."""
-        if self._per_minute is None or self._minutes is None or requester is None or requester.kind not in _PEOPLE:
+        if self._per_minute is None or self._minutes is None or requester is None or requester.kind not in PEOPLE:
             return ""
         wait = self._minutes.take(requester.id, self._per_minute)
         times = "once" if self._per_minute == 1 else f"{self._per_minute} times"

@@ -25,7 +25,7 @@ from mud_assistant.assistant.loop.run_parts import Toolbox
 from mud_assistant.assistant.loop.talk.found import SEARCH
 from mud_assistant.llm import ToolCall
 from mud_assistant.tools import Kind, Principal, Scene, Status
-from mud_assistant.tools.trust import label_of
+from mud_assistant.tools.trust import PEOPLE, label_of
 
 MOVE, HOME = "move", "home"
 #: The line that tells the assistant that it goes home by itself.
@@ -137,7 +137,7 @@ async def look_up_first(context: RunContext, run: Run) -> None:
     if not is_wanted or trigger is None or run.progress.written:
         return
     event = trigger.event
-    if event.who.kind not in {Kind.PLAYER, Kind.OPERATOR} or context.tools.registry.get(SEARCH) is None:
+    if event.who.kind not in PEOPLE or context.tools.registry.get(SEARCH) is None:
         return
     query = query_of(spoken_text(event), (context.body.me.name, *context.settings.aliases), run.scene)
     if query is None:

@@ -21,7 +21,8 @@ from mud_assistant.assistant.memory.sleep.stored import StoredSleep
 from mud_assistant.llm import Message
 from mud_assistant.llm.messages import JSONObject
 from mud_assistant.resilience import Launcher
-from mud_assistant.tools import Kind, ToolFailed
+from mud_assistant.tools import ToolFailed
+from mud_assistant.tools.trust import PEOPLE
 
 if TYPE_CHECKING:
     from mud_assistant.assistant.memory.sleep.night import Sleeper
@@ -33,7 +34,6 @@ QUIET_SECONDS = 600.0
 #: When no night is due, it is looked again after this time, in seconds, unless something happens before.
 LOOK_AGAIN_SECONDS = 3600.0
 _AT_ONCE = float("-inf")
-_PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
 
 _log = Logger()
 
@@ -73,7 +73,7 @@ class Sleep:
 
     def heard(self, event: Event) -> None:
         """Note an event that was taken in: it interrupts the night."""
-        if event.who.kind in _PEOPLE:
+        if event.who.kind in PEOPLE:
             self._empty_since = None
         self._not_before = _AT_ONCE
         if self._sleeper is not None:

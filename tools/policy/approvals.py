@@ -22,7 +22,7 @@ from mud_assistant.llm.messages import ToolCall
 from mud_assistant.tools.context import Pending, Requirement
 from mud_assistant.tools.policy.binding import difference
 from mud_assistant.tools.policy.repetition import canonical
-from mud_assistant.tools.trust import Kind, Principal, clamp_level, label_of, rank
+from mud_assistant.tools.trust import PEOPLE, Principal, clamp_level, label_of, rank
 
 #: How long a request waits for a decision, and an approval for its use, in seconds (docs/policy.md, Approvals).
 SECONDS = 300.0
@@ -248,7 +248,7 @@ def digest(call: ToolCall, requirement: Requirement) -> str:
 
 def _may_decide(who: Principal, pending: Pending) -> bool:
     """Tell whether `who` is a person who could do it themselves."""
-    return who.kind in {Kind.PLAYER, Kind.OPERATOR} and label_of(who).authority >= pending.permission
+    return who.kind in PEOPLE and label_of(who).authority >= pending.permission
 
 
 def _id(who: Principal | None) -> str:

@@ -13,11 +13,7 @@ from mud_assistant.tools.errors import ToolRetry, Unheard
 from mud_assistant.tools.text.clean import clean_speech, one_line
 from mud_assistant.tools.text.lenient import MAX_WORDS, Words, strip_actor_name, strip_speech_label
 from mud_assistant.tools.tool import Arguments, Category, Reach, Tool
-from mud_assistant.tools.trust import Kind, Source
-
-#: The kinds that may have gone away before the answer came. For the game's own people and assistants this is not
-#: checked.
-_PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
+from mud_assistant.tools.trust import PEOPLE, Source
 
 
 class SayArguments(Arguments):
@@ -45,7 +41,7 @@ def _check_heard(context: ToolContext) -> None:
     Unheard is not raised on an errand, that is when the run has changed the game.
     """
     requester = context.requester
-    if requester is None or requester.kind not in _PEOPLE:
+    if requester is None or requester.kind not in PEOPLE:
         return
     if any(context.world.hears(who) for who in (requester, *context.askers)):
         return

@@ -14,8 +14,9 @@ from mud_assistant.assistant.page.reading.wording import ended
 from mud_assistant.assistant.page.values.runs import RunSummary
 from mud_assistant.llm import Usage
 from mud_assistant.resilience import Amount
-from mud_assistant.tools import Kind, Status
+from mud_assistant.tools import Status
 from mud_assistant.tools.tool import Category
+from mud_assistant.tools.trust import PEOPLE
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 
 #: How each end of a run is called in a search.
@@ -30,7 +31,6 @@ OUTCOME_KINDS: Mapping[type[Outcome], str] = {
 SUMMED_STEPS = 200
 #: The most characters of what was heard and of what was said.
 _SHOWN_CHARS = 500
-_PEOPLE = {Kind.PLAYER, Kind.OPERATOR}
 _SPEAKING = {
     tool.name for tool in (*WORLD_TOOLS, *ACCOUNT_TOOLS) if tool.category is Category.TERMINAL and not tool.idle
 }
@@ -86,7 +86,7 @@ def cut(text: str, most: int) -> str:
 def _trigger(run: RecordedRun) -> Accepted | None:
     """Return the event that the run answers: of a person before others, the last that asked for an answer."""
     asked = [heard for heard in run.events if heard.attention.verdict is Classification.TRIGGER] or run.events
-    by_people = [heard for heard in asked if heard.event.who.kind in _PEOPLE] or asked
+    by_people = [heard for heard in asked if heard.event.who.kind in PEOPLE] or asked
     return by_people[-1] if by_people else None
 
 
