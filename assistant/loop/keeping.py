@@ -2,7 +2,7 @@
 
 The event that is there for a goal only names it (`ByRule.goal`). What is to be done is found when the run acts, by the
 goal as it is then: who asked for it may have less to say by now, or may be gone. What becomes of the goal is written
-down with the end of the run (`Run.goals`).
+down with the end of the run (`RunProgress.goals`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from twisted.logger import Logger
 
-from mud_assistant.assistant.events.events import ByRule
 from mud_assistant.assistant.events.goal import OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.language.later.wishes import WAKE_UP, is_asked
 from mud_assistant.assistant.life.goal_book import GRACE, MAX_WAIT, STAYS_SECONDS, again, due_at
+from mud_assistant.assistant.life.presence import PRESENT_SECONDS
 from mud_assistant.assistant.loop.acting import act, answer_by_rule
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
@@ -33,8 +33,6 @@ from mud_assistant.tools.trust import authority_of_words
 STEP_SECONDS, BLOCKED_SECONDS = 4.0, 60.0
 #: How often it is looked whether anybody still wants an old goal, in seconds.
 LOOK_AGAIN_SECONDS = 86_400.0
-#: How recently somebody must have typed something to count as there, in seconds.
-AWAKE_SECONDS = 900.0
 #: The most steps of one walk.
 MAX_STEPS = 100
 _MOVE, _SAY, _WHISPER, _EMOTE = "move", "say", "whisper", "emote"
@@ -62,7 +60,7 @@ async def keep_goal(context: RunContext, run: Run, goal_id: str) -> Outcome:
         return NothingToDo()  # it is over, or this is an event of an earlier try
     if run.progress.written:  # an earlier process began it
         return _conclude(context, run, goal, "it was done while the game went down")
-    if (asker := principal_now(context.body.world, goal.asker.id)) is None:
+    if (asker := asker_now(context, goal.asker)) is None:
         return _change(run, replace(goal, state=GoalState.DROPPED, reason="who asked for it is gone"))
     run.progress.acts_for = asker
     step = await _step_of(context, replace(goal, asker=asker))
@@ -76,12 +74,9 @@ async def keep_goal(context: RunContext, run: Run, goal_id: str) -> Outcome:
     return _conclude(context, run, goal, step.done)
 
 
-def asker_now(context: RunContext, by_rule: ByRule | None) -> Principal | None:
-    """Return who asked for the goal of a call by rule, with the rank of now: none for who is gone."""
-    asker = by_rule.requester if by_rule is not None else None
-    if asker is None:
-        return None
-    return principal_now(context.body.world, asker.id) or replace(asker, permission=0)
+def asker_now(context: RunContext, asker: Principal) -> Principal | None:
+    """Return who asked for a goal, with the rank of now where the world can tell it; None for who is gone."""
+    return principal_now(context.body.world, asker.id, asker)
 
 
 def who_is_there(context: RunContext, goal: Goal) -> Principal | None:
@@ -89,7 +84,7 @@ def who_is_there(context: RunContext, goal: Goal) -> Principal | None:
 
     One known by name alone is whoever has that name, when only one there has it.
     """
-    people = present(context.body.world, AWAKE_SECONDS)
+    people = present(context.body.world, PRESENT_SECONDS)
     if goal.is_open and (goal.whom or goal.whom_name):
         is_named = [who for who in people if _is_meant(who, goal)]
         found = is_named[0] if len(is_named) == 1 else _character_here(context, goal)

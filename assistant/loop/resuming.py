@@ -91,8 +91,9 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
     Return None when the model is to be asked afterwards.
     """
     by_rule = run.by_rule
-    if is_goal := by_rule is not None and bool(by_rule.goal):
-        run.progress.acts_for = asker_now(context, by_rule)
+    is_goal = by_rule is not None and bool(by_rule.goal)
+    if left and is_goal and (asker := run.requester) is not None:  # with no right when they are gone
+        run.progress.acts_for = asker_now(context, asker) or replace(asker, permission=0)
     outcome = await _take_up(context, run, left)
     if outcome is not None and not is_goal:  # what became of a goal is concluded below
         return outcome

@@ -353,3 +353,11 @@ async def test_what_waits_for_somebody_to_hear_it_makes_nobody_look_more_often()
         next_at = life.life.assistant.context.memory.goals.next_at
         assert next_at(goal.due - 60.0, None) == next_at(goal.due + 1.0, None) == goal.due
         assert next_at(goal.due + 60.0, None) == float("inf")
+
+
+async def test_it_keeps_its_word_where_the_world_cannot_tell_who_somebody_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with days("I will.") as life:
+        monkeypatch.setattr(life.life.home, "who_is", None)
+        await life.life.say("Sage, remind me in ten minutes to eat")
+        await life.pass_(11 * MINUTE)
+        assert "Sage: Ann, you asked me to remind you: eat." in life.heard
