@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import MOST_A_PERSON, MOST_OPEN, OUTLIVES_VISIT, Goal, GoalKind, GoalState
 from mud_assistant.tools.game import GameTime
-from mud_assistant.tools.trust import Principal
 
 #: How long a character waits where it promised to wait, in seconds: a day.
 MAX_WAIT = 86_400.0
@@ -79,11 +78,6 @@ class GoalBook:
         same = [goal for goal in self.of(new.asker.id) if (goal.kind, goal.whom_name) == (new.kind, new.whom_name)]
         return any(goal.id == new.id or goal.text == new.text for goal in same)
 
-    @property
-    def waits_for_somebody(self) -> bool:
-        """Whether any goal can be tried only when a person comes."""
-        return any(goal.kind in _FOR_EARS or goal.kind is GoalKind.WAIT or not goal.is_open for goal in self.all())
-
     def waits(self, now: float) -> bool:
         """Tell whether the character promised to wait where it is."""
         return bool(self._goals) and any(
@@ -101,8 +95,6 @@ class GoalBook:
 
         One whose hour is over and that waits for somebody to hear it has no time any more.
         """
-        if not self._goals:
-            return math.inf
         timed = [goal for goal in self.open() if goal.due is not None or goal.due_game is not None]
         times = [(goal, max(due_at(goal, now, game), goal.next_at)) for goal in timed]
         return min((at for goal, at in times if at > now - JUST or goal.kind not in _FOR_EARS), default=math.inf)
@@ -145,10 +137,3 @@ def _is_ready(goal: Goal, now: float, game: GameTime | None, hears: Callable[[Go
     if goal.kind is GoalKind.WAIT:  # first until they leave, then until they are back
         return hears(goal) is bool(goal.evidence) or now >= goal.made_at + MAX_WAIT
     return goal.kind not in _FOR_EARS or hears(goal)
-
-
-def person_of(goal: Goal) -> Principal:
-    """Return the person whom a goal is for, as far as it is known: for ears that are not the asker's without an id."""
-    if goal.is_open and goal.kind is GoalKind.TELL and (goal.whom or goal.whom_name):
-        return Principal(goal.whom, goal.whom_name)
-    return goal.asker

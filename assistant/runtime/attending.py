@@ -179,16 +179,7 @@ class Company:
 class Attending:
     """Judges what an assistant hears that can think, by its talks, its company and whom it mutes, and wakes it."""
 
-    __slots__ = (
-        "_context",
-        "_cooldown",
-        "_heard",
-        "_manners",
-        "_rights",
-        "_sleep",
-        "company",
-        "tick",
-    )
+    __slots__ = ("_context", "_cooldown", "_heard", "_manners", "_rights", "_sleep", "company", "tick")
 
     def __init__(
         self,
@@ -255,12 +246,11 @@ class Attending:
 
     def wake(self, event: Event) -> None:
         """Wake the assistant for an event, and let its player know that an answer comes, or that none does now."""
-        if event.by_rule is not None:
-            pass  # no player waits for an answer
-        elif self.tick.paused:
-            self.begin_fallback_line()
-        else:
-            self._context.speech.waking.asked(event)
+        if event.by_rule is None:  # else no player waits for an answer
+            if self.tick.paused:
+                self.begin_fallback_line()
+            else:
+                self._context.speech.waking.asked(event)
         self.tick.wake()
 
     def begin_fallback_line(self) -> None:

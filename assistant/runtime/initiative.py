@@ -48,7 +48,7 @@ from mud_assistant.assistant.loop.unasked import HOME, LEFT_ALONE, THE_WORLD
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.context import A_MINUTE
 from mud_assistant.tools.game import game_time
-from mud_assistant.tools.trust import TOP
+from mud_assistant.tools.trust import PEOPLE, TOP
 
 #: For how long after a gesture of one character no other in the room makes one, in seconds.
 ROOM_PAUSE = 20.0
@@ -59,7 +59,6 @@ LONG_WAIT = 30.0
 #: How often it is looked at least while somebody is there to see it, in seconds.
 WATCHED_SECONDS = 15.0
 _HOME_IMPORTANCE, _IMPULSE_IMPORTANCE = 3, 1
-_PEOPLE = frozenset({Kind.PLAYER, Kind.OPERATOR})
 #: On whose word a character walks to the place of an entry of its day: the file is the owner's.
 OWNERS_FILE = Principal("owner", "the file of its owner", Kind.OPERATOR, TOP)
 
@@ -103,7 +102,7 @@ class Initiative:
 
     def heard(self, event: Event) -> None:
         """Take note of an event that was taken in."""
-        if event.who.kind in _PEOPLE and spoken_text(event):
+        if event.who.kind in PEOPLE and spoken_text(event):
             self._spoken = self._now()
             self._pause = FIRST_PAUSE
 
@@ -125,9 +124,9 @@ class Initiative:
         if goals is not None and (event := goals.next_event(now)) is not None:
             await self._accept(event, _HOME_IMPORTANCE)
             return
-        if waiting and self._days:
-            context.memory.reasons.note(now, "its day", "somebody waits for an answer", taken=False)
         if waiting:
+            if self._days:
+                context.memory.reasons.note(now, "its day", "somebody waits for an answer", taken=False)
             return
         if quiet := self._may.quiet():
             context.memory.reasons.note(now, "initiative", quiet, taken=False)
@@ -168,7 +167,7 @@ class Initiative:
         return entry is not None and bool(entry.place) and not is_given_up(self._state, entry, clock)
 
     async def _live(self, now: float, present: tuple[Principal, ...]) -> bool:
-        """DayOffer what its day asks for now; tell whether anything was offered."""
+        """Offer what its day asks for now; tell whether anything was offered."""
         context, clock = self._context, self._day_clock(now)
         entry = entry_at(self._days, clock.minute)
         here = await self._surroundings(entry, clock, present)
@@ -233,7 +232,7 @@ class Initiative:
         return await self._whereabouts.way(entry.place, around)
 
     async def _impulse(self, now: float, present: tuple[Principal, ...]) -> None:
-        """DayOffer an impulse, when it is time for an offer and everything speaks for it."""
+        """Offer an impulse, when it is time for an offer and everything speaks for it."""
         context = self._context
         if not context.settings.impulses or context.is_asked_plainly or not present:
             return
