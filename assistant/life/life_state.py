@@ -1,7 +1,7 @@
-"""Keeps what lasts of a character's life beside its goals: whom it follows, its pauses, its talks, who wants quiet.
+"""Keeps what lasts of a character's life beside its goals: whom it follows, its talks, who wants quiet.
 
 It is one JSON object in the journal, beside the record of sleep, written through the lease. A part that cannot be read,
-as one that a newer program wrote in another form, counts as never kept; what a newer program added stays.
+as one that a newer program wrote in another form, counts as never kept; what another program added stays.
 """
 
 from __future__ import annotations
@@ -44,17 +44,12 @@ class Pair(Struct, frozen=True):
 class LifeState(Struct, frozen=True):
     """What lasts of a character's life. Times are seconds since 1970.
 
-    `acted_at` is when it last acted of itself, and `pause` is how long it waits after that, in seconds. `quiet_to` are
-    the ids of the people who do not want to be spoken to first. `pairs` holds the other assistant's id. `entry` names
-    the entry of its day that it did last.
+    `quiet_to` are the ids of the people who do not want to be spoken to first. `pairs` are by the other assistant's id.
     """
 
     following: Followed | None = None
-    acted_at: float = 0.0
-    pause: float = 0.0
     quiet_to: tuple[str, ...] = ()
     pairs: dict[str, Pair] = {}
-    entry: str = ""
 
 
 #: What nothing is kept of: one for all assistants.
