@@ -180,16 +180,6 @@ def _ly(word: str) -> When:
     )
 
 
-def when_in(text: str) -> tuple[When, str] | None:
-    """Return the first time that a text names, and the text without it; None for none."""
-    found = find_when(text)
-    if found is None:
-        return None
-    begin, end, when = found
-    rest = f"{text[:begin].rstrip(' ,')} {text[end:].lstrip(' ,')}" if begin else text[end:].lstrip(" ,")
-    return when, re.sub(r"\s+(?=[.,!?;]|$)", "", rest).strip()
-
-
 def find_when(text: str) -> tuple[int, int, When] | None:
     """Return where the first time that a text names begins and ends, and the time; None for none."""
     line = text.replace("\u2019", "'")
