@@ -90,6 +90,13 @@ class StoredLife:
         self.state = await self._rows.write(work)
         return self.state
 
+    async def keep(self, what: str, change: Callable[[LifeState], LifeState]) -> None:
+        """Write a change down as `change` does. Where that cannot be done, say in the log `what` is not kept."""
+        try:
+            await self.change(change)
+        except JournalError as error:
+            _log.warn("{what} is not written down: {why}", what=what, why=str(error))
+
 
 def keep_following(following: Following, stored: StoredLife, launcher: Launcher) -> None:
     """Go on following whom the character followed, unless its time is over, and write down every change from now on."""
@@ -104,10 +111,7 @@ async def _save_following(following: Following, stored: StoredLife) -> None:
     if (leader := following.leader) is not None:
         until = stored.wall() + following.seconds_left
         kept = Followed(leader.id, leader.name, until, following.asker)
-    try:
-        await stored.change(lambda state: replace(state, following=kept))
-    except JournalError as error:
-        _log.warn("whom a character follows is not written down: {why}", why=str(error))
+    await stored.keep("whom a character follows", lambda state: replace(state, following=kept))
 
 
 def _state_of(kept: Mapping[str, Any]) -> LifeState:

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
-from twisted.logger import Logger
 
 from mud_assistant.assistant.events.conversation import is_farewell
-from mud_assistant.assistant.journal import JournalError
-from mud_assistant.assistant.life.life_state import Pair, StoredLife
+from mud_assistant.assistant.life.life_state import LifeState, Pair, StoredLife
 from mud_assistant.resilience import Launcher
 from mud_assistant.tools import Principal
 
@@ -28,8 +26,6 @@ SAME_SHARE, LAST_LINES = 0.6, 2
 RESTS, UNHEARD = "the two have talked enough for now", "nobody is present to hear the two talk"
 FAREWELL, NOTHING_NEW, LAST_LINE = "it was a farewell", "the line added nothing", "it was the last line of their talk"
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
-
-_log = Logger()
 
 
 class PairLine(Struct, frozen=True):
@@ -143,12 +139,11 @@ class PairTalks:
 
 def keep_pairs(talks: PairTalks, stored: StoredLife, launcher: Launcher) -> None:
     """Go on with the talks that are kept, and write down every change from now on."""
+
+    def note(state: LifeState) -> LifeState:
+        return replace(state, pairs=talks.pairs)
+
     talks.restore(stored.state.pairs)
-    talks.on_change = lambda: launcher.launch(_save(talks, stored), "keeping how much assistants have talked")
-
-
-async def _save(talks: PairTalks, stored: StoredLife) -> None:
-    try:
-        await stored.change(lambda state: replace(state, pairs=talks.pairs))
-    except JournalError as error:
-        _log.warn("how much a character has talked with others is not written down: {why}", why=str(error))
+    talks.on_change = lambda: launcher.launch(
+        stored.keep("how much a character has talked with others", note), "keeping how much assistants have talked"
+    )
