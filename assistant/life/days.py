@@ -185,9 +185,8 @@ def _deed(
     days: Days, entry: DayEntry | None, clock: DayClock, state: DayState, dice: Random
 ) -> tuple[DayOffer | DayRest, DayState]:
     """Return a gesture or words of the entry, or a gesture of free life where it has none, when its time has come."""
-    is_own = entry is not None and bool(entry.does or entry.says)
-    deeds = [(EMOTE, text) for text in (entry.does if is_own and entry else days.free.does)]
-    deeds += [(SAY, text) for text in (entry.says if is_own and entry else ())]
+    own = [(EMOTE, text) for text in entry.does] + [(SAY, text) for text in entry.says] if entry else []
+    deeds = own or [(EMOTE, text) for text in days.free.does]
     if not deeds:
         return DayRest(next_entry(days, clock), "its file names nothing to do now"), state
     if clock.now < state.next_deed:
@@ -195,8 +194,8 @@ def _deed(
     others = [deed for deed in deeds if deed[1] != state.last_deed] or deeds
     tool, text = dice.choice(others)
     minutes = days.free.every_minutes * A_MINUTE
-    pause = DEED_SECONDS if is_own else (SPREAD[0] * minutes, SPREAD[1] * minutes)
-    why = _why(entry) if is_own and entry else "free life"
+    pause = DEED_SECONDS if own else (SPREAD[0] * minutes, SPREAD[1] * minutes)
+    why = _why(entry) if own and entry else "free life"
     offer = DayOffer(ByRule(tool, {"text": text}, why=why), "You go about your day.", importance=1)
     return offer, replace(state, next_deed=_later(clock, dice, pause), last_deed=text)
 
