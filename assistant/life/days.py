@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.characters.day_entries import DAY, HOUR, DayEntry, Days
 from mud_assistant.assistant.events.events import ByRule
+from mud_assistant.tools.context import A_MINUTE
 from mud_assistant.tools.game import GameTime
 
 #: How long nobody must have spoken before the day goes on, in seconds.
@@ -28,7 +29,6 @@ FIRST_SECONDS = (25.0, 90.0)
 MOST_TRIES = 2
 #: How much shorter or longer than the owner says the time between two gestures of free life may be, as a factor.
 SPREAD = (0.5, 1.5)
-A_MINUTE = 60.0
 MOVE, EMOTE, SAY = "move", "emote", "say"
 #: No entry has begun yet.
 NEVER = -1

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind
 from mud_assistant.assistant.language.later.chores import chore_gesture
-from mud_assistant.assistant.language.later.hours import DAY, HOUR
+from mud_assistant.assistant.language.later.hours import DAY, FULL_DAY, HALF_DAY, HOUR
 from mud_assistant.assistant.language.later.wishes import Asked
 from mud_assistant.assistant.language.promises import listed
 from mud_assistant.assistant.language.times import When
@@ -18,7 +18,6 @@ from mud_assistant.tools.trust import Audience, Principal
 MAX_WHAT = 300
 #: The shortest time after which something is done again, in seconds, and the longest that it may lie ahead.
 LEAST_EVERY, MOST_AHEAD = HOUR, 14 * DAY
-_HALF_DAY = 12.0
 
 
 class PromiseMoment(Struct, frozen=True):
@@ -99,6 +98,6 @@ def _until(hour: float, when: When) -> float:
     """Return the hours until it is the hour that was named. "Tomorrow" is the day that begins at the next midnight."""
     assert when.hour is not None
     if when.days:
-        return when.hour - hour + 24.0 * when.days
-    ahead = (when.hour - hour) % 24.0 or 24.0
-    return min(ahead, (ahead + _HALF_DAY) % 24.0 or 24.0) if when.is_either else ahead
+        return when.hour - hour + FULL_DAY * when.days
+    ahead = (when.hour - hour) % FULL_DAY or FULL_DAY
+    return min(ahead, (ahead + HALF_DAY) % FULL_DAY or FULL_DAY) if when.is_either else ahead
