@@ -17,6 +17,7 @@ from mud_assistant.assistant.characters.day_entries import (
     MAX_DEED,
     MAX_DOES,
     MOST_MINUTES,
+    TIME,
     DayEntry,
     Days,
     FreeLife,
@@ -25,7 +26,6 @@ from mud_assistant.assistant.characters.day_entries import (
 from mud_assistant.assistant.characters.fields import Fields
 from mud_assistant.assistant.characters.topic_tables import own_extension, texts_of, toml_value, with_own
 
-_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _Table = dict[str, Any]  # Any: TOML and JSON
 
 
@@ -74,7 +74,7 @@ def _free_tables(free: FreeLife) -> Iterator[_Table]:
 
 def _entry(table: Mapping[str, Any], where: str, fields: Fields) -> DayEntry | None:
     time = table.get("from")
-    if not isinstance(time, str) or not _TIME.fullmatch(time):
+    if not isinstance(time, str) or not re.fullmatch(TIME, time):
         return None
     return DayEntry(
         minutes_of(time),

@@ -35,6 +35,7 @@ from mud_assistant.assistant.characters.day_entries import (
     MAX_DEED,
     MAX_DOES,
     MOST_MINUTES,
+    TIME,
     DayEntry,
     FreeLife,
     minutes_of,
@@ -144,7 +145,7 @@ _Deeds = Annotated[tuple[_Deed, ...], Field(max_length=MAX_DOES)]
 class WrittenDay(Strict):
     """Holds one entry of a day."""
 
-    start: str = Field(alias="from", pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", description=_TIME)
+    start: str = Field(alias="from", pattern=f"^{TIME}$", description=_TIME)
     place: str = Field(default="", max_length=MAX_TITLE, description=f"the name of a room, at most {MAX_TITLE} letters")
     begins: _Deed | None = Field(default=None, description='a gesture such as "lights the forge."')
     does: _Deeds = Field(default=(), description=_DOES)
