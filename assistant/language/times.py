@@ -173,11 +173,9 @@ _BETWEEN = re.compile(r"[\s,]*(?:and )?")
 
 
 def _ly(word: str) -> When:
-    return (
-        When(hour=HOURS["at night"], every=DAY)
-        if word.casefold() == "night"
-        else When(every=HOUR if word.casefold() == "hour" else DAY)
-    )
+    if word.casefold() == "night":
+        return When(hour=HOURS["at night"], every=DAY)
+    return When(every=HOUR if word.casefold() == "hour" else DAY)
 
 
 def find_when(text: str) -> tuple[int, int, When] | None:
