@@ -69,11 +69,9 @@ _WAKE = re.compile(
 )
 _KNOW = re.compile(
     r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get"
-    r"|find"
-    r"|wake"
+    r"|find|wake"
     r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
-    r"|nudge|poke|knock)"
-    r"|shout"
+    r"|nudge|poke|knock)|shout"
     r"|holler|say (?:so|something)))(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
 _CALLS = re.compile(r"(?i)(?:let|ping|nudge|alert|notify|give|shout|holler|call|signal)\b")
@@ -110,8 +108,7 @@ _STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|sta
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
     rf"(?: (?:right|just|still|put|here|there|where you are|in this (?:spot|room|place|position|post)|by the \w+"
-    rf"|for me|with (?:the |my |your )?\w+"
-    rf"|on|off|away"
+    rf"|for me|with (?:the |my |your )?\w+|on|off|away"
     rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
 _WAIT = re.compile(
