@@ -67,13 +67,13 @@ def goal_of(goal_id: str, asked: Asked, asker: Asker, moment: PromiseMoment, who
         asker.authority,
         asker.audience,
         what,
-        whom.id if whom is not None else "",
-        one_line(whom.name, max_chars=60) if whom is not None else "",
-        moment.room if is_here else one_line(asked.place, max_chars=60),
-        moment.room_id if is_here else "",
-        due,
-        due_game,
-        every,
+        whom=whom.id if whom is not None else "",
+        whom_name=one_line(whom.name, max_chars=60) if whom is not None else "",
+        place=moment.room if is_here else one_line(asked.place, max_chars=60),
+        place_id=moment.room_id if is_here else "",
+        due=due,
+        due_game=due_game,
+        every=every,
     )
 
 
