@@ -10,6 +10,8 @@ MAX_DAY, MAX_DOES = 24, 40
 MAX_DEED = 300
 #: How often a gesture of free life comes on the average when the owner does not say, in minutes; the least and most.
 FREE_MINUTES, LEAST_MINUTES, MOST_MINUTES = 12, 2, 1440
+#: How a time of the day is written.
+TIME = "([01][0-9]|2[0-3]):[0-5][0-9]"
 #: Minutes of an hour and of a day.
 HOUR, DAY = 60, 1440
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import asdict
+
 from mud_assistant.assistant.characters.character import MAX_TITLE
 from mud_assistant.assistant.characters.day_entries import (
     FREE_MINUTES,
@@ -17,15 +19,15 @@ from mud_assistant.assistant.characters.day_entries import (
     MAX_DEED,
     MAX_DOES,
     MOST_MINUTES,
+    TIME,
     DayEntry,
     Days,
     FreeLife,
     minutes_of,
 )
 from mud_assistant.assistant.characters.fields import Fields
-from mud_assistant.assistant.characters.topic_tables import own_extension, texts_of, toml_value, with_own
+from mud_assistant.assistant.characters.topic_tables import own_extension, table_toml, texts_of, with_own
 
-_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _Table = dict[str, Any]  # Any: TOML and JSON
 
 
@@ -33,10 +35,7 @@ def days_toml(days: Days) -> str:
     """Return days as TOML, empty where nothing is written."""
     tables = [("[[day]]", _entry_table(entry)) for entry in days.entries]
     tables += [("[free]", table) for table in _free_tables(days.free)]
-    return "".join(
-        "\n".join(["", head, *(f"{field} = {toml_value(value)}" for field, value in table.items()), ""])
-        for head, table in tables
-    )
+    return "".join(f"\n{table_toml(head, table)}" for head, table in tables)
 
 
 def with_days(extensions: Mapping[str, Any], days: Days) -> _Table:
@@ -67,14 +66,13 @@ def _entry_table(entry: DayEntry) -> _Table:
 
 def _free_tables(free: FreeLife) -> Iterator[_Table]:
     """Yield the table of free life, unless it is as usual."""
-    if free != FreeLife():
-        minutes = {} if free.every_minutes == FREE_MINUTES else {"every_minutes": free.every_minutes}
-        yield {**({"does": free.does} if free.does else {}), **minutes}
+    if free != (usual := FreeLife()):
+        yield {field: value for field, value in asdict(free).items() if value != getattr(usual, field)}
 
 
 def _entry(table: Mapping[str, Any], where: str, fields: Fields) -> DayEntry | None:
     time = table.get("from")
-    if not isinstance(time, str) or not _TIME.fullmatch(time):
+    if not isinstance(time, str) or not re.fullmatch(TIME, time):
         return None
     return DayEntry(
         minutes_of(time),

@@ -31,11 +31,12 @@ _LINE = 100
 
 def topics_toml(topics: Iterable[Topic]) -> str:
     """Return topics as TOML."""
-    tables = []
-    for topic in topics:
-        values = (f"{field} = {toml_value(value)}" for field, value in written_topic(topic).items())
-        tables.append("\n".join(["[[topic]]", *values, ""]))
-    return "\n".join(tables)
+    return "\n".join(table_toml("[[topic]]", written_topic(topic)) for topic in topics)
+
+
+def table_toml(head: str, table: Mapping[str, Any]) -> str:
+    """Return a table as TOML, below the line that begins it."""
+    return "\n".join([head, *(f"{field} = {toml_value(value)}" for field, value in table.items()), ""])
 
 
 def written_topic(topic: Topic) -> dict[str, Any]:

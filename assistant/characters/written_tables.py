@@ -35,43 +35,41 @@ from mud_assistant.assistant.characters.day_entries import (
     MAX_DEED,
     MAX_DOES,
     MOST_MINUTES,
+    TIME,
     DayEntry,
     FreeLife,
     minutes_of,
 )
 
 
-def text_field(longest: int) -> Any:
-    """Return the field of a text that must hold something and is at most so long."""
+def _text(longest: int) -> Any:
     return Field(min_length=1, max_length=longest, description=f"a text of 1 to {longest} characters")
 
 
-_Greeting = Annotated[str, text_field(MAX_GREETING)]
-_Line = Annotated[str, text_field(MAX_EXAMPLE)]
-_Keys = Annotated[tuple[Annotated[str, text_field(MAX_KEY)], ...], Field(max_length=MAX_KEYS)]
+_Greeting = Annotated[str, _text(MAX_GREETING)]
+_Line = Annotated[str, _text(MAX_EXAMPLE)]
+_Keys = Annotated[tuple[Annotated[str, _text(MAX_KEY)], ...], Field(max_length=MAX_KEYS)]
 _KEYS = f'a list of at most {MAX_KEYS} texts, as in: ["lamp", "old tower"]'
 _Order = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
 _NUMBER = "a whole number up to a million"
 
 
-class Strict(BaseModel):
-    """Refuses what it does not know."""
-
+class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
 
-class WrittenExample(Strict):
+class WrittenExample(_Strict):
     """Holds one example."""
 
     heard: _Line
     said: _Line
 
 
-class WrittenLore(Strict):
+class WrittenLore(_Strict):
     """Holds one piece of lore."""
 
-    title: Annotated[str, text_field(MAX_TITLE)]
-    text: Annotated[str, text_field(MAX_LORE)]
+    title: Annotated[str, _text(MAX_TITLE)]
+    text: Annotated[str, _text(MAX_LORE)]
     keys: _Keys | None = Field(default=None, description=_KEYS)
     secondary: _Keys = Field(default=(), description=_KEYS)
     logic: Literal["any", "all", "not_any", "not_all"] = Field(
@@ -96,13 +94,13 @@ class WrittenLore(Strict):
         return LoreEntry(**{**self.model_dump(), "keys": keys})
 
 
-_Saying = Annotated[str, text_field(MAX_SAID)]
+_Saying = Annotated[str, _text(MAX_SAID)]
 
 
-class WrittenTopic(Strict):
+class WrittenTopic(_Strict):
     """Holds one topic."""
 
-    title: Annotated[str, text_field(MAX_TITLE)]
+    title: Annotated[str, _text(MAX_TITLE)]
     says: _Saying | Annotated[tuple[_Saying, ...], Field(min_length=1, max_length=MAX_SAYS)] = Field(
         description=f"a text of 1 to {MAX_SAID} characters, or a list of at most {MAX_SAYS}"
     )
@@ -137,14 +135,14 @@ def _clean_deed(text: str) -> str:
     return cleaned
 
 
-_Deed = Annotated[str, text_field(MAX_DEED), AfterValidator(_clean_deed)]
+_Deed = Annotated[str, _text(MAX_DEED), AfterValidator(_clean_deed)]
 _Deeds = Annotated[tuple[_Deed, ...], Field(max_length=MAX_DOES)]
 
 
-class WrittenDay(Strict):
+class WrittenDay(_Strict):
     """Holds one entry of a day."""
 
-    start: str = Field(alias="from", pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", description=_TIME)
+    start: str = Field(alias="from", pattern=f"^{TIME}$", description=_TIME)
     place: str = Field(default="", max_length=MAX_TITLE, description=f"the name of a room, at most {MAX_TITLE} letters")
     begins: _Deed | None = Field(default=None, description='a gesture such as "lights the forge."')
     does: _Deeds = Field(default=(), description=_DOES)
@@ -157,7 +155,7 @@ class WrittenDay(Strict):
         return DayEntry(minutes_of(self.start), place, self.begins or "", self.does, self.says, self.rests)
 
 
-class WrittenFree(Strict):
+class WrittenFree(_Strict):
     """Holds the free life of a character."""
 
     does: _Deeds = Field(default=(), description=_DOES)
@@ -171,7 +169,7 @@ class WrittenFree(Strict):
         return FreeLife(self.does, self.every_minutes)
 
 
-class WrittenBook(Strict):
+class WrittenBook(_Strict):
     """Holds the settings of a lorebook."""
 
     scan_depth: int = Field(default=SCAN_DEPTH, ge=1, le=50, description="a number of lines from 1 to 50")
@@ -179,19 +177,19 @@ class WrittenBook(Strict):
     recursive: bool = Field(default=False, description="true or false")
 
 
-class WrittenLoreFile(Strict):
+class WrittenLoreFile(_Strict):
     """Holds a file of lore."""
 
     lore: tuple[WrittenLore, ...] = Field(default=(), max_length=MAX_ENTRIES)
 
 
-class WrittenTopicFile(Strict):
+class WrittenTopicFile(_Strict):
     """Holds a file of topics."""
 
     topic: tuple[WrittenTopic, ...] = Field(default=(), max_length=MAX_TOPICS)
 
 
-class WrittenCharacter(Strict):
+class WrittenCharacter(_Strict):
     """Holds the file of a character."""
 
     name: str = Field(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from functools import partial
 
 from msgspec import Struct
 
@@ -50,11 +51,7 @@ async def check_days(keeper: DayKeeper, runner: CheckRunner) -> None:
     else:
         runner.note(TOOLS, FindingState.OK, f"{keeper.name} may do all that its day names")
     if keeper.has(MOVE) and any(entry.place for entry in days.entries):
-
-        async def look() -> str:
-            return await _look_for_places(keeper, days)
-
-        await runner.check(PLACES, PLACES_SECONDS, look)
+        await runner.check(PLACES, PLACES_SECONDS, partial(_look_for_places, keeper, days))
     runner.note(CLOCK, FindingState.OK, _clock_text(keeper))
 
 

@@ -82,9 +82,7 @@ _SHORT_TEXT = """
     heres=here's lets=let's gimme=give_me lemme=let_me gonna=going_to wanna=want_to gotta=have_to cmon=come_on
     c'mon=come_on pls=please plz=please thx=thanks ty=thanks bc=because cuz=because coz=because tho=though b4=before
     sth=something smth=something wat=what wut=what wot=what k=okay tmrw=tomorrow tmr=tomorrow tmw=tomorrow
-    2moro=tomorrow 2morrow=tomorrow tonite=tonight
-    2nite=tonight wen=when abt=about
-    tomorrows=tomorrow's
+    2moro=tomorrow 2morrow=tomorrow tonite=tonight 2nite=tonight wen=when abt=about tomorrows=tomorrow's
     yesterdays=yesterday's todays=today's cya=see_you wassup=what's_up sup=what's_up dunno=don't_know kinda=kind_of
     sorta=sort_of idk=I_don't_know
 """

@@ -40,8 +40,7 @@ _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
 _A_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b")
 _WHEN_THEY = re.compile(
     r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
-    r"|next time) (?:you )?"
-    r"(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
+    r"|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
 )
 
 
@@ -83,16 +82,14 @@ _OWN = re.compile(
     rf"(?i)(?:(?P<vow>{_VOW})|\b(?:I|we(?= shall meet| will meet|'ll meet))(?:'ll| (?:will|shall)(?! (?:I|we)\b)"
     rf"|(?:'m| am) going to|(?= won't )))"
     r"(?: (?:gladly|surely|certainly|happily|also|then|just|of course|indeed|personally|always|(?:be sure|make sure"
-    r"|do my"
-    r" best|try|remember|never fail|not fail|not forget|be glad|be happy) to|come and(?= (?:tell|wake"
+    r"|do my best|try|remember|never fail|not fail|not forget|be glad|be happy) to|come and(?= (?:tell|wake"
     r"|remind)))\b)*[ ,]+"
 )
 #: What leads from one promise of a sentence to the next.
 _LINK = re.compile(r"(?i)[\s,;]*\b(?:and|but|then|so)\s*$")
 _DENIED = re.compile(
     r"(?i)^(?:(?:not|never)(?! (?:move|stir|budge|leave|go)\b)|won't(?! (?:move|stir|budge|leave|go)\b)|no longer"
-    r"|hardly"
-    r"|rather|neither|nor)\b"
+    r"|hardly|rather|neither|nor)\b"
 )
 #: What is said of oneself in these words is no promise, whenever it is to be.
 _HARMLESS_WORDS = r"""
@@ -114,15 +111,12 @@ _FAREWELL = re.compile(r"(?i)^(?:be (?:glad|happy) to )?see (?:you|me)(?: again)
 _FAR = re.compile(
     r"(?i)\b(?:tomorrow|next (?:week|month|year|time|spring|summer|autumn|winter|harvest|market)|some ?day|one day"
     r"|soon|this (?:week|month|year|spring|summer|autumn|winter)|(?:on|next|by) (?:mon|tues|wednes|thurs|fri|satur"
-    r"|sun)day"
-    r"|before (?:winter|spring|long|the week)|in (?:the )?(?:spring|summer|autumn|winter))\b"
+    r"|sun)day|before (?:winter|spring|long|the week)|in (?:the )?(?:spring|summer|autumn|winter))\b"
 )
 _AS_YOU_LIKE = re.compile(r"(?i)\b(?:as you (?:wish|like)|if you (?:like|wish|want|please)|if need be)\b")
 _DOUBTS = re.compile(
     r"(?i)\b(?:if|unless|whether|perhaps|maybe|might|wish|hope|wonder|suppose|think|doubt|as though|as if|otherwise"
-    r"|told"
-    r"|or else|(?:they|people|some|he|she|who) (?:say|says|said|thinks?"
-    r"|thought))\b|\b(?:not|cannot|can't|don't"
+    r"|told|or else|(?:they|people|some|he|she|who) (?:say|says|said|thinks?|thought))\b|\b(?:not|cannot|can't|don't"
     r"|never)\b[^,;:.]*$|\b(?:what|where|who|whom|how|why) *$|\b(?:said|says?|thought|sang|wrote|swore)[,:]* *$"
 )
 _TO_ME = re.compile(
@@ -227,24 +221,19 @@ _I_DO = r"""
 _SIGH = r"(?:(?:oh|ah|well|why|then|and|h+m+|dear|my (?:dear|friend|lord|lady)|good|but|right)[,!.]* )*"
 _GOES_ON = (
     r"(?=\W*$|[.,;!:\u2014-]| +(?:I(?:'ll| will| shall| can|'d)|at|when|once|in|every|each|tomorrow|tonight|my|dear"
-    r"|friend"
-    r"|sir|then|it (?:shall|will)|and|as soon|until|till)\b)"
+    r"|friend|sir|then|it (?:shall|will)|and|as soon|until|till)\b)"
 )
 _TAKES_ON = re.compile(
     rf"(?i)^{_SIGH}(?:(?:{one_of(_YES_WORDS)}){_GOES_ON}"
     r"|(?:yes|aye)(?=\W*$|[.!;]|,? (?:I(?:'ll| will| shall| can)|at|when|once|in|every|tomorrow|tonight|of course"
-    r"|gladly"
-    r"|certainly)\b|,? \w+[.!]*$)"
+    r"|gladly|certainly)\b|,? \w+[.!]*$)"
     rf"|(?:(?:yes|aye|indeed|of course|certainly|gladly|so|that),? )*I(?:'ll| will| shall)(?:\W*$|,"
-    rf"| (?:{one_of(_I_DO)})\b)"
-    r"|I(?:'d| would|'m| am) (?:be )?(?:glad|happy|delighted|honou?red|pleased)(?: to|\W*$))"
+    rf"| (?:{one_of(_I_DO)})\b)|I(?:'d| would|'m| am) (?:be )?(?:glad|happy|delighted|honou?red|pleased)(?: to|\W*$))"
 )
 _TAKES_BACK = re.compile(
     r"(?i)\b(?:(?:not|never|won't)(?! (?:fear|forget|fail|let you|miss|be late|a problem|at all|move|worry))|cannot"
-    r"|can't"
-    r"|don't (?!worry|fret|mention|fear)|couldn't|wouldn't|but|unless|however|perhaps|maybe|nobody|nothing|refuse"
-    r"|no one"
-    r"|sorry|afraid|wish I|if (?:I|we|only|the|paid|you (?!wish|like|please|want|insist))|first you)\b|\?"
+    r"|can't|don't (?!worry|fret|mention|fear)|couldn't|wouldn't|but|unless|however|perhaps|maybe|nobody|nothing|refuse"
+    r"|no one|sorry|afraid|wish I|if (?:I|we|only|the|paid|you (?!wish|like|please|want|insist))|first you)\b|\?"
 )
 
 

@@ -131,8 +131,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
     (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
     (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<also> and (?:every "
-        rf"|each )?(?:{PART}))?"),
-     _every),
+            rf"|each )?(?:{PART}))?"), _every),
     (_found(rf"(?:every|each) {AMOUNT}"), lambda match: When(every=_amount(match))),
     (_found(r"once (?:a|an|every|per) (?P<of>hour|day|week|night|morning|evening)"), _every),
     (_found(r"(?P<of>dai|hour|night)ly"), lambda match: _ly(match["of"])),
@@ -144,8 +143,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(r"(?:by )?tomorrow(?: first thing)?(?: in the)?(?: (?P<part>morning|afternoon|evening|night))?"),
      lambda match: When(hour=PARTS[(match["part"] or "morning").casefold()], days=1)),
     (_found(rf"(?:just |right |shortly )?(?P<rel>{RELATION}) (?:the )?(?:high )?(?P<named>{LIGHT}|night"
-        rf"|(?:{MEAL})(?:[ -]?time)?)(?: sharp)?"),
-     _of_light),
+            rf"|(?:{MEAL})(?:[ -]?time)?)(?: sharp)?"), _of_light),
     (_found(rf"(?:at|on the stroke of) (?:about |around |exactly )?{CLOCK}"), _of_clock),
     (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
     (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m|"
@@ -156,8 +154,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
      lambda _: When(hour=18.0)),
     (_found(r"(?:when|once|as soon as|before) (?:it (?:is|gets|grows) (?P<dark>dark)|night falls|night comes)"),
      lambda match: When(hour=18.0 if match["dark"] else 20.0)),
-    (_found(r"when the (?:cock|rooster) crows|(?:when|once|as soon as) it(?: is|'s"
-        r"| gets) light"), lambda _: When(hour=6.0)),
+    (_found(r"when the (?:cock|rooster) crows|(?:when|once|as soon as) it(?: is|'s| gets) light"),
+     lambda _: When(hour=6.0)),
     (_found(rf"(?:(?:early|late) )?(?:in|by|during) the (?:(?:early|late) )?(?P<part>{PART})|this (?P<this>{PART})"),
      lambda match: When(hour=PARTS[(match["part"] or match["this"]).casefold()])),
     (_found(r"at (?:the )?(?:crack|break) of (?:dawn|day)|(?:at|by|before) sun ?up"), lambda _: When(hour=6.0)),
@@ -173,21 +171,9 @@ _BETWEEN = re.compile(r"[\s,]*(?:and )?")
 
 
 def _ly(word: str) -> When:
-    return (
-        When(hour=HOURS["at night"], every=DAY)
-        if word.casefold() == "night"
-        else When(every=HOUR if word.casefold() == "hour" else DAY)
-    )
-
-
-def when_in(text: str) -> tuple[When, str] | None:
-    """Return the first time that a text names, and the text without it; None for none."""
-    found = find_when(text)
-    if found is None:
-        return None
-    begin, end, when = found
-    rest = f"{text[:begin].rstrip(' ,')} {text[end:].lstrip(' ,')}" if begin else text[end:].lstrip(" ,")
-    return when, re.sub(r"\s+(?=[.,!?;]|$)", "", rest).strip()
+    if word.casefold() == "night":
+        return When(hour=HOURS["at night"], every=DAY)
+    return When(every=HOUR if word.casefold() == "hour" else DAY)
 
 
 def find_when(text: str) -> tuple[int, int, When] | None:

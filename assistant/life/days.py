@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.characters.day_entries import DAY, HOUR, DayEntry, Days
 from mud_assistant.assistant.events.events import ByRule
+from mud_assistant.tools.context import A_MINUTE
 from mud_assistant.tools.game import GameTime
 
 #: How long nobody must have spoken before the day goes on, in seconds.
@@ -28,7 +29,6 @@ FIRST_SECONDS = (25.0, 90.0)
 MOST_TRIES = 2
 #: How much shorter or longer than the owner says the time between two gestures of free life may be, as a factor.
 SPREAD = (0.5, 1.5)
-A_MINUTE = 60.0
 MOVE, EMOTE, SAY = "move", "emote", "say"
 #: No entry has begun yet.
 NEVER = -1
@@ -185,9 +185,8 @@ def _deed(
     days: Days, entry: DayEntry | None, clock: DayClock, state: DayState, dice: Random
 ) -> tuple[DayOffer | DayRest, DayState]:
     """Return a gesture or words of the entry, or a gesture of free life where it has none, when its time has come."""
-    is_own = entry is not None and bool(entry.does or entry.says)
-    deeds = [(EMOTE, text) for text in (entry.does if is_own and entry else days.free.does)]
-    deeds += [(SAY, text) for text in (entry.says if is_own and entry else ())]
+    own = [(EMOTE, text) for text in entry.does] + [(SAY, text) for text in entry.says] if entry else []
+    deeds = own or [(EMOTE, text) for text in days.free.does]
     if not deeds:
         return DayRest(next_entry(days, clock), "its file names nothing to do now"), state
     if clock.now < state.next_deed:
@@ -195,8 +194,8 @@ def _deed(
     others = [deed for deed in deeds if deed[1] != state.last_deed] or deeds
     tool, text = dice.choice(others)
     minutes = days.free.every_minutes * A_MINUTE
-    pause = DEED_SECONDS if is_own else (SPREAD[0] * minutes, SPREAD[1] * minutes)
-    why = _why(entry) if is_own and entry else "free life"
+    pause = DEED_SECONDS if own else (SPREAD[0] * minutes, SPREAD[1] * minutes)
+    why = _why(entry) if own and entry else "free life"
     offer = DayOffer(ByRule(tool, {"text": text}, why=why), "You go about your day.", importance=1)
     return offer, replace(state, next_deed=_later(clock, dice, pause), last_deed=text)
 

@@ -1,7 +1,7 @@
-"""Keeps what lasts of a character's life beside its goals: whom it follows, its pauses, its talks, who wants quiet.
+"""Keeps what lasts of a character's life beside its goals: whom it follows, its talks, who wants quiet.
 
 It is one JSON object in the journal, beside the record of sleep, written through the lease. A part that cannot be read,
-as one that a newer program wrote in another form, counts as never kept; what a newer program added stays.
+as one that a newer program wrote in another form, counts as never kept; what another program added stays.
 """
 
 from __future__ import annotations
@@ -44,17 +44,12 @@ class Pair(Struct, frozen=True):
 class LifeState(Struct, frozen=True):
     """What lasts of a character's life. Times are seconds since 1970.
 
-    `acted_at` is when it last acted of itself, and `pause` is how long it waits after that, in seconds. `quiet_to` are
-    the ids of the people who do not want to be spoken to first. `pairs` holds the other assistant's id. `entry` names
-    the entry of its day that it did last.
+    `quiet_to` are the ids of the people who do not want to be spoken to first. `pairs` are by the other assistant's id.
     """
 
     following: Followed | None = None
-    acted_at: float = 0.0
-    pause: float = 0.0
     quiet_to: tuple[str, ...] = ()
     pairs: dict[str, Pair] = {}
-    entry: str = ""
 
 
 #: What nothing is kept of: one for all assistants.
@@ -95,6 +90,13 @@ class StoredLife:
         self.state = await self._rows.write(work)
         return self.state
 
+    async def keep(self, what: str, change: Callable[[LifeState], LifeState]) -> None:
+        """Write a change down as `change` does. Where that cannot be done, say in the log `what` is not kept."""
+        try:
+            await self.change(change)
+        except JournalError as error:
+            _log.warn("{what} is not written down: {why}", what=what, why=str(error))
+
 
 def keep_following(following: Following, stored: StoredLife, launcher: Launcher) -> None:
     """Go on following whom the character followed, unless its time is over, and write down every change from now on."""
@@ -109,10 +111,7 @@ async def _save_following(following: Following, stored: StoredLife) -> None:
     if (leader := following.leader) is not None:
         until = stored.wall() + following.seconds_left
         kept = Followed(leader.id, leader.name, until, following.asker)
-    try:
-        await stored.change(lambda state: replace(state, following=kept))
-    except JournalError as error:
-        _log.warn("whom a character follows is not written down: {why}", why=str(error))
+    await stored.keep("whom a character follows", lambda state: replace(state, following=kept))
 
 
 def _state_of(kept: Mapping[str, Any]) -> LifeState:

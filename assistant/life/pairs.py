@@ -6,17 +6,15 @@ decision is pure. The count outlives a restart; the last lines, by which a line 
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
-from twisted.logger import Logger
 
 from mud_assistant.assistant.events.conversation import is_farewell
-from mud_assistant.assistant.journal import JournalError
-from mud_assistant.assistant.life.life_state import Pair, StoredLife
+from mud_assistant.assistant.language.words import words_of
+from mud_assistant.assistant.life.life_state import LifeState, Pair, StoredLife
 from mud_assistant.resilience import Launcher
 from mud_assistant.tools import Principal
 
@@ -27,9 +25,6 @@ SAME_SHARE, LAST_LINES = 0.6, 2
 #: Why a line of another assistant is not answered.
 RESTS, UNHEARD = "the two have talked enough for now", "nobody is present to hear the two talk"
 FAREWELL, NOTHING_NEW, LAST_LINE = "it was a farewell", "the line added nothing", "it was the last line of their talk"
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
-
-_log = Logger()
 
 
 class PairLine(Struct, frozen=True):
@@ -76,14 +71,9 @@ def adds_nothing(line: PairLine) -> bool:
     """Tell whether most words of the line stood in the last lines of the pair. Names of the two do not count."""
     if not line.before:
         return False
-    names = words_in(" ".join(line.names))
-    said, known = words_in(line.words) - names, words_in(" ".join(line.before)) - names
+    names = words_of(" ".join(line.names))
+    said, known = (set(words_of(text)).difference(names) for text in (line.words, " ".join(line.before)))
     return len(said & known) >= SAME_SHARE * len(said)
-
-
-def words_in(text: str) -> frozenset[str]:
-    """Return the words of a text, each once, in small letters."""
-    return frozenset(word.casefold().replace("\u2019", "'") for word in _WORD.findall(text))
 
 
 def _nobody_is_told() -> None:
@@ -143,12 +133,11 @@ class PairTalks:
 
 def keep_pairs(talks: PairTalks, stored: StoredLife, launcher: Launcher) -> None:
     """Go on with the talks that are kept, and write down every change from now on."""
+
+    def note(state: LifeState) -> LifeState:
+        return replace(state, pairs=talks.pairs)
+
     talks.restore(stored.state.pairs)
-    talks.on_change = lambda: launcher.launch(_save(talks, stored), "keeping how much assistants have talked")
-
-
-async def _save(talks: PairTalks, stored: StoredLife) -> None:
-    try:
-        await stored.change(lambda state: replace(state, pairs=talks.pairs))
-    except JournalError as error:
-        _log.warn("how much a character has talked with others is not written down: {why}", why=str(error))
+    talks.on_change = lambda: launcher.launch(
+        stored.keep("how much a character has talked with others", note), "keeping how much assistants have talked"
+    )

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind
 from mud_assistant.assistant.language.later.chores import chore_gesture
-from mud_assistant.assistant.language.later.hours import DAY, HOUR
+from mud_assistant.assistant.language.later.hours import DAY, FULL_DAY, HALF_DAY, HOUR
 from mud_assistant.assistant.language.later.wishes import Asked
 from mud_assistant.assistant.language.promises import listed
 from mud_assistant.assistant.language.times import When
@@ -18,7 +18,6 @@ from mud_assistant.tools.trust import Audience, Principal
 MAX_WHAT = 300
 #: The shortest time after which something is done again, in seconds, and the longest that it may lie ahead.
 LEAST_EVERY, MOST_AHEAD = HOUR, 14 * DAY
-_HALF_DAY = 12.0
 
 
 class PromiseMoment(Struct, frozen=True):
@@ -68,13 +67,13 @@ def goal_of(goal_id: str, asked: Asked, asker: Asker, moment: PromiseMoment, who
         asker.authority,
         asker.audience,
         what,
-        whom.id if whom is not None else "",
-        one_line(whom.name, max_chars=60) if whom is not None else "",
-        moment.room if is_here else one_line(asked.place, max_chars=60),
-        moment.room_id if is_here else "",
-        due,
-        due_game,
-        every,
+        whom=whom.id if whom is not None else "",
+        whom_name=one_line(whom.name, max_chars=60) if whom is not None else "",
+        place=moment.room if is_here else one_line(asked.place, max_chars=60),
+        place_id=moment.room_id if is_here else "",
+        due=due,
+        due_game=due_game,
+        every=every,
     )
 
 
@@ -99,6 +98,6 @@ def _until(hour: float, when: When) -> float:
     """Return the hours until it is the hour that was named. "Tomorrow" is the day that begins at the next midnight."""
     assert when.hour is not None
     if when.days:
-        return when.hour - hour + 24.0 * when.days
-    ahead = (when.hour - hour) % 24.0 or 24.0
-    return min(ahead, (ahead + _HALF_DAY) % 24.0 or 24.0) if when.is_either else ahead
+        return when.hour - hour + FULL_DAY * when.days
+    ahead = (when.hour - hour) % FULL_DAY or FULL_DAY
+    return min(ahead, (ahead + HALF_DAY) % FULL_DAY or FULL_DAY) if when.is_either else ahead

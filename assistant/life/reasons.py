@@ -62,9 +62,7 @@ class Reasons:
             self._ring.append(Considered(at, what, taken, why))
             del self._ring[:-KEPT]
 
-    def begin(
-        self, event_id: str, at: float, holds: Callable[[], bool], undone: Callable[[], None] = lambda: None
-    ) -> None:
+    def begin(self, event_id: str, at: float, holds: Callable[[], bool], undone: Callable[[], None]) -> None:
         """Take note of an accepted event. `holds` must not wait; `undone` is called when the event came to nothing."""
         self._open[event_id] = (at, holds, undone)
 

@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from mud_assistant.assistant.events.goal import GOAL_EVENT
 from mud_assistant.assistant.journal.database import Database
+from mud_assistant.tools.trust import ASSISTANT_ID
 
 #: The most of each that is read, the newest.
 MOST_READ = 50_000
-#: Who is heard is no player: nobody, the world, and other assistants.
+#: Who is heard is no player: nobody, the world, and other assistants by how their ids begin.
 _NO_PLAYERS = ("", "world")
-_ASSISTANTS = "assistant:"
 
 
 class LivedLog(Struct, frozen=True):
@@ -33,7 +33,7 @@ def read_lived(db: Database, assistant: str, since: float, since_day: int) -> Li
     heard = db.execute(
         """SELECT accepted_at FROM events WHERE assistant = ? AND accepted_at >= ? AND who NOT IN (?, ?)
            AND substr(who, 1, ?) <> ? AND substr(id, 1, ?) <> ? ORDER BY accepted_at DESC LIMIT ?""",
-        (assistant, since, *_NO_PLAYERS, len(_ASSISTANTS), _ASSISTANTS, len(GOAL_EVENT), GOAL_EVENT, MOST_READ),
+        (assistant, since, *_NO_PLAYERS, len(ASSISTANT_ID), ASSISTANT_ID, len(GOAL_EVENT), GOAL_EVENT, MOST_READ),
     ).fetchall()
     acted = db.execute(
         "SELECT at FROM intents WHERE assistant = ? AND at >= ? AND effect <> 0 ORDER BY at DESC LIMIT ?",

@@ -31,8 +31,8 @@ _IN_OPEN_RUN = """EXISTS (SELECT 1 FROM run_events JOIN runs ON runs.seq = run
 #: The tables that hold an assistant's life; steps, calls and results are deleted with their runs. The lease stays, so
 #: that a process that still runs the assistant elsewhere stays shut out.
 _ITS_OWN = (
-    *("events", "runs", "stream", "memories", "memory_state", "muted", "acquaintances", "acquaintance_facts", "goals"),
-)
+    "events", "runs", "stream", "memories", "memory_state", "muted", "acquaintances", "acquaintance_facts", "goals",
+)  # fmt: skip
 #: Stands in the record of what the character did. Players' words cannot hold it: a mark in them is escaped.
 _ANSWER = b'"role":"assistant"'
 #: How many rows of a kind one write removes.

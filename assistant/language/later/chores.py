@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 _TENDING = (
-    "mind|tend|watch|water|sweep|feed|light|stoke|clean|dust|polish|guard|check|wind|wash|scrub|mop|rake|trim|oil"
-    "|brush"
+    "mind|tend|watch|water|sweep|feed|light|stoke|clean|dust|polish|guard|check|wind|wash|scrub|mop|rake|trim|oil|brush"
     "|groom|air|weed|stir|bank|tidy|protect|inspect|prune|sharpen|rinse|wipe|comb|straighten|refill|top up|rub down"
-    "|milk"
-    "|look after|take care of|keep an eye on|keep watch over|watch over|see to|tend to|check on|check up on"
+    "|milk|look after|take care of|keep an eye on|keep watch over|watch over|see to|tend to|check on|check up on"
     "|look in on"
 )
 _DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both)"
@@ -20,8 +18,7 @@ CHORE = re.compile(
     rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))})"
     rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+['\u2019]s\b|all of|each of) (?!time\b|(?:own )?(?:business"
     rf"|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?|eyes?|backs?)\b|step\b|gap\b|stars\b"
-    rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b"
-    rf"|back\b|mind\b|way\b)[^.!?;]*)"
+    rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b|mind\b|way\b)[^.!?;]*)"
 )
 _PLACE = re.compile(
     r"(?i)(?P<what>.+) (?:in|at|inside|over at|down at|up in) (?:the|my|your|our) (?P<place>[\w'-]+(?: [\w'-]+)?)"

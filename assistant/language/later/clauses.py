@@ -69,8 +69,7 @@ _ENDS = r"""
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
 TAIL = re.compile(
-    rf"(?i)(?:[\s,]*\b(?:{one_of(_ENDS)})"
-    rf"|,\s+(?:{_FRIEND}|right|yes|deal|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$"
+    rf"(?i)(?:[\s,]*\b(?:{one_of(_ENDS)})|,\s+(?:{_FRIEND}|right|yes|deal|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$"
 )
 #: Politeness and names in the middle of a clause: "Remind me, Ann, at noon".
 _ASIDE = re.compile(r"(?i),? (?:please|kindly)\b,?(?= )|\b(me|us), [\w'-]+,(?= )")
@@ -79,8 +78,7 @@ _STEMS_TEXT = "wak=wake com=come stok=stoke giv=give lett=let gett=get tak=take 
 _STEMS = dict(pair.split("=") for pair in _STEMS_TEXT.split())
 _FOR = re.compile(
     r"(?i)\bfor (?=(?:about |around |another |just )?(?:an?|half an?|half|a few|a couple|\d+|[a-z]+) (?:seconds?"
-    r"|minutes?|mins?"
-    r"|hours?|days?)\b)"
+    r"|minutes?|mins?|hours?|days?)\b)"
 )
 _NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|pass on to) \S+(?: \S+)?(?: know)?")
 

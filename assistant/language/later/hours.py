@@ -10,17 +10,13 @@ HALF_DAY, FULL_DAY = 12.0, 24.0
 #: The hours of a day that have names. The first of an hour is what a character says.
 HOURS: dict[str, float] = {
     "at dawn": 6, "at sunrise": 6, "at first light": 6, "at daybreak": 6, "at cockcrow": 6, "before breakfast": 7,
-    "at breakfast": 7.5, "in the morning": 8, "after breakfast": 8.5, "before noon": 11.5, "at noon": 12, "at"
-    " midday": 12,
-    "at lunch": 12.5, "after noon": 13, "after lunch": 13.5, "in the afternoon": 15, "at teatime": 16, "before"
-    " dusk": 17.5,
-    "before dark": 17.5, "before supper": 17.75, "before dinner": 17.75, "at dusk": 18, "at sunset": 18, "at"
-    " sundown": 18,
-    "at twilight": 18, "at dark": 18, "at supper": 18.25, "at dinner": 18.25, "in the evening": 19, "after dusk": 19,
-    "after dark": 19, "after supper": 19.25, "after dinner": 19.25, "at nightfall": 20, "tonight": 21, "at night": 21,
-    "at bedtime": 22, "at midnight": 0, "before dawn": 5.5, "after dawn": 7, "before midnight": 23.5, "before"
-    " nightfall": 19.5,
-    "after midnight": 1,
+    "at breakfast": 7.5, "in the morning": 8, "after breakfast": 8.5, "before noon": 11.5, "at noon": 12,
+    "at midday": 12, "at lunch": 12.5, "after noon": 13, "after lunch": 13.5, "in the afternoon": 15, "at teatime": 16,
+    "before dusk": 17.5, "before dark": 17.5, "before supper": 17.75, "before dinner": 17.75, "at dusk": 18,
+    "at sunset": 18, "at sundown": 18, "at twilight": 18, "at dark": 18, "at supper": 18.25, "at dinner": 18.25,
+    "in the evening": 19, "after dusk": 19, "after dark": 19, "after supper": 19.25, "after dinner": 19.25,
+    "at nightfall": 20, "tonight": 21, "at night": 21, "at bedtime": 22, "at midnight": 0, "before dawn": 5.5,
+    "after dawn": 7, "before midnight": 23.5, "before nightfall": 19.5, "after midnight": 1,
 }  # fmt: skip
 #: How long before and after a named hour "before noon" and "after supper" are, in hours.
 BEFORE, AFTER = 0.5, 1.0
@@ -62,10 +58,7 @@ CLOCK = (
 CLOCK_ENDS = (
     r"(?=\W*$|[.,;!?]| (?:in the|at night|tonight|tomorrow|today|please|and|to|that|every|each|this)\b|(?<=[mk.]))"
 )
-RELATION = (
-    r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|on the stroke of|when it(?:'s"
-    r"| is))"
-)
+RELATION = r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|on the stroke of|when it(?:'s| is))"
 TITLE = (
     "the|my|your|our|his|her|that|old|young|master|mistress|captain|lady|lord|sir|mr|mrs|miss|doctor|father|mother"
     "|brother|sister|aunt|uncle|king|queen"
@@ -73,23 +66,20 @@ TITLE = (
 #: How somebody is called: "Ann", "Ann of Harl", "the old miller", "captain Reed".
 NAME = (
     rf"(?:(?:{TITLE}) (?:[a-z][\w-]* )??(?:[a-z][\w-]*)(?: (?-i:(?!I\b)[A-Z])[\w-]*)*"
-    rf"|(?-i:(?!I\b)[A-Z])[\w-]*(?: (?:of )?(?-i:(?!I\b)[A-Z])[\w-]*)*"
-    r"|[a-z][\w-]*)"
+    rf"|(?-i:(?!I\b)[A-Z])[\w-]*(?: (?:of )?(?-i:(?!I\b)[A-Z])[\w-]*)*|[a-z][\w-]*)"
 )
 #: What comes and is nobody, and what is no name.
 NOBODY = (
     r"(?!(?:the |your |my )?(?:sun|night|day|morning|evening|dawn|dusk|time|winter|spring|summer|autumn|rain|snow"
     r"|war|push"
     r"|tide|moon|moment|hour|weather|storm|dinner|supper|food|bread|it|that|this|there|what|who|everything|nobody"
-    r"|nothing|something|everyone|someone|somebody|anyone|anybody|everybody|death|trouble|opportunity|harvest|ship"
-    r"|boat"
+    r"|nothing|something|everyone|someone|somebody|anyone|anybody|everybody|death|trouble|opportunity|harvest|ship|boat"
     r"|ferry|money|a|an|all|one|you|things?|not|to|then|and|or|people|we|ever|is|are|me|us|these|those|no|life"
     r"|truth)\b)"
 )
 COMES = (
     r"(?:(?:next|finally|ever|happens? to|has|have|is|are|am|should) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?"
-    r"|steps?"
-    r"|drops?|stops?"
+    r"|steps?|drops?|stops?"
     r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
     r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online|near(?:by)?|awake"
@@ -99,12 +89,10 @@ COMES = (
     r"|you))\b)*"
 )
 ONCE = (
-    r"(?:when(?:ever)?|once|if|as soon as|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute"
-    r"|second"
+    r"(?:when(?:ever)?|once|if|as soon as|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
     r"|instant)(?: that)?|after|until|till|'?til|for when|in case)"
 )
 SEE = (
     r"(?:(?:next|ever|happen to|should|do|can) )*(?:see|meet|run into|bump into|spot|catch|encounter|come across"
-    r"|hear from"
-    r"|(?:speak|talk) (?:to|with))"
+    r"|hear from|(?:speak|talk) (?:to|with))"
 )

@@ -69,11 +69,9 @@ _WAKE = re.compile(
 )
 _KNOW = re.compile(
     r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get"
-    r"|find"
-    r"|wake"
+    r"|find|wake"
     r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
-    r"|nudge|poke|knock)"
-    r"|shout"
+    r"|nudge|poke|knock)|shout"
     r"|holler|say (?:so|something)))(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
 _CALLS = re.compile(r"(?i)(?:let|ping|nudge|alert|notify|give|shout|holler|call|signal)\b")
@@ -110,8 +108,7 @@ _STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|sta
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
     rf"(?: (?:right|just|still|put|here|there|where you are|in this (?:spot|room|place|position|post)|by the \w+"
-    rf"|for me|with (?:the |my |your )?\w+"
-    rf"|on|off|away"
+    rf"|for me|with (?:the |my |your )?\w+|on|off|away"
     rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
 _WAIT = re.compile(
@@ -152,12 +149,10 @@ def _knowing(clause: Clause) -> Asked | None:
     """Return what the asker wants to hear of: that somebody is there, or that a time has come."""
     if _KNOW.fullmatch(clause.text) is None or clause.when.every:
         return None
+    if clause.when.person in PRONOUNS:
+        return None
     if clause.when.person:
-        return (
-            None
-            if clause.when.person in PRONOUNS
-            else Asked(GoalKind.TELL, clause.when, f"{clause.when.person} is here")
-        )
+        return Asked(GoalKind.TELL, clause.when, f"{clause.when.person} is here")
     is_when = re.match(r"(?i)when|once|as soon as", clause.said) is not None
     is_told = clause.when.person is None and (is_when or _CALLS.match(clause.text) is not None)
     return Asked(GoalKind.REMIND, clause.when) if is_told else None
@@ -167,14 +162,11 @@ def _greeting(clause: Clause) -> Asked | None:
     found = _GREET.fullmatch(clause.text)
     if found is None or clause.when.person == "":
         return None
-    words = found["hello"] or (f"my {found['regards']}" if found["regards"] else "")
-    words = words or (
-        f"thank you for {found['thanks']}"
-        if found["thanks"]
-        else "thank you"
-        if "thank" in clause.text[:5]
-        else "hello"
-    )
+    words = found["hello"] or ("thank you" if "thank" in clause.text[:5] else "hello")
+    if found["regards"]:
+        words = f"my {found['regards']}"
+    elif found["thanks"] and not found["hello"]:
+        words = f"thank you for {found['thanks']}"
     whom = _person(found["whom"] or found["given"] or found["known"], clause.when)
     return Asked(GoalKind.TELL, _whose(clause.when, whom), words, whom) if whom else None
 
@@ -182,13 +174,9 @@ def _greeting(clause: Clause) -> Asked | None:
 def _telling(clause: Clause) -> Asked | None:
     found = _TELL.fullmatch(clause.text)
     if found is None:
-        said = _SAY.fullmatch(clause.text)
-        is_for_them = said is not None and clause.is_apart and clause.when.person and clause.when.person not in PRONOUNS
-        return (
-            Asked(GoalKind.TELL, clause.when, said["what"], clause.when.person or "")
-            if said is not None and is_for_them
-            else None
-        )
+        said, whom = _SAY.fullmatch(clause.text), clause.when.person
+        is_for_them = clause.is_apart and whom not in PRONOUNS
+        return Asked(GoalKind.TELL, clause.when, said["what"], whom) if said and whom and is_for_them else None
     whom = _person(found["whom"] or found["known"] or found["given"] or found["said"], clause.when)
     if not whom or clause.when.person == "":
         return None

@@ -47,7 +47,7 @@ async def test_who_takes_the_assistant_over_has_its_promises_and_its_life(postgr
         await old.accept(event(1), TRIGGER)
         run = await old.open_run(await old.pending())
         await old.record_intent(run, 1, 0, SAY, effect=True, goals=[bread])
-        await StoredLife(old.lease, noon).change(lambda state: replace(state, pause=60.0))
+        await StoredLife(old.lease, noon).change(lambda state: replace(state, quiet_to=(ANNA.id,)))
         await one.write(lambda db: one.leases.release(db, "sage"))
         await new.start()
         for write in (
@@ -58,7 +58,7 @@ async def test_who_takes_the_assistant_over_has_its_promises_and_its_life(postgr
             with pytest.raises(Fenced):
                 await write
         assert await new.goals(with_ended=True) == (bread,)
-        assert await StoredLife(new.lease, noon).load() == LifeState(pause=60.0)
+        assert await StoredLife(new.lease, noon).load() == LifeState(quiet_to=(ANNA.id,))
         left = await new.interrupted()
         assert left is not None
         await new.close_run(left.id, Answered(("say",)), goals=[told])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.language.later.hours import DAY, HOUR, MINUTE
-from mud_assistant.assistant.language.times import When, spoken_time, when_in
+from mud_assistant.assistant.language.times import When, find_when, spoken_time
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,8 @@ from mud_assistant.assistant.language.times import When, spoken_time, when_in
     ],
 )  # fmt: skip
 def test_a_time_is_found_and_taken_out(text: str, when: When, rest: str) -> None:
-    assert when_in(text) == (when, rest)
+    begin, end, found = find_when(text) or (0, 0, None)
+    assert (found, text[:begin].rstrip(" ,") + text[end:].lstrip(" ,")) == (when, rest)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_a_time_is_found_and_taken_out(text: str, when: When, rest: str) -> None
     ],
 )  # fmt: skip
 def test_what_is_no_time_is_none(text: str) -> None:
-    assert when_in(text) is None
+    assert find_when(text) is None
 
 
 @pytest.mark.parametrize(
@@ -104,10 +105,11 @@ _TIMES = st.one_of(
 
 @given(_TIMES)
 def test_what_is_said_of_a_time_is_understood_as_that_time(when: When) -> None:
-    assert when_in(spoken_time(when)) == (when, "")
+    said = spoken_time(when)
+    assert find_when(said) == (0, len(said), when)
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_taken(text: str) -> None:
-    found = when_in(text)
-    assert found is None or len(found[1]) <= len(text)
+    found = find_when(text)
+    assert found is None or 0 <= found[0] < found[1] <= len(text)

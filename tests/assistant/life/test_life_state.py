@@ -27,7 +27,7 @@ from tests.assistant.service.village import village
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEN = Principal("player:2", "Ben")
 WALK = Followed(ANN.id, ANN.name, NOON + 600, BEN)
-FULL = LifeState(WALK, NOON, 1200.0, (ANN.id, BEN.id), {"assistant:2": Pair(6, NOON + 1800)}, "3 06:00")
+FULL = LifeState(WALK, (ANN.id, BEN.id), {"assistant:2": Pair(6, NOON + 1800)})
 
 
 def life_in(journal: StoredJournal) -> StoredLife:
@@ -51,23 +51,30 @@ async def test_it_lasts_and_stands_beside_the_sleep_without_harming_it(place: Pl
         assert await life_in(journal).load() == FULL
         assert await StoredSleep(journal.lease).load() == slept
         await StoredSleep(journal.lease).save(replace(slept, calls=3))
-        await life_in(journal).change(lambda state: replace(state, pause=60.0))
+        await life_in(journal).change(lambda state: replace(state, quiet_to=(BEN.id,)))
         await StoredSleep(journal.lease).enqueue([("a", "b")])
-        assert await life_in(journal).load() == replace(FULL, pause=60.0)
+        assert await life_in(journal).load() == replace(FULL, quiet_to=(BEN.id,))
         assert await StoredSleep(journal.lease).load() == replace(slept, calls=3)
 
 
 async def test_what_cannot_be_read_counts_as_never_kept_and_what_is_newer_stays(tmp_path: Path) -> None:
     async with started(tmp_path / "j", reactor) as journal:
-        kept = {"mode": "dreaming", "entry": 6, "pause": 60.0, "following": 3, "quiet_to": [ANN.id], "mood": "glad"}
+        kept = {"mode": "dreaming", "pairs": 6, "following": 3, "quiet_to": [ANN.id], "mood": "glad"}
         await journal.lease.write(lambda db: save_life(db, "sage", kept))
         life = life_in(journal)
-        assert await life.load() == LifeState(pause=60.0, quiet_to=(ANN.id,))
-        await life.change(lambda state: replace(state, pause=120.0))
+        assert await life.load() == LifeState(quiet_to=(ANN.id,))
+        await life.change(lambda state: replace(state, quiet_to=(BEN.id,)))
         there = await journal.lease.read(lambda db: load_life(db, "sage"))
-        assert (there["mood"], there["pause"], there["entry"], there["mode"]) == ("glad", 120.0, "", "dreaming")
+        assert (there["mood"], there["quiet_to"], there["pairs"], there["mode"]) == ("glad", [BEN.id], {}, "dreaming")
         await journal.lease.write(lambda db: save_sleep(db, "sage", [1]))
         assert await life.load() == LifeState()
+
+
+async def test_what_an_older_program_kept_beside_it_is_passed_over(tmp_path: Path) -> None:
+    async with started(tmp_path / "j", reactor) as journal:
+        kept = {"acted_at": NOON, "pause": 60.0, "quiet_to": [ANN.id], "pairs": {}, "entry": "3 06:00"}
+        await journal.lease.write(lambda db: save_life(db, "sage", kept))
+        assert await life_in(journal).load() == LifeState(quiet_to=(ANN.id,))
 
 
 @pytest.mark.parametrize("who", [ANN, BEN])
