@@ -7,9 +7,11 @@ became of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import Goal, GoalState
 from mud_assistant.assistant.runtime.character import Assistant
@@ -144,10 +146,10 @@ def own_text(mine: Sequence[OwnPromise], now: float, drop: str) -> str:
     """Say what was promised to a player. `drop` is what to type before a number, `now` in clock seconds."""
     if not mine:
         return "Nobody has promised you anything."
-    lines = [
-        f"{one.whose.context.body.me.name} promised you:\n  {one.shown.line(now, with_asker=False)}" for one in mine
-    ]
-    shown = _joined(lines)
+    lines: list[str] = []
+    for name, theirs in groupby(mine, lambda one: one.whose.context.body.me.name):
+        lines += [f"{name} promised you:", *(f"  {one.shown.line(now, with_asker=False)}" for one in theirs)]
+    shown = "\n".join(lines)
     return f"{shown}\nTo let one be: {drop}" if any(one.shown.number for one in mine) else shown
 
 
@@ -157,17 +159,6 @@ def owner_text(name: str, found: Sequence[ShownPromise], now: float, drop: str) 
         return f"{name} has promised nothing."
     shown = "\n".join([f"{name} promised:", *(f"  {one.line(now, with_asker=True)}" for one in found)])
     return f"{shown}\nTo drop one: {drop}" if any(one.number for one in found) else shown
-
-
-def _joined(lines: Sequence[str]) -> str:
-    """Join lines under headings; a heading that is that of the line before is left out."""
-    shown: list[str] = []
-    last = ""
-    for text in lines:
-        head, _, rest = text.partition("\n")
-        shown += [rest] if head == last else [head, rest]
-        last = head
-    return "\n".join(shown)
 
 
 def _numbered(made: Sequence[tuple[Goal, T]]) -> list[tuple[Goal, T, int]]:
@@ -191,11 +182,7 @@ def _shown(goal: Goal, number: int) -> ShownPromise:
 def _for_owner(goal: Goal, number: int) -> ShownPromise:
     """Return a promise without the words of one that was asked in private, and without who else it is about."""
     shown = _shown(goal, number)
-    if not shown.is_private:
-        return shown
-    return ShownPromise(
-        goal.id, number, IN_PRIVATE, shown.asker, shown.asker_id, goal.state, one_line(goal.reason), goal.made_at, True
-    )
+    return replace(shown, text=IN_PRIVATE, why=one_line(goal.reason)) if shown.is_private else shown
 
 
 def _dropped_text(name: str, text: str) -> str:
