@@ -4,7 +4,7 @@ operators.py     who does it, which role they have, and why it is refused (READ 
 operated.py      what they work on: the service, and the store of settings of its world
 approving.py     allow or refuse the exact call that was shown
 life.py          stop, start, lift the emergency stop, try again what was put aside, clear a mind
-promises.py      what assistants have promised, and letting one of it be
+listed_promises.py what assistants have promised, and letting one of it be
 planning.py      what impulses would cost, before they are switched on
 quiet.py         who is to do nothing of itself, and whom a player does not want to be spoken to by first
 players.py       a player's rights: not be heard, see what is remembered of them, be forgotten
