@@ -1,4 +1,4 @@
-"""Shows what an assistant does unasked, and does what an operator wants of it: drop a promise, keep quiet, be away."""
+"""Shows what an assistant does unasked: what it promised, why it did something or did not, and whether it is quiet."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mud_assistant.assistant.service.operations.listed_promises import ShownProm
 
 async def life_of(sources: Sources, assistant: str, there: Assistant | None, *, is_hidden: bool) -> LifeView:
     """Return what an assistant does unasked. `there` is None while it does not run; `is_hidden` leaves out words."""
-    is_quiet, is_away = quiet.stillness_of(sources.there, assistant)
+    wanted = quiet.wanted(sources.there)
     made = await _promises(sources, assistant, there)
     return LifeView(
         promises=tuple(_promise(sources, one, is_hidden=is_hidden) for one in made),
         reasons=() if there is None else tuple(_reason(sources, one) for one in there.context.memory.reasons.latest),
-        quiet=is_quiet,
-        away=is_away,
-        still=quiet.why_still(sources.there, assistant),
+        quiet=wanted.is_quiet(assistant),
+        away=wanted.is_away(assistant),
+        still=wanted.why(assistant),
         day="" if there is None else entry_text(there.initiative.entry_at_time(sources.service.clock.seconds())),
     )
 

@@ -75,7 +75,7 @@ async def overview(sources: Sources, *, is_hidden: bool) -> Overview:
         watchers=sources.watchers(),
         timings=await sources.records.timings(""),
         circuits=sources.circuits(),
-        quiet=quiet.stillness_of(sources.there, EVERYBODY)[0],
+        quiet=quiet.wanted(sources.there).is_quiet(EVERYBODY),
         elsewhere=tuple(holders.values()),
     )
 

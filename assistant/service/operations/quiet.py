@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mud_assistant.assistant.life.peace import EVERYBODY, Stillness
+from mud_assistant.assistant.life.peace import EVERYBODY, OwnersQuiet, Stillness
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.service.operations.operated import Operated
 from mud_assistant.assistant.service.operations.operators import Operator, VisitorRole
 from mud_assistant.tools import Principal
-
-_ON, _OFF = "on", "off"
 
 
 async def want_quiet(there: Operated, who: Operator, assistant: str, *, quiet: bool) -> str:
@@ -23,12 +21,11 @@ async def want_quiet(there: Operated, who: Operator, assistant: str, *, quiet: b
     """
     name = await _want(there, who, Stillness.QUIET, assistant, is_so=quiet)
     if quiet:
-        one = "does" if assistant != EVERYBODY else "do"
-        its = "its" if assistant != EVERYBODY else "their"
-        return f"{name} {one} nothing of {its} own accord from now on. Talk goes on, and promises are kept."
+        does, its = ("do", "their") if assistant == EVERYBODY else ("does", "its")
+        return f"{name} {does} nothing of {its} own accord from now on. Talk goes on, and promises are kept."
     if assistant == EVERYBODY:
         return "All assistants may do things of their own accord again, but for those that are quiet by themselves."
-    still = why_still(there, assistant)
+    still = wanted(there).why(assistant)
     return f"{name} may do things of its own accord again{f', but not now: {still}' if still else ''}."
 
 
@@ -43,15 +40,9 @@ async def send_away(there: Operated, who: Operator, assistant: str, *, away: boo
     return f"{name} is back."
 
 
-def stillness_of(there: Operated, assistant: str) -> tuple[bool, bool]:
-    """Return whether an assistant, or `EVERYBODY`, is quiet by itself, and whether it is away."""
-    state = there.service.parts.quiet.state
-    return state.is_quiet(assistant), state.is_away(assistant)
-
-
-def why_still(there: Operated, assistant: str) -> str:
-    """Return why an assistant does nothing of itself, empty when it may."""
-    return there.service.parts.quiet.state.why(assistant)
+def wanted(there: Operated) -> OwnersQuiet:
+    """Return what owners want: who is quiet, who is away, and why an assistant does nothing of itself."""
+    return there.service.parts.quiet.state
 
 
 async def want_peace(assistants: Sequence[Assistant], people: Sequence[Principal], *, peace: bool, again: str) -> str:
@@ -74,5 +65,5 @@ async def _want(there: Operated, who: Operator, stillness: Stillness, assistant:
     name = "All assistants" if assistant == EVERYBODY else there.find(assistant).name
     await there.service.parts.ready()
     await there.service.parts.quiet.want(stillness, assistant, is_so=is_so)
-    who.log(f"wants {name} {stillness}: {_ON if is_so else _OFF}")
+    who.log(f"wants {name} {stillness}: {'on' if is_so else 'off'}")
     return name

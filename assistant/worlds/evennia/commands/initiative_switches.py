@@ -53,8 +53,7 @@ def keep_quiet(typed: TypedCommand) -> Answer:
     is_all = typed.left.casefold() == EVERYBODY
     whose = EVERYBODY if is_all else server.id_of(find_assistant(typed.left, QUIET_USAGE))
     if typed.right is None:
-        is_on, _ = quiet.stillness_of(operated(), whose)
-        return f"It is {_ON if is_on else _OFF}. To change it: {QUIET_USAGE}"
+        return f"It is {_ON if quiet.wanted(operated()).is_quiet(whose) else _OFF}. To change it: {QUIET_USAGE}"
     return quiet.want_quiet(operated(), operator_of(typed), whose, quiet=_is_on(typed.right, QUIET_USAGE))
 
 
@@ -62,8 +61,7 @@ def send_away(typed: TypedCommand) -> Answer:
     """Show whether an assistant is away, send it away, or let it come back."""
     whose = server.id_of(find_assistant(typed.left, AWAY_USAGE))
     if typed.right is None:
-        _, is_away = quiet.stillness_of(operated(), whose)
-        return f"It is {'away' if is_away else 'not away'}. To change it: {AWAY_USAGE}"
+        return f"It is {'away' if quiet.wanted(operated()).is_away(whose) else 'not away'}. To change it: {AWAY_USAGE}"
     return quiet.send_away(operated(), operator_of(typed), whose, away=_is_on(typed.right, AWAY_USAGE))
 
 
