@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mud_assistant.assistant.life.peace import EVERYBODY
 from mud_assistant.assistant.service.operations import listed_promises, planning, quiet
 from mud_assistant.assistant.service.operations.operators import Operator
@@ -27,24 +29,22 @@ def show_promises(typed: TypedCommand) -> Answer:
     """Show what an assistant has promised to whom, or drop one of it."""
     character = find_assistant(typed.left, PROMISES_USAGE)
     if typed.right is None:
-        return _listed(server.id_of(character))
+        return _listed(character)
     word, _, number = typed.right.casefold().partition(" ")
     if word != _DROP or not number.isdigit() or len(number) > _MAX_DIGITS:
         raise CommandRefused(f"Type: {PROMISES_USAGE.replace('NAME', character.key)}")
-    return _drop(operator_of(typed), server.id_of(character), int(number))
+    return _drop(operator_of(typed), character, int(number))
 
 
-async def _listed(assistant: str) -> str:
-    there = operated()
-    found, name = await listed_promises.promised(there, assistant), there.find(assistant).name
-    now = there.service.clock.seconds()
+async def _listed(character: Any) -> str:
+    there, name = operated(), character.key
+    found, now = await listed_promises.promised(there, server.id_of(character)), there.service.clock.seconds()
     return listed_promises.owner_text(name, found, now, f"assistant/promises {name} = drop NUMBER")
 
 
-async def _drop(who: Operator, assistant: str, number: int) -> str:
-    there = operated()
-    listed_by = f"assistant/promises {there.find(assistant).name}"
-    promise = await listed_promises.numbered(there, assistant, number, listed_by)
+async def _drop(who: Operator, character: Any, number: int) -> str:
+    there, assistant = operated(), server.id_of(character)
+    promise = await listed_promises.numbered(there, assistant, number, f"assistant/promises {character.key}")
     return await listed_promises.drop(there, who, assistant, promise)
 
 
@@ -68,13 +68,11 @@ def send_away(typed: TypedCommand) -> Answer:
 def plan(typed: TypedCommand) -> Answer:
     """Say what impulses of an assistant would cost in a month."""
     character = find_assistant(typed.left, PLAN_USAGE)
-    return _plan(operator_of(typed), server.id_of(character), typed.right or "")
+    return _plan(operator_of(typed), server.id_of(character), character.key, typed.right or "")
 
 
-async def _plan(who: Operator, assistant: str, price: str) -> str:
-    there = operated()
-    found = await planning.plan(there, who, assistant, price)
-    name = there.find(assistant).name
+async def _plan(who: Operator, assistant: str, name: str, price: str) -> str:
+    found = await planning.plan(operated(), who, assistant, price)
     how = "" if found.money is not None or price else f" In money: assistant/plan {name} = PRICE of a million tokens."
     return f"{found.sentence}{how} To switch them on: assistant/set {name}/impulses = yes"
 
