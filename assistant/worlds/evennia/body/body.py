@@ -96,9 +96,7 @@ class EvenniaBody:
 
     def hears(self, who: Principal) -> bool:
         """Tell whether this person would hear the character speak aloud now. Does not wait, and must not raise."""
-        return self._tell(
-            "who hears it", lambda: who.id in map(id_of, scenery.listeners(self.character)), otherwise=False
-        )
+        return self._tell("who hears it", lambda: who.id in map(id_of, self._listeners()), otherwise=False)
 
     def present(self, seconds: float) -> tuple[Principal, ...]:
         """Return the players who hear the character and typed something within `seconds`. Must not raise."""
@@ -194,10 +192,12 @@ class EvenniaBody:
     def is_left_alone(self) -> bool:
         """Tell whether the character is away from home, with no player in the room. False when that is not known."""
         me = self.character
-        is_away = me.location is not None and me.home is not None and me.location is not me.home
-        return is_away and self._tell(
-            "who is there", lambda: all(map(is_assistant, scenery.listeners(me))), otherwise=False
-        )
+
+        def is_alone() -> bool:
+            is_away = me.location is not None and me.home is not None and me.location is not me.home
+            return is_away and all(map(is_assistant, self._listeners()))
+
+        return self._tell("who is there", is_alone, otherwise=False)
 
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that the game takes `line` for. Nothing is run. Raises ToolFailed for no command.
