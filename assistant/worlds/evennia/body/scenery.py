@@ -203,7 +203,7 @@ def listeners(character: Any) -> list[Any]:
 def awake(character: Any, seconds: float) -> list[Any]:
     """Return the players among the listeners who typed something within `seconds`, or came."""
     players = [other for other in listeners(character) if not is_assistant(other)]
-    return [player for player in players if player.idle_time is not None and player.idle_time <= seconds]
+    return [player for player in players if _is_awake(player, seconds)]
 
 
 def somebody_plays(seconds: float) -> bool:
@@ -211,7 +211,11 @@ def somebody_plays(seconds: float) -> bool:
     from evennia.server.sessionhandler import SESSION_HANDLER  # only where Django is set up
 
     played = [session.puppet for session in SESSION_HANDLER.values() if session.puppet]
-    return any(player.idle_time is not None and player.idle_time <= seconds for player in played)
+    return any(_is_awake(player, seconds) for player in played)
+
+
+def _is_awake(player: Any, seconds: float) -> bool:
+    return (idle := player.idle_time) is not None and idle <= seconds
 
 
 def rooms_named(place: str) -> Sequence[str]:
