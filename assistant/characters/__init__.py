@@ -19,6 +19,7 @@ from mud_assistant.assistant.characters.reading import (
     known_characters,
     list_characters,
     read_character,
+    read_days,
 )
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "list_characters",
     "preview_card",
     "read_character",
+    "read_days",
     "read_typed_card",
     "read_with_sources",
     "write_character",

@@ -28,6 +28,7 @@ from mud_assistant.assistant.characters.character import (
     unique_titles,
 )
 from mud_assistant.assistant.characters.container import MAX_FILE
+from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.characters.written import character_of, lore_of_markdown, lore_of_toml, topics_of_toml
 
 #: The folder of characters, beside the settings or in the game's folder.
@@ -72,6 +73,11 @@ def read_character(folder: Path, name: str, shipped: Path = SHIPPED) -> Characte
         topics=_with_files(character.topics, folder, name),
         original=b"" if original is None else read_file(original, MAX_FILE),
     )
+
+
+def read_days(folder: Path, name: str) -> Days:
+    """Return the day of the character of this name, none for no name. Raises CharacterError. Blocks."""
+    return read_character(folder, name).days if name else NO_DAYS
 
 
 def character_folder(settings_folder: Path) -> Path:

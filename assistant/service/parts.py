@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from mud_assistant.assistant.characters import Character, CharacterError, read_character
-from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
+from mud_assistant.assistant.characters import Character, CharacterError, read_character, read_days
+from mud_assistant.assistant.characters.day_entries import Days
 from mud_assistant.assistant.config.playing import with_character
 from mud_assistant.assistant.config.schema import AssistantConfig, Config
 from mud_assistant.assistant.errors import KeyReferenceError
@@ -229,10 +229,7 @@ class SharedParts:
 
     async def days_of(self, settings: AssistantConfig) -> Days:
         """Return the day of the character that the settings name, as its file says now. Raises CharacterError."""
-        if not settings.character:
-            return NO_DAYS
-        read = partial(read_character, self.config.character_folder, settings.character)
-        return (await self.with_files(read)).days
+        return await self.with_files(partial(read_days, self.config.character_folder, settings.character))
 
     async def with_files(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, which reads or writes the files of characters. Raises its error, CharacterError.

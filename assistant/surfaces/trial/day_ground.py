@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mud_assistant.assistant.characters import character_folder, read_character
-from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
+from mud_assistant.assistant.characters import character_folder, read_days
 from mud_assistant.assistant.checks.day_places import DayKeeper
 from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.assistant.surfaces.standalone import principal_of
@@ -28,12 +27,6 @@ def keeper_in_trial(
 
     `folder` is that of the settings, `wall` gives seconds since 1970.
     """
-
-    async def days() -> Days:
-        if not settings.character:
-            return NO_DAYS
-        read = partial(read_character, character_folder(folder), settings.character)
-        return (await in_daemon_thread(reactor, READ_SECONDS, read)).days
-
+    read = partial(read_days, character_folder(folder), settings.character)
     body = EmbeddedWorld(place, LocalClock(wall)).add(principal_of(settings))
-    return DayKeeper(settings.name, days, body, settings.tools)
+    return DayKeeper(settings.name, partial(in_daemon_thread, reactor, READ_SECONDS, read), body, settings.tools)
