@@ -47,17 +47,11 @@ def _promise(sources: Sources, shown: ShownPromise, *, is_hidden: bool) -> Promi
         asker_id="" if is_hidden else shown.asker_id,
         state=shown.state.value,
         why="" if is_hidden else shown.why,
-        made_at=_wall(sources, shown.made_at),
+        made_at=sources.wall_at(shown.made_at),
         is_private=shown.is_private,
     )
 
 
 def _reason(sources: Sources, considered: Considered) -> ReasonLine:
-    return ReasonLine(
-        _wall(sources, considered.at), considered.what, considered.taken, considered.why, considered.times
-    )
-
-
-def _wall(sources: Sources, at: float) -> float:
-    """Return a time of the clock in seconds since 1970."""
-    return sources.wall() - (sources.service.clock.seconds() - at)
+    at = sources.wall_at(considered.at)
+    return ReasonLine(at, considered.what, considered.taken, considered.why, considered.times)

@@ -118,6 +118,10 @@ class Sources(Struct, frozen=True):
             raise NotAllowed(ONLY_LOOKED_AT)
         return self.host.store
 
+    def wall_at(self, at: float) -> float:
+        """Return a time of the service's clock in seconds since 1970."""
+        return self.wall() - (self.service.clock.seconds() - at)
+
     def scrubbed(self, value: V) -> V:
         """Return the value without keys in any of its texts."""
         return convert(_scrub(to_builtins(value), self.service.scrub), type(value))

@@ -170,8 +170,8 @@ def _status(
     approvals = sources.service.parts.approvals.get(known.id)
     if runner.activity.run is not None:
         common["last_at"] = sources.wall()
-    elif common["last_at"] is None:  # the journal is in memory, or cannot be read now
-        common["last_at"] = _wall_of(sources, runner.activity.ended_at)
+    elif common["last_at"] is None and (ended := runner.activity.ended_at) is not None:
+        common["last_at"] = sources.wall_at(ended)  # the journal is in memory, or cannot be read now
     return AssistantStatus(
         state=_state(runner),
         doing=runner.activity.doing,
@@ -188,11 +188,6 @@ def _status(
 
 def _spent(account: AccountState | None) -> Amount:
     return NOTHING if account is None else account.spent
-
-
-def _wall_of(sources: Sources, at: float | None) -> float | None:
-    """Return a time of the clock in seconds since 1970."""
-    return None if at is None else sources.wall() - (sources.service.clock.seconds() - at)
 
 
 def _state(runner: AssistantRunner) -> str:
