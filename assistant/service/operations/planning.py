@@ -92,10 +92,9 @@ def _prompt_tokens(there: Operated, assistant: str) -> int | None:
 def _sentence(name: str, impulses: float, each: int | None, money: float | None, *, has_log: bool) -> str:
     if not has_log:
         return f"No player was heard by {name} in the last {DAYS} days, so impulses would cost nothing."
-    tokens = "" if each is None else f" of about {each:,} tokens each"
     cost = "" if money is None else f", {money:,.2f} in money"
-    total = "" if each is None else f": {round(impulses * each):,} tokens{cost}"
+    tokens = "" if each is None else f" of about {each:,} tokens each: {round(impulses * each):,} tokens{cost}"
     return (
         f"With impulses, in a month like the last {DAYS} days {name} would think of its own accord about "
-        f"{impulses:,.0f} times{tokens}{total}. Its day, its free life and its promises ask no model."
+        f"{impulses:,.0f} times{tokens}. Its day, its free life and its promises ask no model."
     )
