@@ -20,8 +20,7 @@ from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import Journal
 from mud_assistant.assistant.keys.redaction import Secrets
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.recall_file import IndexWorker
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
@@ -172,6 +171,7 @@ async def living(
         witness, world = Witness(), EmbeddedWorld(place, None if hour is None else lambda: GameTime(hour() * 3600))
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
+        process = new_process(exchange, clock, pipeline)
         storage = storage or in_memory(clock.seconds, 500, remembering((SAGE.name,)))
         if journal is not None:
             storage = replace(storage, journal=journal)
@@ -184,13 +184,7 @@ async def living(
                 scrub=scrub if secrets is None else secrets.scrub,
                 pieces=(secrets or Secrets()).pieces(),
             ),
-            ProcessParts(
-                exchange,
-                clock,
-                pipeline,
-                scheduler=scheduler or Scheduler(clock),
-                minutes=MinuteCounts(clock.seconds),
-            ),
+            process if scheduler is None else replace(process, scheduler=scheduler),
             storage,
             new_toolbox(registry or Registry(WORLD_TOOLS), clock.seconds),
             budget=BudgetConfig(**(budget or {})),

@@ -18,10 +18,8 @@ from mud_assistant.assistant.characters import Character
 from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.conversation import Floor
-from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.life.peace import OwnersQuiet
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
 from mud_assistant.assistant.models.chosen import ChosenModel
@@ -96,11 +94,10 @@ async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> Async
     clock = Clock()
     clock.advance(10 * 24 * HOUR / PACE + hour * HOUR / PACE)
     world = EmbeddedWorld(replace(place, residents=()), lambda: GameTime(clock.seconds() * PACE, PACE), clock.seconds)
-    exchange, scheduler, floor = HttpExchange(reactor), Scheduler(clock), Floor(clock)
+    exchange = HttpExchange(reactor)
     made = Town(clock, world, {}, {}, {}, Witness(), OwnersQuiet())
     pipeline = Pipeline(clock, Random(1), Ledger(clock.seconds, clock.seconds))  # noqa: S311
-    minutes = MinuteCounts(clock.seconds)
-    process = ProcessParts(exchange, clock, pipeline, scheduler=scheduler, minutes=minutes, floor=floor)
+    process = replace(new_process(exchange, clock, pipeline), floor=Floor(clock))
     for number, one in enumerate(lived):
         me = Principal(f"assistant:{number}", one.name, Kind.ASSISTANT)
         body = world.add(me, one.room)

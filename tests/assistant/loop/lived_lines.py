@@ -17,11 +17,9 @@ from twisted.internet.task import Clock
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
-from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import StoredMutes, StoredStream
 from mud_assistant.assistant.life.life_state import StoredLife
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.words import ENGLISH
 from mud_assistant.assistant.memory.recall_file import RecallInMemory
@@ -114,13 +112,11 @@ class Lived(BodyListener):
         )  # fmt: skip
         around = Dependencies(
             CharacterBody(SAGE, Body(self.home, self, self.notes), Witness()),
-            ProcessParts(
+            new_process(
                 HttpExchange(self.clock),
                 self.clock,
                 Pipeline(self.clock, Random(0), self.ledger),  # noqa: S311  (pauses after failures)
-                scheduler=Scheduler(self.clock),
-                minutes=MinuteCounts(self.clock.seconds),
-                wall=self.clock.seconds,
+                self.clock.seconds,
             ),
             storage,
             new_toolbox(Registry((*WORLD_TOOLS, *self._tools())), self.clock.seconds),

@@ -21,13 +21,12 @@ from mud_assistant.assistant.events.classify import Classification, classify
 from mud_assistant.assistant.events.events import hearers_of, spoken_text
 from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome
-from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import Accepted, JournalUnwritable, MemoryJournal, StreamChange
 from mud_assistant.assistant.journal.protocol import NO_CHANGE
 from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant, manners_of
@@ -271,11 +270,12 @@ class Stage:
                 Witness(),
                 notify=lambda who, sentence: self.told.append((who.id, sentence)),
             ),
-            ProcessParts(
-                HttpExchange(self.clock),
-                self.clock,
-                Pipeline(self.clock, Random(self.lives)),  # noqa: S311  (no id of an event comes again)
-                scheduler=Scheduler(self.clock),
+            replace(
+                new_process(
+                    HttpExchange(self.clock),
+                    self.clock,
+                    Pipeline(self.clock, Random(self.lives)),  # noqa: S311  (no id of an event comes again)
+                ),
                 minutes=self.minutes,
             ),
             self.storage,
