@@ -18,7 +18,7 @@ from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import Place
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
@@ -40,7 +40,6 @@ class Staging:
     clock: Any
     exchange: HttpExchange
     pipeline: Pipeline
-    launcher: Launcher
     wall: Callable[[], float]
     scrub: Callable[[str], str]
     pieces: KeyPieces
