@@ -135,7 +135,7 @@ async def watched(reactor: Any, url: str, hours: float, brain: Asked) -> dict[st
     await town.close()
     return {
         "calls": brain.calls / 3 / hours, "tokens": brain.tokens / 3 / hours * 4,
-        "by_rule": 100 * (1 - brain.impulses / max(1, len(ears.seen))), "seen": len(ears.seen) / 3 / hours,
+        "by_rule": 100 * (1 - brain.impulses / max(1, len(ears.seen))),
     }  # fmt: skip
 
 
