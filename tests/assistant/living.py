@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IReactorTime
 from mud_assistant.assistant.characters import Character, Lorebook
 from mud_assistant.assistant.characters.character import Topic
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
 from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import StepTrace
@@ -124,6 +125,12 @@ class Life:
         """Ann whispers to Sage; returns when the assistant has dealt with it."""
         await self.ann.whisper("Sage", text)
         await self.assistant.settled()
+
+
+async def promise(assistant: Assistant, *goals: Goal) -> None:
+    """Let an assistant have promised this."""
+    await assistant.context.memory.journal.save_goals(goals)
+    assistant.context.memory.goals.put(goals)
 
 
 @asynccontextmanager
