@@ -176,16 +176,7 @@ class Town:
                 cast(Any, self.clock),
                 Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
             ),
-            Storage(
-                cast(Any, Overseen(storage.journal, self)),
-                storage.memories,
-                storage.mutes,
-                storage.sleep,
-                storage.people,
-                storage.lasting,
-                storage.stream,
-                storage.life,
-            ),
+            replace(storage, journal=cast(Any, Overseen(storage.journal, self))),
             new_toolbox(
                 Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, self._search())),
                 cast(Any, self.clock).seconds,
