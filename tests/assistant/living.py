@@ -127,6 +127,12 @@ class Life:
         await self.assistant.settled()
 
 
+def give_client(assistant: Assistant, client: Any) -> None:
+    """Let an assistant ask this client of a model from now on."""
+    model = replace(assistant.context.model, client=client)
+    assistant.context = replace(assistant.context, model=model)
+
+
 async def promise(assistant: Assistant, *goals: Goal) -> None:
     """Let an assistant have promised this."""
     await assistant.context.memory.journal.save_goals(goals)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from msgspec.structs import replace
 from pydantic import Field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -38,7 +37,7 @@ from mud_assistant.tools.testing import now
 from mud_assistant.tools.tool import Reach
 from mud_assistant.tools.trust import Source
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, EMOTE, LOOK, NOOP, RECALL, SAY, WHISPER
-from tests.assistant.living import Witness
+from tests.assistant.living import Witness, give_client
 from tests.assistant.loop.noted_life import Body, Ears, NotedJournal, Notes
 from tests.assistant.loop.planned_lines import PEOPLE, SAGE
 from tests.assistant.loop.scripted_model import ScriptedModel
@@ -127,9 +126,9 @@ class Lived(BodyListener):
         )
         self.journal, self.life = journal, life
         self.assistant = build_assistant(settings, [nobody], around)
-        real = self.assistant.context
-        client = ScriptedModel(real.model.client, self.clock, self.ledger, self, self.notes)
-        self.context = self.assistant.context = replace(real, model=replace(real.model, client=client))
+        real = self.assistant.context.model.client
+        give_client(self.assistant, ScriptedModel(real, self.clock, self.ledger, self, self.notes))
+        self.context = self.assistant.context
         self.assistant.start()
 
     def end(self) -> None:

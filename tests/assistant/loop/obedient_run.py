@@ -51,7 +51,7 @@ from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Arguments, Category, GameCommand, Principal, Registry, Tool, ToolContext
 from mud_assistant.tools.trust import Audience
 from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
-from tests.assistant.living import SAGE, Witness
+from tests.assistant.living import SAGE, Witness, give_client
 
 #: A word that only one person was told, with the number of that person.
 SECRET = re.compile(r"plum(\d)x\d+")
@@ -284,10 +284,8 @@ class Stage:
         )
         nobody = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "none"), "none", model)
         self.assistant: Assistant = build_assistant(self.settings, [nobody], around)
-        real = self.assistant.context
-        obedient = replace(real.model, client=ObedientModel(self, real.model.client))
-        self.context: RunContext = replace(real, model=obedient)
-        self.assistant.context = self.context
+        give_client(self.assistant, ObedientModel(self, self.assistant.context.model.client))
+        self.context: RunContext = self.assistant.context
 
     def speak(self, who: Principal, text: str, *, is_whisper: bool = False) -> None:
         """Somebody says something to the assistant, or whispers it."""
