@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from benchmarks.living_town import HOUR, START, Inhabitant, Town, many_rooms
-from benchmarks.month_scenes import LOCKED, MINUTE, OPEN_FROM, ROOMS, Watcher, settle_many
+from benchmarks.month_scenes import MINUTE, ROOMS, Watcher, lock_at_night, locks, settle_many
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.life.goal_book import due_at
 from mud_assistant.assistant.life.impulses import IMPULSE
@@ -232,12 +232,12 @@ async def month(reactor: Any, folder: Path, days: int, restarts: int, serve_brai
     """Play so many days, and return what became of them."""
     dice = Random(5)  # noqa: S311
     place, brain = many_rooms(ROOMS, dice), Brain(Random(6))  # noqa: S311
-    doors = {(room.key, way.to) for room in place.rooms for way in room.exits if dice.random() < LOCKED}
+    doors = locks(place, dice)
     async with serve_brain(brain) as url:
         town = Town(reactor, place, url, folder / "month.sqlite")
         await town.open()
-        for one in await settle_many(town, CHARACTERS, dice, greeting="Good day."):
-            one.body.is_locked = lambda here, there: (here, there) in doors and town.time().hour < OPEN_FROM
+        await settle_many(town, CHARACTERS, dice, greeting="Good day.")
+        lock_at_night(town, doors)
         played = Month(town, brain, dice)
         await played.live(days, restarts)
         found = await played.found()
