@@ -52,48 +52,47 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
         PICTURE.write_text(draw(played["days"]))
     rows = [*_empty(empty), *_watched(seen), *_goals(fates), *_days(lived), *_month(played, days)]
     minutes = (time.process_time() - used) / 60
-    return [
-        *rows,
-        Figure("L13", f"{days} days of 20 characters, all scenes", minutes, "min CPU", 15.0 if full else 2.0),
-    ]
+    name = f"{days} days of 20 characters, and all the scenes"
+    return [*rows, Figure("month", name, minutes, "min CPU", 15.0 if full else 2.0)]
 
 
 def _empty(found: dict[str, float]) -> list[Figure]:
     return [
-        Figure("L1", "50 characters, nobody plays, 24 h: calls", found["calls"], "", 0),
-        Figure("L1", "rows more in the journal", found["rows"], "", 0),
-        Figure("L1", "share of a core", found["share"], "% CPU", 0.2),
-        Figure("L2", "one player idle 8 h: calls after 15 min", found["idle_calls"], "", 0),
-        Figure("L2", "lines after 15 min", found["idle_lines"], "", 0),
+        Figure("month", "50 characters, nobody plays, 24 h: calls of a model", found["calls"], "", 0),
+        Figure("month", "50 characters, nobody plays, 24 h: rows more in the journal", found["rows"], "", 0),
+        Figure("month", "50 characters, nobody plays, 24 h: share of a core", found["share"], "% CPU", 0.2),
+        Figure("month", "one player idle 8 h: calls after 15 min", found["idle_calls"], "", 0),
+        Figure("month", "one player idle 8 h: lines after 15 min", found["idle_lines"], "", 0),
     ]
 
 
 def _watched(found: dict[str, float]) -> list[Figure]:
     note = "one busy, one with free life, one with impulses only"
     return [
-        Figure("L3", "watched 4 h: calls an hour and character", found["calls"], "", 6, note=note),
-        Figure("L3", "tokens in 4 h and character", found["tokens"], "", 60_000),
-        Figure("L3", "visible acts without a model", found["by_rule"], "%", 70, at_least=True),
+        Figure("month", "watched 4 h: calls an hour and character", found["calls"], "", 6, note=note),
+        Figure("month", "watched 4 h: tokens a character", found["tokens"], "", 60_000),
+        Figure("month", "watched 4 h: visible acts without a model", found["by_rule"], "%", 70, at_least=True),
     ]
 
 
 def _goals(found: dict[str, int]) -> list[Figure]:
     above = sum(found[fate] for fate in ("falls", "mutes", "away", "gone"))
-    asked = f"of 500; {found['kept']} of {found['asked']} with nothing between are kept"
+    kept = 100 * found["kept"] / found["asked"]
+    asked = f"{found['kept']} of {found['asked']} with nothing between are kept"
     return [
-        Figure("L6", "acts above the rank of now, for the muted, the gone, the away", above, "", 0, note=asked),
-        Figure("L6", "acts for the forgotten", found["forgotten"], "", 0),
-        Figure("L6", "kept where nothing came between", 100 * found["kept"] / found["asked"], "%", 100, at_least=True),
+        Figure("month", "of 500 promises kept: to who fell in rank, muted, left, stays away", above, "", 0, note=asked),
+        Figure("month", "of 500 promises kept: to the forgotten", found["forgotten"], "", 0),
+        Figure("month", "of 500 promises kept: where nothing came between", kept, "%", 100, at_least=True),
     ]
 
 
 def _days(found: dict[str, float]) -> list[Figure]:
     looked = found["right"] + found["shown"] + found["wrong"]
     note = f"{found['shown']:.0f} given up and shown, of {looked:.0f} entries"
-    right = 100 * (found["right"] + found["shown"]) / looked
+    days, right = f"{found['days']:.0f} random days", 100 * (found["right"] + found["shown"]) / looked
     return [
-        Figure("L7", f"{found['days']:.0f} random days: in time or shown", right, "%", 95, at_least=True, note=note),
-        Figure("L7", "steps that no exit leads to", found["jumps"], "", 0),
+        Figure("month", f"{days}: entries in time or shown", right, "%", 95, at_least=True, note=note),
+        Figure("month", f"{days}: steps that no exit leads to", found["jumps"], "", 0),
     ]
 
 
@@ -101,13 +100,14 @@ def _month(found: dict[str, Any], days: int) -> list[Figure]:
     told = ", ".join(f"{count} {state}" for state, count in found["states"].items() if count)
     kept = 100 * (1 - len(found["late"]) / max(1, found["promised"]))
     unasked = f"{dict(found['kinds'])}"
+    promises, restarts = f"{found['promised']} promises", f"{found['restarts']} restarts half-way"
     return [
-        Figure("L4", f"{found['promised']} promises kept or withdrawn by their time", kept, "%", 100, at_least=True,
-               note=told),
-        Figure("L4", "ended without a reason", found["no_reason"], "", 0),
-        Figure("L5", f"{found['restarts']} restarts half-way: lines said twice", found["twice"], "", 0),
-        Figure("L5", "promises lost", found["lost"], "", 0),
-        Figure("L9", "lines among themselves an hour and room", None, note="not built, not measured"),
-        Figure("L11", f"{found['unasked']} acts of initiative without a reason", found["no_why"], "", 0, note=unasked),
-        Figure("L13", "model calls a day, 20 characters", found["calls"] / days, "", note="nearly all are answers"),
-    ]  # fmt: skip
+        Figure("month", f"{promises}: kept or withdrawn by their time", kept, "%", 100, at_least=True, note=told),
+        Figure("month", f"{promises}: ended without a reason", found["no_reason"], "", 0),
+        Figure("month", f"{restarts}: lines said twice", found["twice"], "", 0),
+        Figure("month", f"{restarts}: promises lost", found["lost"], "", 0),
+        Figure(
+            "month", f"{found['unasked']} acts of initiative: without a reason", found["no_why"], "", 0, note=unasked
+        ),
+        Figure("", "20 characters: model calls a day", found["calls"] / days, "", note="nearly all are answers"),
+    ]

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.living_town import HOUR, Inhabitant, Town, many_rooms
 from benchmarks.month_scenes import MINUTE, ROOMS, Watcher
 from mud_assistant.assistant.characters import Character
-from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
+from mud_assistant.assistant.events.goal import Goal, GoalKind
 from mud_assistant.tools import Principal
 
 GOALS, A_CHARACTER = 500, 5
@@ -39,15 +39,8 @@ async def fated(reactor: Any, folder: Path) -> dict[str, int]:
     await town.until(town.clock.seconds() + HOUR / 4)
     shown = {int(text.split()[-1].rstrip(".")) for _, text in ears.seen if text.startswith("waves flag")}
     done = Counter(fates[number] for number in shown)
-    left = 0
-    for one in town.people.values():
-        left += sum(goal.state is GoalState.OPEN for goal in await one.journal.goals())
     await town.close()
-    return {
-        **{fate: done[fate] for fate in FATES},
-        "asked": sum(fate == "kept" for fate in fates.values()),
-        "left": left,
-    }
+    return {**{fate: done[fate] for fate in FATES}, "asked": sum(fate == "kept" for fate in fates.values())}
 
 
 def _asker(number: int, permission: int = NEEDED) -> Principal:

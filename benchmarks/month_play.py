@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from benchmarks.living_town import HOUR, START, Inhabitant, Town, many_rooms
-from benchmarks.month_scenes import LOCKED, MINUTE, OPEN_FROM, ROOMS, Watcher, settle_many
+from benchmarks.month_scenes import MINUTE, ROOMS, Watcher, lock_at_night, locks, settle_many
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.life.goal_book import due_at
 from mud_assistant.assistant.life.impulses import IMPULSE
@@ -82,8 +82,7 @@ class Month:
         #: Since when a goal could be kept, by its id and the time that it is due; and those that were not kept in time.
         self._since: dict[tuple[str, float | None], float] = {}
         self.late: dict[tuple[str, float | None], str] = {}
-        #: What happened in each hour of the day: visible acts by rule, acts of promises, calls of models.
-        self.watched_hours = 0.0
+        #: What happened on each day: visible acts by rule, acts of promises, calls of models.
         self.by_day: list[Counter[str]] = []
 
     async def live(self, days: int, restarts: int) -> None:
@@ -100,7 +99,6 @@ class Month:
                 await self._restart()
             await self.town.until(now + MINUTE, self._look)
             self.by_day[-1]["calls"] += self.brain.calls - before
-            self.by_day[-1]["played"] += sum(one.body is not None for one in self.players)
 
     async def _act(self, player: Player, now: float) -> None:
         hour, dice, body = now % (24 * HOUR) / HOUR, self.dice, player.body
@@ -186,10 +184,8 @@ class Month:
         goals = [goal for one in self.town.people.values() for goal in await one.journal.goals(with_ended=True)]
         states = Counter(goal.state for goal in goals)
         said: Counter[tuple[str, str]] = Counter()
-        lines = 0
         for player in self.players:
             mine = [words for _, words in player.ears.seen]
-            lines += len(mine)
             found = (token[0] for words in mine if "asked me to" in words and (token := _TOKEN.search(words)))
             said.update((player.principal.id, token) for token in found)
         kept = {token[0] for goal in goals if (token := _TOKEN.search(goal.text))}
@@ -201,12 +197,11 @@ class Month:
             ] += 1
         no_why = sum(not why for _, why, _ in rows)
         return {
-            "promised": len(goals), "states": {state.value: states[state] for state in GoalState}, "lines": lines,
+            "promised": len(goals), "states": {state.value: states[state] for state in GoalState},
             "late": sorted(self.late.values()), "twice": sum(times > 1 for times in said.values()),
             "no_reason": len(unsaid), "lost": len(self.accepted - kept),
-            "unasked": len(rows), "no_why": no_why, "restarts": self.restarts,
-            "impulses": self.brain.impulses, "calls": self.brain.calls, "tokens": self.brain.tokens,
-            "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day, "failures": self.town.failures[:3],
+            "unasked": len(rows), "no_why": no_why, "restarts": self.restarts, "calls": self.brain.calls,
+            "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day,
         }  # fmt: skip
 
 
@@ -237,12 +232,12 @@ async def month(reactor: Any, folder: Path, days: int, restarts: int, serve_brai
     """Play so many days, and return what became of them."""
     dice = Random(5)  # noqa: S311
     place, brain = many_rooms(ROOMS, dice), Brain(Random(6))  # noqa: S311
-    doors = {(room.key, way.to) for room in place.rooms for way in room.exits if dice.random() < LOCKED}
+    doors = locks(place, dice)
     async with serve_brain(brain) as url:
         town = Town(reactor, place, url, folder / "month.sqlite")
         await town.open()
-        for one in await settle_many(town, CHARACTERS, dice, greeting="Good day."):
-            one.body.is_locked = lambda here, there: (here, there) in doors and town.time().hour < OPEN_FROM
+        await settle_many(town, CHARACTERS, dice, greeting="Good day.")
+        lock_at_night(town, doors)
         played = Month(town, brain, dice)
         await played.live(days, restarts)
         found = await played.found()

@@ -22,7 +22,7 @@ from mud_assistant.assistant.service.parts import SharedParts
 from mud_assistant.assistant.surfaces.standalone import StandaloneOptions
 from mud_assistant.assistant.worlds.embedded.place_file import PlaceFileError, WrittenPlace, place_of
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
-from mud_assistant.resilience import HttpExchange, Launcher, Ledger, Pipeline
+from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Status
 from mud_assistant.tools.game import Thing
 
@@ -93,12 +93,11 @@ class Player:
 
     async def play(self, item: Item) -> dict[str, Any]:
         """Return what was said and done in each turn. Cancelling ends the talk cleanly."""
-        options, launcher, watched = self._options, Launcher(), Watched(self._reactor)
+        options, watched = self._options, Watched(self._reactor)
         staging = Staging(
             self._reactor,
             self._exchange,
             self._pipeline,
-            launcher,
             options.wall,
             options.secrets.scrub,
             options.secrets.pieces(),
@@ -129,7 +128,6 @@ class Player:
             turns = [await self._turn(stage, bodies, turn, watched) for turn in item.turns]
         finally:
             await stage.assistant.stop()
-            await launcher.stop()
         return {"turns": turns, "examples": examples, "front": front, "failures": watched.failures}
 
     async def _turn(

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mud_assistant.assistant.config.schema import AssistantConfig
-from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import Observer
 from mud_assistant.assistant.keys.disguises import KeyPieces
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.topics.knowledge import CharacterIndex
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
@@ -20,7 +18,7 @@ from mud_assistant.assistant.runtime.listener import BodyListener
 from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import Place
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
-from mud_assistant.resilience import HttpExchange, Launcher, Pipeline
+from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 
@@ -42,7 +40,6 @@ class Staging:
     clock: Any
     exchange: HttpExchange
     pipeline: Pipeline
-    launcher: Launcher
     wall: Callable[[], float]
     scrub: Callable[[str], str]
     pieces: KeyPieces
@@ -67,19 +64,9 @@ class Staging:
         home = world.add(me, description=f"This is {settings.name}.")
         around = Dependencies(
             CharacterBody(me, home, observer, scrub=self.scrub, pieces=self.pieces),
-            ProcessParts(
-                self.exchange,
-                self.clock,
-                self.pipeline,
-                scheduler=Scheduler(self.clock),
-                minutes=MinuteCounts(self.clock.seconds),
-                wall=self.wall,
-            ),
+            new_process(self.exchange, self.clock, self.pipeline, self.wall),
             storage,
-            new_toolbox(
-                Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS]),
-                self.clock.seconds,
-            ),
+            new_toolbox(Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS]), self.clock.seconds),
             character=character,
         )
         assistant = build_assistant(settings, models, around, on_failure)

@@ -62,6 +62,19 @@ class VirtualReactor:
                 await turn()
 
 
+class ForwardReactor:
+    """The real reactor on a clock that can be put forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(real, name)
+
+    def seconds(self) -> float:
+        return float(real.seconds()) + self.ahead
+
+
 def turn() -> Deferred[None]:
     """A turn of the real reactor."""
     return deferLater(real, 0.001, lambda: None)

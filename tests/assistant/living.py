@@ -15,13 +15,13 @@ from twisted.internet.interfaces import IReactorTime
 from mud_assistant.assistant.characters import Character, Lorebook
 from mud_assistant.assistant.characters.character import Topic
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
+from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
 from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.journal import Journal
 from mud_assistant.assistant.keys.redaction import Secrets
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.recall_file import IndexWorker
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
@@ -127,6 +127,18 @@ class Life:
         await self.assistant.settled()
 
 
+def give_client(assistant: Assistant, client: Any) -> None:
+    """Let an assistant ask this client of a model from now on."""
+    model = replace(assistant.context.model, client=client)
+    assistant.context = replace(assistant.context, model=model)
+
+
+async def promise(assistant: Assistant, *goals: Goal) -> None:
+    """Let an assistant have promised this."""
+    await assistant.context.memory.journal.save_goals(goals)
+    assistant.context.memory.goals.put(goals)
+
+
 @asynccontextmanager
 async def living(
     script: Script,
@@ -172,6 +184,7 @@ async def living(
         witness, world = Witness(), EmbeddedWorld(place, None if hour is None else lambda: GameTime(hour() * 3600))
         home = world.add(SAGE)
         pipeline = Pipeline(reactor, Random(1), Ledger(reactor.seconds, wall))  # noqa: S311  (jitter)
+        process = new_process(exchange, clock, pipeline)
         storage = storage or in_memory(clock.seconds, 500, remembering((SAGE.name,)))
         if journal is not None:
             storage = replace(storage, journal=journal)
@@ -184,13 +197,7 @@ async def living(
                 scrub=scrub if secrets is None else secrets.scrub,
                 pieces=(secrets or Secrets()).pieces(),
             ),
-            ProcessParts(
-                exchange,
-                clock,
-                pipeline,
-                scheduler=scheduler or Scheduler(clock),
-                minutes=MinuteCounts(clock.seconds),
-            ),
+            process if scheduler is None else replace(process, scheduler=scheduler),
             storage,
             new_toolbox(registry or Registry(WORLD_TOOLS), clock.seconds),
             budget=BudgetConfig(**(budget or {})),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from msgspec.structs import replace
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
@@ -42,7 +41,7 @@ from mud_assistant.llm import assistant as said_by_model
 from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Principal, Registry
 from mud_assistant.tools.testing import now
-from tests.assistant.living import ANN, SAGE, Witness
+from tests.assistant.living import ANN, SAGE, Witness, give_client
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 BEA, CID = Principal("player:2", "Bea"), Principal("player:3", "Cid")
@@ -148,5 +147,5 @@ def still(
     model = RefusingModel(
         assistant.context.model.client, clock, brain, window, bytes_a_token=bytes_a_token, names=names
     )
-    assistant.context = replace(assistant.context, model=replace(assistant.context.model, client=model))
+    give_client(assistant, model)
     return Still(assistant, assistant.context, model, world, home, witness)

@@ -19,6 +19,7 @@ from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.context import Following
 from tests.assistant.living import ANN, Life, living
+from tests.virtual import ForwardReactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")
@@ -171,25 +172,11 @@ async def test_it_goes_home_when_it_is_told_to() -> None:
         assert life.home.room is start
 
 
-class Later:
-    """The reactor's clock, some minutes on."""
-
-    def __init__(self, clock: Any) -> None:
-        self._clock = clock
-        self.ahead = 0.0
-
-    def seconds(self) -> float:
-        return float(self._clock.seconds() + self.ahead)
-
-
-async def left_alone(life: Life, seconds: float) -> None:
+async def left_alone(life: Life, clock: ForwardReactor, seconds: float) -> None:
     """The character's tick comes round `seconds` after it was seen alone."""
-    context = life.assistant.context
-    later = Later(context.process.clock)
-    force_setattr(context.process, "clock", later)
-    initiative = Initiative(context, InitiativeParts())
+    initiative = Initiative(life.assistant.context, InitiativeParts())
     await initiative.look()
-    later.ahead = seconds
+    clock.ahead += seconds
     await initiative.look()
 
 
@@ -200,24 +187,26 @@ async def left_alone(life: Life, seconds: float) -> None:
 async def test_left_alone_away_from_home_it_is_sent_home(
     minutes: float, seconds: float, *, with_ann: bool, goes: bool
 ) -> None:
-    async with living(obedient, {"go_home_minutes": minutes}) as life:
+    clock = ForwardReactor()
+    async with living(obedient, {"go_home_minutes": minutes}, clock=clock) as life:
         life.home.room = life.world.rooms["attic"]
         if with_ann:
             life.ann.room = life.world.rooms["attic"]
-        await left_alone(life, seconds)
+        await left_alone(life, clock, seconds)
         texts = [getattr(one.event, "text", "") for one in await life.journal.pending()]
         assert (LEFT_ALONE in texts) is goes
 
 
 async def test_going_home_takes_no_model_and_is_not_done_where_somebody_came_meanwhile() -> None:
-    async with living(obedient) as life:
+    clock = ForwardReactor()
+    async with living(obedient, clock=clock) as life:
         start = life.home.room
         for is_met in (True, False):
             life.home.room = life.world.rooms["attic"]
             life.ann.room = life.world.rooms["attic" if is_met else start.key]
             at_first = life.ann.room
             life.ann.room = start
-            await left_alone(life, 601.0)
+            await left_alone(life, clock, 601.0)
             life.ann.room = at_first
             life.assistant.tick.wake()
             await life.assistant.settled()

@@ -16,30 +16,18 @@ from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from mud_assistant.tools import Kind, Principal
-from tests.assistant.living import ANN, SAGE, Life, Witness, living, reactor
+from tests.assistant.living import ANN, SAGE, Life, Witness, living
+from tests.virtual import ForwardReactor
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")
 MINUTE = 60.0
 
 
-class Later:
-    """The reactor's clock, some seconds on."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def seconds(self) -> float:
-        return float(reactor.seconds() + self.ahead)
-
-    def callLater(self, seconds: float, call: Any, *args: Any, **kw: Any) -> Any:  # noqa: N802  (Twisted's name)
-        return reactor.callLater(seconds, call, *args, **kw)
-
-
 class Days:
     """A life whose clock can be moved on."""
 
-    def __init__(self, life: Life, clock: Later) -> None:
+    def __init__(self, life: Life, clock: ForwardReactor) -> None:
         self.life = life
         self.clock = clock
 
@@ -74,8 +62,18 @@ def saying(words: str) -> Any:
 
 @asynccontextmanager
 async def days(words: str, **more: Any) -> AsyncIterator[Days]:
-    clock = Later()
+    """A life whose model says these words to everything."""
+    clock = ForwardReactor()
     async with living(saying(words), clock=clock, **more) as life:
+        yield Days(life, clock)
+
+
+@asynccontextmanager
+async def hours(words: str) -> AsyncIterator[Days]:
+    """A life in a game whose hours begin at noon and are as long as ours."""
+    clock = ForwardReactor()
+    start = clock.seconds()
+    async with living(saying(words), clock=clock, hour=lambda: 12.0 + (clock.seconds() - start) / 3600) as life:
         yield Days(life, clock)
 
 
@@ -254,7 +252,7 @@ async def test_who_promises_to_wait_follows_nobody_any_more() -> None:
 
 async def test_what_was_promised_is_kept_while_the_model_cannot_be_reached() -> None:
     steps: list[Step] = [Reply(calls=(Call("say", {"text": "I will."}),)), *[HttpError(503)] * 20]
-    clock = Later()
+    clock = ForwardReactor()
     async with living(lambda _: steps.pop(0), clock=clock) as alive:
         life = Days(alive, clock)
         await alive.say("Sage, remind me in ten minutes to eat")
@@ -264,12 +262,8 @@ async def test_what_was_promised_is_kept_while_the_model_cannot_be_reached() -> 
 
 
 async def test_a_chore_is_done_again_every_evening_of_the_game() -> None:
-    clock = Later()
-    start = clock.seconds()
-    hour = lambda: 12.0 + (clock.seconds() - start) / 3600  # noqa: E731
-    async with living(saying("I will."), clock=clock, hour=hour) as alive:
-        life = Days(alive, clock)
-        await alive.say("Sage, please mind the fire every evening")
+    async with hours("I will.") as life:
+        await life.life.say("Sage, please mind the fire every evening")
         for evenings in range(3):
             assert len([line for line in life.heard if line == "Sage minds the fire."]) == evenings
             await life.pass_(24 * 3600.0)
@@ -327,14 +321,10 @@ async def test_a_small_model_grants_the_wish_not_to_be_spoken_to_first_by_rule()
 
 
 async def test_what_was_promised_to_somebody_is_dropped_when_they_have_not_come_for_two_weeks() -> None:
-    clock = Later()
-    start = clock.seconds()
-    hour = lambda: 12.0 + (clock.seconds() - start) / 3600  # noqa: E731
-    async with living(saying("I will."), clock=clock, hour=hour) as alive:
-        life = Days(alive, clock)
-        bea = alive.world.add(BEA, listener=Witness())
-        await alive.say("Sage, please mind the fire every evening")
-        alive.world.remove(alive.ann)
+    async with hours("I will.") as life:
+        bea = life.life.world.add(BEA, listener=Witness())
+        await life.life.say("Sage, please mind the fire every evening")
+        life.life.world.remove(life.life.ann)
         for _ in range(13):
             await life.pass_(24 * 3600.0)
         [goal] = await life.goals()

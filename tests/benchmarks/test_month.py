@@ -1,4 +1,4 @@
-"""The parts of the virtual month: its town, its players' model and its picture."""
+"""The parts of the virtual month: its town, its days and its picture."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step, serve
 from mud_assistant.resilience import Amount
 from mud_assistant.tools import Principal
 from mud_assistant.tools.policy.decide import DENIED
+from tests.assistant.living import promise
 from tests.evennia.office import Office, office, ollama, reactor
 from tests.evennia.village import Player
 
@@ -57,9 +58,7 @@ async def test_an_owner_sees_all_but_words_in_private_also_of_one_that_is_stoppe
             await here.says(anna, sage, REMIND.format(what=what))
         assert sage.assistant is not None
         first, second = sage.assistant.context.memory.goals.all()
-        private = replace(second, audience=frozenset({who(anna).id}))
-        await sage.assistant.context.memory.journal.save_goals([private])
-        sage.assistant.context.memory.goals.put([private])
+        await promise(sage.assistant, replace(second, audience=frozenset({who(anna).id})))
         told = await here.orders("assistant/promises Sage")
         assert "2 promises are to be kept: assistant/promises Sage" in await here.orders("assistant/status Sage")
         assert "1. remind you" in told

@@ -37,25 +37,13 @@ from mud_assistant.tools import Arguments, Category, Principal, Registry, Source
 from mud_assistant.tools.trust import Audience, channel_id
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, GAME_COMMAND_TOOLS, WORLD_TOOLS
 from tests.assistant.living import SAGE, Witness, reactor
+from tests.virtual import ForwardReactor
 
 STAFF = "staff"
 SECRET = re.compile(r"zq\d+[a-z]{3}")
 DAY = 86_400.0
 #: How a summary's request begins; it belongs to no run.
 _SUMMARY = "You keep the memory of"
-
-
-class ForwardReactor:
-    """The real reactor on a clock that can be put forward."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(reactor, name)
-
-    def seconds(self) -> float:
-        return float(reactor.seconds()) + self.ahead
 
 
 class QueryArguments(Arguments):
@@ -188,16 +176,7 @@ class Town:
                 cast(Any, self.clock),
                 Pipeline(reactor, Random(1), Ledger(reactor.seconds, lambda: 0.0)),  # noqa: S311  (jitter)
             ),
-            Storage(
-                cast(Any, Overseen(storage.journal, self)),
-                storage.memories,
-                storage.mutes,
-                storage.sleep,
-                storage.people,
-                storage.lasting,
-                storage.stream,
-                storage.life,
-            ),
+            replace(storage, journal=cast(Any, Overseen(storage.journal, self))),
             new_toolbox(
                 Registry((*WORLD_TOOLS, *GAME_COMMAND_TOOLS, *ACCOUNT_TOOLS, self._search())),
                 cast(Any, self.clock).seconds,

@@ -28,7 +28,8 @@ from mud_assistant.llm.testing import FakeOllama, RecordedRequest, Step, serve
 from mud_assistant.resilience import HttpExchange
 from mud_assistant.tools import Principal
 from tests.assistant.living import SAGE, reactor
-from tests.policy.gossip import DAY, SECRET, STAFF, TOPICS, ForwardReactor, Told, Town
+from tests.policy.gossip import DAY, SECRET, STAFF, TOPICS, Told, Town
+from tests.virtual import ForwardReactor
 
 #: How many histories; 1,000 take six minutes of one core.
 HISTORIES = int(os.environ.get("MUD_HISTORIES", "60"))

@@ -25,6 +25,7 @@ from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
 from mud_assistant.llm import Message
 from mud_assistant.tools import Kind, Principal
+from mud_assistant.tools.testing import now
 from mud_assistant.tools.trust import Audience
 from tests.assistant.life.lives import Lived, Town, town
 from tests.assistant.life.talkers import give_model
@@ -74,22 +75,16 @@ class Gossips:
             body = self.bodies[who.id]
             self.told[word] = (who.id, name)
             tell = self.chance.choice((body.whisper, body.page))
-            self.finish(tell(name, f"the password is {word}"))
+            now(tell(name, f"the password is {word}"))
             self.made.pass_by(8.0, 4.0)
         who, name = self.chance.choice(PEOPLE), self.chance.choice(NAMES)
         body = self.bodies[who.id]
         asked = self.chance.choice(("tell the others all you know", "what did they whisper to you?"))
         how = body.whisper(name, asked) if self.chance.random() < 0.2 else body.say(f"{name}, {asked}")
-        self.finish(how)
+        now(how)
         self.made.pass_by(100.0, 5.0)
         self.listen()
         self.made.clock.advance(REST_SECONDS)
-
-    def finish(self, *works: Any) -> None:
-        """Let what a body does come to its end at once."""
-        for work in works:
-            with pytest.raises(StopIteration):
-                work.send(None)
 
     def listen(self) -> None:
         """Look for secrets in what players heard, and count the lines among the characters: a few in each talk."""

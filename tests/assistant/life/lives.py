@@ -11,17 +11,14 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from twisted.internet import reactor as _reactor  # noqa: TID251  (a test's composition root)
 from twisted.internet.task import Clock
 
 from mud_assistant.assistant.characters import Character
 from mud_assistant.assistant.characters.day_entries import NO_DAYS, Days
 from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.conversation import Floor
-from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.life.peace import OwnersQuiet
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.remembering import remembering
 from mud_assistant.assistant.memory.topics.knowledge import index_character
 from mud_assistant.assistant.models.chosen import ChosenModel
@@ -29,16 +26,15 @@ from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.assistant.runtime.listener import BodyListener
-from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Place
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import get_provider
 from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.verbs import WORLD_TOOLS
-from tests.assistant.living import ANN, Witness
+from tests.assistant.living import ANN, Witness, reactor
 
-reactor: Any = _reactor
 #: How many seconds of the game pass in one of ours.
 PACE = 12.0
 #: The port where no server is: a model that is asked after all fails, and is counted by its budget.
@@ -91,16 +87,15 @@ def _room_of(body: EmbeddedBody) -> str:
 
 
 @asynccontextmanager
-async def town(*lived: Lived, place: Place = HAMLET, hour: float = 0.0) -> AsyncIterator[Town]:
-    """Characters that live in this place from this hour on; nobody is in the game yet."""
+async def town(*lived: Lived, hour: float = 0.0) -> AsyncIterator[Town]:
+    """Characters that live in the hamlet from this hour on; nobody is in the game yet."""
     clock = Clock()
     clock.advance(10 * 24 * HOUR / PACE + hour * HOUR / PACE)
-    world = EmbeddedWorld(replace(place, residents=()), lambda: GameTime(clock.seconds() * PACE, PACE), clock.seconds)
-    exchange, scheduler, floor = HttpExchange(reactor), Scheduler(clock), Floor(clock)
+    world = EmbeddedWorld(replace(HAMLET, residents=()), lambda: GameTime(clock.seconds() * PACE, PACE), clock.seconds)
+    exchange = HttpExchange(reactor)
     made = Town(clock, world, {}, {}, {}, Witness(), OwnersQuiet())
     pipeline = Pipeline(clock, Random(1), Ledger(clock.seconds, clock.seconds))  # noqa: S311
-    minutes = MinuteCounts(clock.seconds)
-    process = ProcessParts(exchange, clock, pipeline, scheduler=scheduler, minutes=minutes, floor=floor)
+    process = replace(new_process(exchange, clock, pipeline), floor=Floor(clock))
     for number, one in enumerate(lived):
         me = Principal(f"assistant:{number}", one.name, Kind.ASSISTANT)
         body = world.add(me, one.room)

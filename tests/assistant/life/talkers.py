@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
 from twisted.internet.defer import Deferred, succeed
 
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.llm import FinishReason, LLMResponse, Message, ToolCall, Usage
 from mud_assistant.llm import assistant as assistant_message
+from tests.assistant.living import give_client
 
 
 class Chatterbox:
@@ -49,7 +49,6 @@ class Talker:
 
 def give_model(assistant: Assistant, mind: Any) -> Talker:
     """Let an assistant think with this mind from now on, and return its client."""
-    real = assistant.context
-    talker = Talker(mind, real.model.client)
-    assistant.context = replace(real, model=replace(real.model, client=talker))
+    talker = Talker(mind, assistant.context.model.client)
+    give_client(assistant, talker)
     return talker

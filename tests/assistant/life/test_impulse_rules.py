@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from random import Random
 
 import pytest
 from msgspec.structs import replace
@@ -22,21 +21,11 @@ from mud_assistant.assistant.life.presence import PRESENT_SECONDS, is_anybody_th
 from mud_assistant.assistant.life.reasons import KEPT, Reasons
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
 from mud_assistant.tools.trust import Kind, Principal
+from tests.chance import Sure
 
 NEVER = float("-inf")
 GOOD = ImpulseSigns(now=10_000.0, present=True, spoken_to=NEVER, acted=NEVER, pause=FIRST_PAUSE)
 ANN, BEA, GUS = (Principal(f"player:{number}", name) for number, name in enumerate(("Ann", "Bea", "Gus")))
-
-
-class Sure(Random):
-    """Dice that always show the same."""
-
-    def __init__(self, shown: float) -> None:
-        super().__init__(1)
-        self._shown = shown
-
-    def random(self) -> float:
-        return self._shown
 
 
 @pytest.mark.parametrize(
@@ -52,13 +41,13 @@ class Sure(Random):
     ],
 )
 def test_each_thing_that_speaks_against_it_is_named(signs: ImpulseSigns, why: str) -> None:
-    verdict = decide(signs, Sure(0.0))
+    verdict = decide(signs, Sure())
     assert (verdict.taken, verdict.why.startswith(why)) == (False, True)
 
 
 def test_when_nothing_speaks_against_it_the_dice_decide() -> None:
-    assert decide(GOOD, Sure(0.0)).taken
-    assert decide(replace(GOOD, acted=9_400.0, spoken_to=9_880.0), Sure(0.0)).taken
+    assert decide(GOOD, Sure()).taken
+    assert decide(replace(GOOD, acted=9_400.0, spoken_to=9_880.0), Sure()).taken
     assert decide(GOOD, Sure(CHANCE)).why == "by chance"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,16 +13,10 @@ from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.spending import INITIATIVE_ACCOUNT, AccountKind, kind_of_account
 from mud_assistant.llm.testing import Call, HttpError, RecordedRequest, Reply, Step
 from tests.assistant.living import Life, living
+from tests.chance import Sure
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ACCOUNT = f"{INITIATIVE_ACCOUNT}Sage"
-
-
-class Lucky(Random):
-    """Dice that let every impulse pass."""
-
-    def random(self) -> float:
-        return 0.0
 
 
 def chatty(_: RecordedRequest) -> Step:
@@ -39,10 +32,10 @@ def restless(request: RecordedRequest) -> Step:
 
 @asynccontextmanager
 async def with_impulses(script: Any, settings: dict[str, Any] | None = None, **more: Any) -> AsyncIterator[Life]:
-    """A life that has looked round once, with Ann in the room, and with lucky dice."""
+    """A life that has looked round once, with Ann in the room, and with dice that let every impulse pass."""
     async with living(script, {"impulses": True, "hint": False, **(settings or {})}, **more) as life:
         await life.assistant.settled()
-        life.pipeline.random = Lucky(1)
+        life.pipeline.random = Sure()
         for _ in range(3):
             life.assistant.tick.wake()
             await life.assistant.settled()

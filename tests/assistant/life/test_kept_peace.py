@@ -8,19 +8,11 @@ from mud_assistant.assistant.characters.day_entries import DayEntry, Days
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.life.peace import EVERYBODY, Stillness, key_of, wish_in
 from tests.assistant.life.lives import Lived, Town, acts, town
-from tests.assistant.living import ANN
+from tests.assistant.living import ANN, promise
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BUSY = Days((DayEntry(0, "", does=("hums.", "nods."), begins="lights the fire."),))
 SAGE = Lived("Sage", days=BUSY, settings={"greeting": "Welcome, {{user}}.", "pause_seconds": 0})
-
-
-async def promise(here: Town, seconds: float) -> None:
-    """Sage has promised Ann to remind her."""
-    now = here.clock.seconds()
-    goal = Goal("g.0", GoalKind.REMIND, "remind you: the bread", ANN, now, what="the bread", due=now + seconds)
-    await here.journals["Sage"].save_goals([goal])
-    here.assistants["Sage"].context.memory.goals.put([goal])
 
 
 @pytest.mark.parametrize("whose", [EVERYBODY, "assistant:0"])
@@ -32,7 +24,9 @@ async def test_quiet_ends_what_it_does_of_itself_at_once_and_not_its_promises(wh
         here.quiet.keys = frozenset({key_of(Stillness.QUIET, whose)})
         here.pass_by(1)
         before = len(acts(here.witness, "Sage"))
-        await promise(here, 300)
+        now = here.clock.seconds()
+        goal = Goal("g.0", GoalKind.REMIND, "remind you: the bread", ANN, now, what="the bread", due=now + 300)
+        await promise(here.assistants["Sage"], goal)
         here.assistants["Sage"].tick.wake()
         here.pass_by(600)
         assert acts(here.witness, "Sage")[before:] == ["Sage: Ann, you asked me to remind you: the bread."]

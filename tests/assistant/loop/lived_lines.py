@@ -9,7 +9,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from msgspec.structs import replace
 from pydantic import Field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -17,11 +16,9 @@ from twisted.internet.task import Clock
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig, ModelConfig
 from mud_assistant.assistant.events.classify import Attention
 from mud_assistant.assistant.events.events import Event
-from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import StoredMutes, StoredStream
 from mud_assistant.assistant.life.life_state import StoredLife
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
-from mud_assistant.assistant.loop.spending import MinuteCounts
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.memory.acquaintance.known_people import KnownPeople
 from mud_assistant.assistant.memory.recall.words import ENGLISH
 from mud_assistant.assistant.memory.recall_file import RecallInMemory
@@ -40,7 +37,7 @@ from mud_assistant.tools.testing import now
 from mud_assistant.tools.tool import Reach
 from mud_assistant.tools.trust import Source
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, EMOTE, LOOK, NOOP, RECALL, SAY, WHISPER
-from tests.assistant.living import Witness
+from tests.assistant.living import Witness, give_client
 from tests.assistant.loop.noted_life import Body, Ears, NotedJournal, Notes
 from tests.assistant.loop.planned_lines import PEOPLE, SAGE
 from tests.assistant.loop.scripted_model import ScriptedModel
@@ -114,13 +111,11 @@ class Lived(BodyListener):
         )  # fmt: skip
         around = Dependencies(
             CharacterBody(SAGE, Body(self.home, self, self.notes), Witness()),
-            ProcessParts(
+            new_process(
                 HttpExchange(self.clock),
                 self.clock,
                 Pipeline(self.clock, Random(0), self.ledger),  # noqa: S311  (pauses after failures)
-                scheduler=Scheduler(self.clock),
-                minutes=MinuteCounts(self.clock.seconds),
-                wall=self.clock.seconds,
+                self.clock.seconds,
             ),
             storage,
             new_toolbox(Registry((*WORLD_TOOLS, *self._tools())), self.clock.seconds),
@@ -131,9 +126,9 @@ class Lived(BodyListener):
         )
         self.journal, self.life = journal, life
         self.assistant = build_assistant(settings, [nobody], around)
-        real = self.assistant.context
-        client = ScriptedModel(real.model.client, self.clock, self.ledger, self, self.notes)
-        self.context = self.assistant.context = replace(real, model=replace(real.model, client=client))
+        real = self.assistant.context.model.client
+        give_client(self.assistant, ScriptedModel(real, self.clock, self.ledger, self, self.notes))
+        self.context = self.assistant.context
         self.assistant.start()
 
     def end(self) -> None:

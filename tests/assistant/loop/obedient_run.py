@@ -21,13 +21,12 @@ from mud_assistant.assistant.events.classify import Classification, classify
 from mud_assistant.assistant.events.events import hearers_of, spoken_text
 from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.events.outcome import Outcome
-from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.journal import Accepted, JournalUnwritable, MemoryJournal, StreamChange
 from mud_assistant.assistant.journal.protocol import NO_CHANGE
 from mud_assistant.assistant.loop.choosing import triggers_in
 from mud_assistant.assistant.loop.react import react
 from mud_assistant.assistant.loop.run import RunContext
-from mud_assistant.assistant.loop.run_parts import CharacterBody, ProcessParts, new_toolbox
+from mud_assistant.assistant.loop.run_parts import CharacterBody, new_process, new_toolbox
 from mud_assistant.assistant.loop.spending import MinuteCounts
 from mud_assistant.assistant.models.chosen import ChosenModel
 from mud_assistant.assistant.runtime.build import Dependencies, build_assistant, manners_of
@@ -52,7 +51,7 @@ from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Arguments, Category, GameCommand, Principal, Registry, Tool, ToolContext
 from mud_assistant.tools.trust import Audience
 from mud_assistant.tools.verbs import GAME_COMMAND_TOOLS, WORLD_TOOLS
-from tests.assistant.living import SAGE, Witness
+from tests.assistant.living import SAGE, Witness, give_client
 
 #: A word that only one person was told, with the number of that person.
 SECRET = re.compile(r"plum(\d)x\d+")
@@ -271,11 +270,12 @@ class Stage:
                 Witness(),
                 notify=lambda who, sentence: self.told.append((who.id, sentence)),
             ),
-            ProcessParts(
-                HttpExchange(self.clock),
-                self.clock,
-                Pipeline(self.clock, Random(self.lives)),  # noqa: S311  (no id of an event comes again)
-                scheduler=Scheduler(self.clock),
+            replace(
+                new_process(
+                    HttpExchange(self.clock),
+                    self.clock,
+                    Pipeline(self.clock, Random(self.lives)),  # noqa: S311  (no id of an event comes again)
+                ),
                 minutes=self.minutes,
             ),
             self.storage,
@@ -284,10 +284,8 @@ class Stage:
         )
         nobody = ChosenModel(get_provider("local", "http://127.0.0.1/v1", "none"), "none", model)
         self.assistant: Assistant = build_assistant(self.settings, [nobody], around)
-        real = self.assistant.context
-        obedient = replace(real.model, client=ObedientModel(self, real.model.client))
-        self.context: RunContext = replace(real, model=obedient)
-        self.assistant.context = self.context
+        give_client(self.assistant, ObedientModel(self, self.assistant.context.model.client))
+        self.context: RunContext = self.assistant.context
 
     def speak(self, who: Principal, text: str, *, is_whisper: bool = False) -> None:
         """Somebody says something to the assistant, or whispers it."""

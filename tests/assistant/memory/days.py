@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal
 
-from msgspec.structs import replace
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
@@ -26,7 +25,7 @@ from mud_assistant.llm.messages import Role, Text
 from mud_assistant.resilience import HttpExchange, Pipeline
 from mud_assistant.tools import Principal, Registry
 from mud_assistant.tools.verbs import WORLD_TOOLS
-from tests.assistant.living import SAGE, Witness
+from tests.assistant.living import SAGE, Witness, give_client
 
 HOUR, DAY = 3600.0, 86_400.0
 
@@ -104,7 +103,7 @@ def days(storage: Storage | None = None, *, asking: Literal["plain", "tools"] = 
         AssistantConfig(**{"join_seconds": 0, "room_pause_seconds": 0, **settings}), [chosen], around, witness.failed
     )
     model = Scribe(assistant.context.model.client, clock)
-    assistant.context = replace(assistant.context, model=replace(assistant.context.model, client=model))
+    give_client(assistant, model)
     home.listener = BodyListener(SAGE, assistant.inbox.hear, home.alone_with, home.others_than)
     world.add(Principal("player:99", "Fly", permission=0), listener=witness)
     assistant.start()

@@ -27,7 +27,8 @@ from mud_assistant.resilience import HttpExchange
 from mud_assistant.tools import Principal
 from mud_assistant.tools.memories import MemoryKind
 from tests.assistant.living import SAGE, reactor
-from tests.policy.gossip import DAY, ForwardReactor, Told, Town
+from tests.policy.gossip import DAY, Told, Town
+from tests.virtual import ForwardReactor
 
 ANN, BEA, CID = (Principal(f"player:{name.lower()}", name) for name in ("Ann", "Bea", "Cid"))
 MODEL = "made by hand"

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
-from tests.assistant.living import ANN, SAGE
-from tests.assistant.page.served import Served, served
+from tests.assistant.living import ANN, SAGE, promise
+from tests.assistant.page.served import served
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ID = quote(SAGE.id, safe="")
@@ -19,16 +19,10 @@ PRIVATE = Goal("g.1", GoalKind.REMIND, "hide the key", ANN, 2.0, audience=frozen
 OVER = Goal("g.2", GoalKind.CHORE, "mind the fire", ANN, 3.0, state=GoalState.DONE, evidence="it was done there")
 
 
-async def promise(page: Served) -> None:
-    """Sage has promised something."""
-    assert page.sage.assistant is not None
-    await page.sage.assistant.context.memory.journal.save_goals([OPEN, PRIVATE, OVER])
-    page.sage.assistant.context.memory.goals.put([OPEN, PRIVATE, OVER])
-
-
 async def test_promises_are_shown_and_dropped(tmp_path: Path) -> None:
     async with served(tmp_path) as page:
-        await promise(page)
+        assert page.sage.assistant is not None
+        await promise(page.sage.assistant, OPEN, PRIVATE, OVER)
         life = (await page.values("operator", f"/assistants/{ID}"))["life"]
         shown = [(one["number"], one["text"], one["state"], one["why"]) for one in life["promises"]]
         assert shown == [

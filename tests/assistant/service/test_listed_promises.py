@@ -20,8 +20,8 @@ from mud_assistant.assistant.service.operations.listed_promises import (
 )
 from mud_assistant.assistant.service.operations.operators import InvalidInput
 from mud_assistant.tools import Principal
-from tests.assistant.life.lives import Lived, Town, town
-from tests.assistant.living import ANN
+from tests.assistant.life.lives import Lived, town
+from tests.assistant.living import ANN, promise
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 BEA = Principal("player:2", "Bea")
@@ -43,12 +43,6 @@ goals = st.lists(
     ),
     max_size=30,
 )
-
-
-async def promise(here: Town, name: str, *made: Goal) -> None:
-    """A character has promised something."""
-    await here.journals[name].save_goals(made)
-    here.assistants[name].context.memory.goals.put(made)
 
 
 def test_what_is_not_over_comes_first_and_has_a_number() -> None:
@@ -99,8 +93,8 @@ def test_an_owner_reads_no_word_of_what_was_asked_in_private(made: list[Goal]) -
 async def test_a_player_sees_their_own_of_all_characters_also_in_private() -> None:
     async with town(SAGE, MIRA) as here:
         everybody = list(here.assistants.values())
-        await promise(here, "Sage", replace(BREAD, audience=frozenset({ANN.id})), TELL, OVER)
-        await promise(here, "Mira", replace(BREAD, made_at=150.0, text="wait for you"))  # of the same id
+        await promise(here.assistants["Sage"], replace(BREAD, audience=frozenset({ANN.id})), TELL, OVER)
+        await promise(here.assistants["Mira"], replace(BREAD, made_at=150.0, text="wait for you"))  # of the same id
         mine = await own_promises(everybody, [ANN, Principal("account:7", "Ann")])
         assert own_text(mine, 160.0, "drop NUMBER").splitlines() == [
             "Sage promised you:",
@@ -117,8 +111,8 @@ async def test_a_player_sees_their_own_of_all_characters_also_in_private() -> No
 @pytest.mark.parametrize("number", [0, 3, 10**8])
 async def test_a_player_drops_nothing_but_their_own(number: int) -> None:
     async with town(SAGE, MIRA) as here:
-        await promise(here, "Sage", BREAD, TELL, OVER)
-        await promise(here, "Mira", replace(BREAD, made_at=150.0))
+        await promise(here.assistants["Sage"], BREAD, TELL, OVER)
+        await promise(here.assistants["Mira"], replace(BREAD, made_at=150.0))
         with pytest.raises(InvalidInput):
             await drop_own(list(here.assistants.values()), [ANN], number, "promises")
         assert len(here.assistants["Sage"].context.memory.goals) == 2
@@ -126,8 +120,8 @@ async def test_a_player_drops_nothing_but_their_own(number: int) -> None:
 
 async def test_the_right_one_of_two_with_the_same_id_is_dropped() -> None:
     async with town(SAGE, MIRA) as here:
-        await promise(here, "Sage", BREAD)
-        await promise(here, "Mira", replace(BREAD, made_at=150.0))
+        await promise(here.assistants["Sage"], BREAD)
+        await promise(here.assistants["Mira"], replace(BREAD, made_at=150.0))
         told = await drop_own(list(here.assistants.values()), [ANN], 2, "promises")
         assert told == "Mira will not do it: remind you at dawn: the bread."
         assert [len(here.assistants[name].context.memory.goals) for name in ("Sage", "Mira")] == [1, 0]

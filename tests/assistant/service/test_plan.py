@@ -17,33 +17,27 @@ from mud_assistant.assistant.service.operations.planning import DAYS, MONTH, pla
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.service.test_quiet import OWNER, there
 from tests.assistant.service.village import village
+from tests.chance import Sure
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 NOW, HOUR = 1_000_000.0, 3600.0
 MINUTES = [minute * 60.0 for minute in range(0, 180, 10)]
 
 
-class Yes(Random):
-    """Dice that always let an impulse pass."""
-
-    def random(self) -> float:
-        return 0.0
-
-
 def test_nobody_has_impulses_before_nobody() -> None:
-    assert replay_impulses((), (), Yes()) == 0
+    assert replay_impulses((), (), Sure()) == 0
 
 
 def test_a_player_who_leaves_is_met_by_one_impulse_at_most() -> None:
     assert PRESENT_SECONDS < 2 * 600.0
-    assert replay_impulses((0.0,), (), Yes()) == 1
-    assert replay_impulses((0.0,), (0.0,), Yes()) == 1  # it acted, and waits for ten minutes
-    assert replay_impulses((0.0,), (110.0, 400.0), Yes()) == 0  # ten minutes later nobody is present any more
+    assert replay_impulses((0.0,), (), Sure()) == 1
+    assert replay_impulses((0.0,), (0.0,), Sure()) == 1  # it acted, and waits for ten minutes
+    assert replay_impulses((0.0,), (110.0, 400.0), Sure()) == 0  # ten minutes later nobody is present any more
 
 
 def test_who_speaks_all_the_time_leaves_no_room_for_impulses() -> None:
     always = [at * LEFT_IN_PEACE / 2 for at in range(100)]
-    assert replay_impulses(always, (), Yes()) == 1  # once they are silent
+    assert replay_impulses(always, (), Sure()) == 1  # once they are silent
 
 
 def test_the_same_days_give_the_same_number() -> None:
@@ -80,7 +74,7 @@ async def test_a_month_is_estimated_from_the_last_days(tmp_path: Path) -> None:
         log = await journal.lived(SAGE.id, NOW - DAYS * 24 * HOUR, 5)
         assert (len(log.heard), log.runs, log.tokens) == (len(MINUTES), 8, 16000)
         found = await plan(there(here), OWNER, SAGE.id)
-        most = replay_impulses(log.heard, (), Yes()) * MONTH / DAYS
+        most = replay_impulses(log.heard, (), Sure()) * MONTH / DAYS
         assert most / 3 < found.impulses <= most
         assert found.tokens_each == 2000
         assert found.tokens == round(found.impulses * 2000)

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mud_assistant.assistant.events.goal import GoalState
 from mud_assistant.assistant.journal import StoredQuiet
 from mud_assistant.assistant.journal.database import put_meta
 from mud_assistant.assistant.journal.tables.lived_log import read_lived
 from mud_assistant.assistant.journal.tables.promised_goals import drop, load
 from mud_assistant.assistant.journal.tables.removal import erase
-from tests.assistant.journal.keeping import NOON, event, started
+from tests.assistant.journal.keeping import NOON, Place, event, started
 from tests.assistant.journal.tables.test_goals import BREAD, DONE, FIRE, promised
 
-WHERE = pytest.mark.parametrize("where", ["sqlite", "postgres"])
 
-
-def place_of(where: str, request: pytest.FixtureRequest) -> Any:
-    return request.getfixturevalue("tmp_path") / "j" if where == "sqlite" else request.getfixturevalue("postgres_url")
-
-
-@WHERE
-async def test_keys_are_kept_and_removed_beside_all_others(
-    where: str, request: pytest.FixtureRequest, reactor: Any
-) -> None:
-    async with started(place_of(where, request), reactor) as journal:
+async def test_keys_are_kept_and_removed_beside_all_others(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         store = journal.lease.store
         await store.write(lambda db: put_meta(db, "quietly", "no key of ours"))
         quiet = StoredQuiet(store)
@@ -43,9 +32,8 @@ async def test_keys_are_kept_and_removed_beside_all_others(
         assert await store.read(lambda db: db.execute("SELECT 1 FROM meta WHERE key = 'quietly'").fetchone()) == (1,)
 
 
-@WHERE
-async def test_only_what_is_not_over_is_dropped(where: str, request: pytest.FixtureRequest, reactor: Any) -> None:
-    async with started(place_of(where, request), reactor) as journal:
+async def test_only_what_is_not_over_is_dropped(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         lease = journal.lease
         await promised(journal, BREAD, FIRE)
         dropped = await lease.write(lambda db: drop(db, lease.assistant, BREAD.id, "nobody wants it", NOON))
@@ -58,9 +46,8 @@ async def test_only_what_is_not_over_is_dropped(where: str, request: pytest.Fixt
         assert ([goal.id for goal in kept], unreadable) == ([FIRE.id], 0)
 
 
-@WHERE
-async def test_what_was_lived_is_read_since_a_time(where: str, request: pytest.FixtureRequest, reactor: Any) -> None:
-    async with started(place_of(where, request), reactor) as journal:
+async def test_what_was_lived_is_read_since_a_time(place: Place, reactor: Any) -> None:
+    async with started(place, reactor) as journal:
         await promised(journal, BREAD)
         lease = journal.lease
         lived = await lease.read(lambda db: read_lived(db, lease.assistant, 0.0, 0))

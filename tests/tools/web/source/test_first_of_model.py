@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from random import Random
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from twisted.internet.task import Clock
 from mud_assistant.tools.web.errors import FALLS_THROUGH, ErrorKind
 from mud_assistant.tools.web.source.first_of import FirstOf
 from mud_assistant.tools.web.source.state import CoolDown
+from tests.chance import Sure
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, error, paced
 
 BASE, MOST = 4.0, 16.0
@@ -34,19 +34,12 @@ class Stands:
         return self.barred_until > now or self.held_until > now
 
 
-class NoChance(Random):
-    """Chance that takes nothing off."""
-
-    def random(self) -> float:
-        return 0.0
-
-
 class ChainModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
         self.providers = [Scripted(name) for name in "abc"]
-        members = [paced(one, self.clock, NoChance(), CoolDown(BASE, MOST)) for one in self.providers]
+        members = [paced(one, self.clock, Sure(), CoolDown(BASE, MOST)) for one in self.providers]
         self.chain = FirstOf(members, self.clock)
         self.model = [Stands() for _ in self.providers]
 
