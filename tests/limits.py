@@ -60,7 +60,9 @@ class Source:
 
     def classes(self) -> list[ast.ClassDef]:
         """Return the public classes of the product."""
-        product = [tree for path, tree in self.trees.items() if not {*path.parts, path.stem} & _DOUBLES]
+        product = [
+            tree for path, tree in self.trees.items() if not {*path.relative_to(self.root).parts, path.stem} & _DOUBLES
+        ]
         nodes = (node for tree in product for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
         return [node for node in nodes if not node.name.startswith("_")]
 
