@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from mud_assistant.assistant.characters.character import MAX_TITLE
+from mud_assistant.assistant.characters.character import MAX_TITLE, USER
 from mud_assistant.assistant.characters.day_entries import (
     FREE_MINUTES,
     LEAST_MINUTES,
@@ -26,6 +26,7 @@ from mud_assistant.assistant.characters.day_entries import (
     minutes_of,
 )
 from mud_assistant.assistant.characters.fields import Fields
+from mud_assistant.assistant.characters.macros import names_player
 from mud_assistant.assistant.characters.topic_tables import own_extension, table_toml, texts_of, with_own
 
 _Table = dict[str, Any]  # Any: TOML and JSON
@@ -77,7 +78,7 @@ def _entry(table: Mapping[str, Any], where: str, fields: Fields) -> DayEntry | N
     return DayEntry(
         minutes_of(time),
         fields.line(table.get("place"), where, MAX_TITLE),
-        fields.line(table.get("begins"), where, MAX_DEED),
+        _deed(fields.line(table.get("begins"), where, MAX_DEED, USER), where, fields),
         _lines(table.get("does"), where, fields),
         _lines(table.get("says"), where, fields),
         table.get("rests") is True,
@@ -93,7 +94,16 @@ def _free(table: Mapping[str, Any], fields: Fields) -> FreeLife:
 
 def _lines(raw: object, where: str, fields: Fields) -> tuple[str, ...]:
     """Return the texts, each on one line."""
-    return tuple(" ".join(text.split()) for text in texts_of(raw, where, MAX_DOES, MAX_DEED, fields))
+    texts = texts_of(raw, where, MAX_DOES, MAX_DEED, fields)
+    return tuple(filter(None, (_deed(" ".join(text.split()), where, fields) for text in texts)))
+
+
+def _deed(text: str, where: str, fields: Fields) -> str:
+    """Return a pose or a sentence; empty for one that names the player it is for, as it is for everybody there."""
+    if not names_player(text):
+        return text
+    fields.drop(f"{where}: {text[:60]}: nobody is meant by {USER} in a line of a day")
+    return ""
 
 
 def _tables(raw: object) -> list[Mapping[str, Any]]:

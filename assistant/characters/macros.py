@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from random import Random
 
+from msgspec.structs import replace
+
 from mud_assistant.assistant.characters.character import CHAR, USER
+from mud_assistant.assistant.characters.day_entries import Days
 
 #: Stands for the player in texts that every player is meant by.
 WHOEVER = "whoever speaks to you"
@@ -76,6 +79,25 @@ def insert_names(text: str, *, char: str, user: str | None = None) -> str:
         return USER if user is None else user
 
     return _NAMES.sub(named, text)
+
+
+def names_player(text: str) -> bool:
+    """Tell whether the text holds `{{user}}`, in any case."""
+    return any(found[1].casefold() == "user" for found in _NAMES.finditer(text))
+
+
+def with_own_name(days: Days, char: str) -> Days:
+    """Return the days with this name for `{{char}}` in each pose and sentence; the same days where there is none."""
+
+    def named(texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(insert_names(text, char=char) for text in texts)
+
+    own = tuple(
+        replace(entry, begins=insert_names(entry.begins, char=char), does=named(entry.does), says=named(entry.says))
+        for entry in days.entries
+    )
+    expanded = Days(own, replace(days.free, does=named(days.free.does)))
+    return days if expanded == days else expanded
 
 
 def address(text: str, *, char: str, user: str) -> str:

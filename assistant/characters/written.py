@@ -172,6 +172,8 @@ def _problem(model: type[BaseModel], error: ValidationError) -> str:
         return f"{place}: there is no such field{meant}"
     if first["type"] == "missing":
         return f"{place} is missing"
+    if first["type"] == "value_error":
+        return f"{place}: {first['ctx']['error']}"
     return f"{place}: give {described}" if described else f"{place}: {first['msg'].lower()}"
 
 

@@ -24,6 +24,7 @@ from mud_assistant.assistant.characters.character import (
     MAX_TITLE,
     MAX_TOPICS,
     SCAN_DEPTH,
+    USER,
     LoreEntry,
     Topic,
 )
@@ -40,6 +41,7 @@ from mud_assistant.assistant.characters.day_entries import (
     FreeLife,
     minutes_of,
 )
+from mud_assistant.assistant.characters.macros import names_player
 
 
 def _text(longest: int) -> Any:
@@ -132,6 +134,8 @@ def _clean_deed(text: str) -> str:
     cleaned = clean_line(text, MAX_DEED)
     if not cleaned:
         raise ValueError("nothing in it can be shown")
+    if names_player(cleaned):
+        raise ValueError(f"nobody is meant by {USER} in a line of a day: leave it out")
     return cleaned
 
 

@@ -10,6 +10,7 @@ from twisted.logger import Logger
 
 from mud_assistant.assistant.characters import Character, LoreScanner
 from mud_assistant.assistant.characters.day_entries import NO_DAYS
+from mud_assistant.assistant.characters.macros import with_own_name
 from mud_assistant.assistant.config.schema import AssistantConfig, BudgetConfig
 from mud_assistant.assistant.config.sections import MemoryConfig
 from mud_assistant.assistant.config.settings import SettingsError
@@ -107,7 +108,7 @@ def build_assistant(
     keep_following(context.tools.following, around.storage.lasting, launcher)
     keep_pairs(context.speech.pairs, around.storage.lasting, launcher)
     sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
-    days = NO_DAYS if around.character is None else around.character.days
+    days = NO_DAYS if around.character is None else with_own_name(around.character.days, settings.name)
     goals = GoalOffers(context)
     has_budget = _budget_left(context, around.process.pipeline.ledger)
     peace = Peace(around.body.me.id, around.quiet, around.storage.lasting)

@@ -40,6 +40,23 @@ async def test_a_stranger_who_stays_ten_minutes_sees_something_that_nobody_asked
         assert here.witness.steps == []  # no model was asked
 
 
+async def test_char_is_its_own_name_in_each_line_of_its_day() -> None:
+    lines = DayEntry(360, "mill", "sweeps {{char}}'s corner.", ("polishes {{char}}'s bell.",), ("{{CHAR}} is open!",))
+    days = Days((lines, DayEntry(660)), FreeLife(("thinks of {{char}}.",), 2))
+    async with town(Lived("Mira", "mill", days), hour=7) as here:
+        ann = here.ann("mill")
+        for _ in range(3):
+            here.pass_by(600)
+            ann.note_typing()
+        here.until(12)
+        ann.note_typing()
+        here.pass_by(600)
+        assert {*acts(here.witness, "Mira")} == {
+            "Mira sweeps Mira's corner.", "Mira polishes Mira's bell.", "Mira thinks of Mira.",
+            "Mira: Mira is open!",
+        }  # fmt: skip
+
+
 async def test_it_is_where_its_day_wants_it_at_every_hour() -> None:
     async with town(MIRA, hour=7) as here:
         ann = here.ann("road")
