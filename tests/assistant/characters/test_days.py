@@ -71,7 +71,7 @@ def test_what_is_written_is_read_again() -> None:
         ('[[day]]\nfrom = "06:00"\ndoes = "hammers."', r"day\[1\]\.does: give a list of at most"),
         ('[[day]]\nfrom = "06:00"\ndoes = [""]', r"day\[1\]\.does\[1\]: give a list of at most"),
         ('[[day]]\nfrom = "06:00"\nbegins = "\\u0007"', r"day\[1\]\.begins: nothing in it can be shown"),
-        (NODS + 'says = ["Well.", "Mind it, {{User}}."]', r"day\[1\]\.says\[2\]: nobody is meant by {{user}} in a line"),
+        (NODS + 'says = ["Well.", "Mind it, {{User}}."]', r"day\[1\]\.says\[2\]: nobody is meant by {{user}}"),
         (NODS + 'begins = "nods to {{user}}."', r"day\[1\]\.begins: nobody is meant by {{user}}"),
         ('[free]\ndoes = ["nods to {{user}}."]', r"free\.does\[1\]: nobody is meant by {{user}}"),
         ('[[day]]\nfrom = "06:00"\nrests = "perhaps"', r"day\[1\]\.rests: give true or false"),
