@@ -198,8 +198,12 @@ _GOALS = (
         PRIMARY KEY (assistant, id))""",
     "CREATE INDEX goals_open ON goals (assistant, made_at) WHERE state = 'open'",
 )
+_LIVING_GOALS = (
+    "DROP INDEX goals_open",
+    "CREATE INDEX goals_living ON goals (assistant, made_at, id) WHERE state IN ('open', 'withdrawn')",
+)
 #: The steps from nothing to this version.
-STEPS = (_VERSION_1, _VERSION_2, _GOALS)
+STEPS = (_VERSION_1, _VERSION_2, _GOALS, _LIVING_GOALS)
 _VERSION = "schema version"
 #: "MudA", the key of the lock that one migration at a time holds.
 LOCK = 0x4D756441
