@@ -64,3 +64,24 @@ async def test_a_promise_is_dropped_where_the_assistant_runs(tmp_path: Path, pos
                 break
         [shown] = await listed_promises.promised(there(one), SAGE.id)
         assert shown.why == listed_promises.BY_OWNER
+
+
+async def test_a_process_that_was_started_again_drops_a_promise_at_once(tmp_path: Path, postgres_url: str) -> None:
+    """It died with the lease of an assistant that it does not run any more."""
+    shared = {"journal": {"url": postgres_url}}
+    async with (
+        serve(FakeOllama(reactor, hello), reactor) as url,
+        village(tmp_path, settings=shared, process="a") as dead,
+        village(tmp_path, settings=shared, process="b") as other,
+        village(tmp_path, settings=shared, process="a") as again,
+    ):
+        sage = dead.start({**asks(url), **shared})
+        dead.says(sage, "Sage, hello")
+        await sage.settled()
+        assert sage.assistant is not None
+        await sage.assistant.context.memory.journal.save_goals([GOAL])
+        with pytest.raises(HeldElsewhere):
+            await listed_promises.drop(there(other), OWNER, SAGE.id, GOAL.id)
+        await listed_promises.drop(there(again), OWNER, SAGE.id, GOAL.id)
+        [shown] = await listed_promises.promised(there(again), SAGE.id)
+        assert shown.why == listed_promises.BY_OWNER

@@ -38,7 +38,7 @@ _LAST = "coalesce((SELECT max(token) FROM runs WHERE assistant = ?), 0)"
 class HeldLeases:
     """The leases of this process. All but `has_expired` is for the writer's thread, inside works.
 
-    Who has the same name as this process is this process before it was started again. `now` gives seconds of a clock
+    A lease under the name of this process is left from before its restart. `now` gives seconds of a clock
     that is never set.
     """
 
@@ -93,12 +93,15 @@ class HeldLeases:
         return int(token)
 
     def check_unheld(self, db: Database, assistant: str) -> None:
-        """Raise HeldElsewhere when another process has the lease of an assistant, and keep it so until the commit."""
+        """Raise HeldElsewhere when another process has the lease of an assistant, and keep it so until the commit.
+
+        A lease under our own name is left from before our restart.
+        """
         db.execute("SELECT 1 FROM leases WHERE assistant = ? FOR SHARE", (assistant,))
         row = db.execute(
             """SELECT coalesce(name, holder), started_at FROM leases LEFT JOIN processes ON processes.id = holder
-               WHERE assistant = ? AND expires_at > now() AND holder <> ?""",
-            (assistant, self.process.id),
+               WHERE assistant = ? AND expires_at > now() AND holder <> ? AND coalesce(name, '') <> ?""",
+            (assistant, self.process.id, self.process.name),
         ).fetchone()
         if row is not None:
             raise HeldElsewhere(assistant, row[0], _seconds(row[1]))
