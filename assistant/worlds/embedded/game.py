@@ -191,7 +191,6 @@ class Occupant:
         self._room = self.home = room
         self.listener = listener
         self.description = description or f"This is {principal.name}."
-        self.is_played = principal.kind is not Kind.ASSISTANT
         self.typed_at = world.seconds()
         #: The level of the name and the description, None for the game itself.
         self.level = hamlet.level_of_body(principal, by_owner=by_owner)
@@ -218,7 +217,7 @@ class Occupant:
         return self.world.carried[self.principal.id]
 
     def note_typing(self) -> None:
-        """Note that the player of the body typed something now, or came into the game."""
+        """Note that the player of the body typed something now, or came into the game. Of an assistant nobody asks."""
         self.typed_at = self.world.seconds()
 
     def show(self, act: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import wraps
 from time import localtime
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mud_assistant.assistant.worlds.embedded import commands as embedded_commands
 from mud_assistant.assistant.worlds.embedded.game import EmbeddedGame, EventListener, Occupant
@@ -92,6 +94,23 @@ class EmbeddedWorld(EmbeddedGame):
         return body
 
 
+_Body = TypeVar("_Body", bound=Occupant)
+_Made = TypeVar("_Made")
+_P = ParamSpec("_P")
+_Verb = Callable[Concatenate[_Body, _P], Coroutine[Any, Any, _Made]]
+
+
+def notes_typing(verb: _Verb[_Body, _P, _Made]) -> _Verb[_Body, _P, _Made]:
+    """Make a verb of a body note that its player typed something."""
+
+    @wraps(verb)
+    async def noting(body: _Body, *args: _P.args, **named: _P.kwargs) -> _Made:
+        body.note_typing()
+        return await verb(body, *args, **named)
+
+    return noting
+
+
 class EmbeddedBody(Occupant):
     """One character of the game: the `World` of the assistant that lives in it. `listener` may be set later."""
 
@@ -105,10 +124,9 @@ class EmbeddedBody(Occupant):
         handling = _HANDLING if is_bare and not any(self.world.carried.values()) else frozenset[str]()
         return handling | (_WALKING if len(rooms) == 1 else frozenset())
 
+    @notes_typing
     async def look(self) -> Scene:
         """Describe the room, without the body itself."""
-        if self.is_played:
-            self.note_typing()
         room = self.room
         things = tuple(map(self.world.identities.mark, self.world.things[room.key]))
         exit_ids = tuple(f"{room.key}:{way.direction}:{way.to}" for way in room.exits)
@@ -119,10 +137,9 @@ class EmbeddedBody(Occupant):
             id=room.key, exit_ids=exit_ids, carried=carried, behind=behind, moment=self.world.moment,
         )  # fmt: skip
 
+    @notes_typing
     async def inspect(self, target: str) -> str:
         """Describe a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
-        if self.is_played:
-            self.note_typing()
         with self.label_failures():
             return self._inspect(target)
 
@@ -139,30 +156,26 @@ class EmbeddedBody(Occupant):
                 return group[fitting[0]][1]
         return seen[pick(target, [name for name, _ in seen])][1]
 
+    @notes_typing
     async def who(self) -> Sequence[Person]:
         """List every body in the order they joined, then the residents."""
-        if self.is_played:
-            self.note_typing()
         others = [replace(self.person, authority=None) if body is self else body.person for body in self.world.bodies]
         return others + [resident_person(person) for person in self.world.residents]
 
+    @notes_typing
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to the person named by `to` if there is one."""
-        if self.is_played:
-            self.note_typing()
         target = self.other(to) if to else None
         self.world.tell_room(self, lambda listener: listener.heard_say(self.principal, text, target))
 
+    @notes_typing
     async def emote(self, text: str) -> None:
         """Act visibly."""
-        if self.is_played:
-            self.note_typing()
         self.show(text)
 
+    @notes_typing
     async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person in the room, and to nobody but those in `only`; a resident does not answer."""
-        if self.is_played:
-            self.note_typing()
         with self.label_failures():
             hearer = self.other(target, only)
         bodies = [body for body in self.world.bodies_with(self) if body.principal is hearer]
@@ -172,10 +185,9 @@ class EmbeddedBody(Occupant):
         """Tell whether this person is in the same room."""
         return who.id in [other.id for other in self.principals()]
 
+    @notes_typing
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person anywhere in the game, and to nobody but those in `only`; a resident does not answer."""
-        if self.is_played:
-            self.note_typing()
         others = self._all_others()
         people = [(body.principal.id, body.principal.name) for body in others]
         people += [(resident.principal.id, resident.principal.name) for resident in self.world.residents]
@@ -183,17 +195,15 @@ class EmbeddedBody(Occupant):
             place = pick_person(target, people, only, what="In the game are")
         self.world.tell(others[place : place + 1], lambda listener: listener.heard_page(self.principal, text))
 
+    @notes_typing
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel; every other character of the game hears it."""
-        if self.is_played:
-            self.note_typing()
         name = CHANNELS[pick(channel, CHANNELS, what="Your channels")]
         self.world.tell(self._all_others(), lambda listener: listener.heard_channel(self.principal, name, text))
 
+    @notes_typing
     async def move(self, direction: str) -> Scene:
         """Walk in a direction, given by its name, its short form ('n') or the name of the room behind it."""
-        if self.is_played:
-            self.note_typing()
         self.world.transfer(self, self._way(direction))
         return await self.look()
 
@@ -240,10 +250,9 @@ class EmbeddedBody(Occupant):
         """Return who has this id; who left the game still has theirs."""
         return self.world.find(id_)
 
+    @notes_typing
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""
-        if self.is_played:
-            self.note_typing()
         command = embedded_commands.resolve(line)
         return replace(
             command,

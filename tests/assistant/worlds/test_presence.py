@@ -28,12 +28,23 @@ def test_who_types_nothing_is_there_for_so_long_only() -> None:
     assert sage.present(900.0) == (ANNA,)  # she came in that time; who is an assistant, or lives there, is no player
     clock.advance(1.0)
     assert (sage.present(900.0), sage.hears(ANNA)) == ((), True)
-    for typed in (anna.look, anna.who, lambda: anna.say("Good day."), lambda: anna.resolve("get map")):
-        now(typed())
+    for typed in (
+        anna.look(),
+        anna.who(),
+        anna.say("Good day."),
+        anna.resolve("get map"),
+        anna.inspect("me"),
+        anna.emote("nods."),
+        anna.whisper("Sage", "Psst."),
+        anna.page("Iris", "Hello?"),
+        anna.speak_on("public", "Hello."),
+    ):
+        now(typed)
         assert sage.present(0.0) == (ANNA,)
         clock.advance(1000.0)
+    assert not sage.somebody_plays(0.0)
     now(anna.move("south"))
-    assert sage.present(900.0) == ()
+    assert (sage.present(900.0), sage.somebody_plays(0.0)) == ((), True)
 
 
 def test_without_a_clock_nobody_idles() -> None:
