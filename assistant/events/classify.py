@@ -22,7 +22,7 @@ from mud_assistant.assistant.events.events import (
     quoted_in,
     spoken_text,
 )
-from mud_assistant.tools.trust import Kind
+from mud_assistant.tools.trust import PEOPLE, Kind
 
 #: Length of the longest part of a name that is too short to be called by, in characters: "de", "of".
 _SHORTEST_PART = 2
@@ -141,7 +141,7 @@ def is_unspoken(event: Event) -> bool:
 
 def _wakes_unspoken(event: Event, me: Manners, *, goes_on: bool) -> bool:
     """Tell whether an act without speech is meant for the assistant, and its owner wants it to wake from that."""
-    is_person = event.who.kind in {Kind.PLAYER, Kind.OPERATOR}
+    is_person = event.who.kind in PEOPLE
     match event:
         case Emoted():
             return "pose" in me.wake_on and (mentions(event, me) or (is_person and (event.alone or goes_on)))
@@ -155,7 +155,7 @@ def is_for_everybody(event: Event, me: Manners) -> bool:
     """Tell whether the line is for all who are there, the assistant included."""
     if not isinstance(event, Said) or event.alone or event.to_other or mentions(event, me):
         return False
-    if not me.to_everybody or event.who.kind not in {Kind.PLAYER, Kind.OPERATOR}:
+    if not me.to_everybody or event.who.kind not in PEOPLE:
         return False
     return me.room_speech is not Classification.IGNORE and _EVERYBODY.search(event.text) is not None
 

@@ -23,14 +23,13 @@ from mud_assistant.assistant.events.events import (
     quoted_in,
 )
 from mud_assistant.assistant.journal import Accepted
-from mud_assistant.assistant.journal.tables.acquaintances import MET
 from mud_assistant.assistant.language.words import content_words, is_open_question, words_of
 from mud_assistant.assistant.memory.acquaintance.told_facts import read_facts, read_short_answer
 from mud_assistant.assistant.memory.acquaintance.told_matters import read_answer
 from mud_assistant.assistant.memory.acquaintance.told_questions import only_asks
 from mud_assistant.tools.memories import MAX_NAME, MAX_TEXT, Fact, Memory, MemoryKind, memory_id
 from mud_assistant.tools.text.clean import clean_heard, one_line
-from mud_assistant.tools.trust import Audience, audience_key, clamp_level, label_of
+from mud_assistant.tools.trust import PEOPLE, Audience, audience_key, clamp_level, label_of
 
 #: How important things are, from 1 to 10: told in private or with the character's name; a gift, a promise, a number or
 #: a name; told to it; overheard; seen; noticed. `events/classify.py` gives a line with the name an attention of 10.
@@ -125,7 +124,7 @@ def remembering(names: Collection[str], world_text: int = 1, utc_offset: float =
 
 def _facts(event: Event, words: str, asked: OpenQuestion | None, utc_offset: float) -> tuple[Fact, ...]:
     """Return what the words tell of the person who spoke them, and whether they answer how something went."""
-    if event.who.kind not in MET:
+    if event.who.kind not in PEOPLE:
         return ()
     facts = read_facts(words, event.at, utc_offset, one_line(event.who.name, max_chars=MAX_NAME))
     return facts if asked is None else (read_answer(words, event.at, utc_offset), *facts)

@@ -18,10 +18,8 @@ from mud_assistant.assistant.journal.database import Database, holds
 from mud_assistant.assistant.journal.tables.memory_row import origin_of, read_origin, storable
 from mud_assistant.assistant.journal.tables.sleep_state import load_sleep, save_sleep
 from mud_assistant.tools.memories import Fact, FactPart, Memory, MemoryKind, audience_text
-from mud_assistant.tools.trust import Kind, Principal
+from mud_assistant.tools.trust import PEOPLE, Principal
 
-#: The kinds of principal that are people, whom one meets.
-MET = frozenset({Kind.PLAYER, Kind.OPERATOR})
 #: A visit begins after so many seconds without a sign of the person.
 VISIT_SECONDS = 3600.0
 #: The most facts of one part of one person, the most names of one person, and the most people of one assistant.
@@ -88,7 +86,7 @@ def meet(db: Database, assistant: str, event: Event) -> None:
 
     What the character only noticed shows nobody: what it promised comes to its mind in their absence.
     """
-    if event.who.kind in MET and not isinstance(event, Noticed):
+    if event.who.kind in PEOPLE and not isinstance(event, Noticed):
         name = event.who.name.encode(errors="replace").decode()  # no encoding has lone surrogates
         db.execute(_MEET, (assistant, event.who.id, name.casefold(), name, event.at, event.at))
 
