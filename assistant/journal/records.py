@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct
 
 from mud_assistant.assistant.events import outcome
-from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import (
     Arrived,
     ByRule,
@@ -167,10 +166,6 @@ def _unpack_pending(plain: Plain) -> Pending:
     return Pending(**parts)
 
 
-def _unpack_attention(plain: Plain) -> Attention:
-    return Attention(Classification(plain["verdict"]), plain["importance"], plain["addressed"])
-
-
 def _unpack_outcome(plain: Plain) -> outcome.Outcome:
     cls: type[outcome.Outcome] = _kind(plain, _OUTCOMES)
     if cls is outcome.Answered:
@@ -285,9 +280,6 @@ def _unpack_executed(plain: Plain) -> Executed:
 
 
 EVENT: Codec[Event] = Codec(_pack_event, _unpack_event)
-ATTENTION: Codec[Attention] = Codec(
-    lambda attention: {name: value for name, value in _flat(attention).items() if name != "asked"}, _unpack_attention
-)
 OUTCOME: Codec[outcome.Outcome] = Codec(  # nothing to do, without a cause, as it was written before there were causes
     lambda end: {"k": "nothing"} if end == outcome.NothingToDo() else _pack_tagged(end), _unpack_outcome
 )

@@ -118,13 +118,6 @@ class AssistantRunner:
         return self.alarms.cause
 
     @property
-    def is_elsewhere(self) -> bool:
-        """Whether another process runs it, as far as is known."""
-        return self.state is RunnerState.LOST or (
-            self._state is RunnerState.WAITING and isinstance(self._cause, HeldElsewhere)
-        )
-
-    @property
     def emergency(self) -> bool:
         """Whether it stopped thinking after too many crashed runs, until `clear`."""
         return self.assistant is not None and self.assistant.tick.stopped_by_errors

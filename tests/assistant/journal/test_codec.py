@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pydantic import BaseModel
 
-from mud_assistant.assistant.events.classify import Attention, Classification
 from mud_assistant.assistant.events.events import (
     Arrived,
     ByRule,
@@ -26,7 +25,6 @@ from mud_assistant.assistant.events.outcome import Answered, Cancelled, Failed, 
 from mud_assistant.assistant.journal import BrokenRecord, NewerRecord
 from mud_assistant.assistant.journal.codec import Codec, seal
 from mud_assistant.assistant.journal.records import (
-    ATTENTION,
     CALL,
     EVENT,
     EXECUTED,
@@ -155,11 +153,6 @@ def test_an_event_comes_back_as_it_was(value: Any) -> None:
     assert EVENT.decode(EVENT.encode(value)) == value
 
 
-@given(made(Attention, verdict=st.sampled_from(Classification), importance=st.integers(), addressed=st.booleans()))
-def test_attention_comes_back_as_it_was(value: Attention) -> None:
-    assert ATTENTION.decode(ATTENTION.encode(value)) == value
-
-
 def test_a_limit_that_an_earlier_version_wrote_is_read() -> None:
     record = seal(b'{"v":1,"k":"limit","limit":"budget","cause":"spent"}')
     assert OUTCOME.decode(record) == LimitReached(Limit.BUDGET, "spent")
@@ -218,7 +211,7 @@ def test_a_changed_byte_is_never_read_as_something_else(value: Any, data: st.Dat
     | json_values.map(lambda value: seal(json.dumps(value).encode()))
 )
 def test_anything_else_is_an_error_of_ours(record: object) -> None:
-    for codec in (EVENT, ATTENTION, MESSAGES, RESPONSE, CALL, EXECUTED, OUTCOME):
+    for codec in (EVENT, MESSAGES, RESPONSE, CALL, EXECUTED, OUTCOME):
         with pytest.raises((BrokenRecord, NewerRecord)):
             codec.decode(record)
 

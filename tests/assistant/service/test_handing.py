@@ -70,7 +70,6 @@ async def test_a_run_is_suspended_and_taken_up_where_the_assistant_is_given(tmp_
             assert there.witness.heard == ["Sage: Hello, Ann."]
             assert here.witness.heard == []
             assert (here.is_embodied, there.is_embodied) == (False, True)
-            assert here.service.runners[SAGE.id].is_elsewhere
             assert "run by there" in here.service.runners[SAGE.id].trouble
             assert list(here.service.troubles) == []
 
