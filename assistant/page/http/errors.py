@@ -80,7 +80,6 @@ def plain_error_page(_: PageCall | None, error: PageError) -> bytes:
 def error_reply(
     error: Exception,
     call: PageCall | None,
-    path: str,
     *,
     is_api: bool,
     render: RenderError,
@@ -95,7 +94,7 @@ def error_reply(
         headers = _BEARER
     safe = HttpRefusal(told.status, told.title, scrub(str(told)), headers)
     if is_api:
-        problem = ProblemDocument(title=safe.title, status=safe.status, detail=str(safe), instance=scrub(path))
+        problem = ProblemDocument(title=safe.title, status=safe.status, detail=str(safe))
         return Reply(msgspec.json.encode(problem), safe.status, PROBLEM, headers)
     try:
         body = render(call, safe)

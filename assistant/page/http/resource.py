@@ -140,7 +140,7 @@ class PageResource:
     def refusal(self, error: PageError, path: str) -> Reply:
         """Return the answer to a request that was not read to its end."""
         is_api = path.removeprefix(self._prefix).startswith("/api/")
-        return error_reply(error, None, path, is_api=is_api, render=self._render_error, scrub=self._scrub)
+        return error_reply(error, None, is_api=is_api, render=self._render_error, scrub=self._scrub)
 
     async def _serve(self, exchange: _Exchange) -> None:
         request, incoming = exchange.request, exchange.incoming
@@ -278,10 +278,7 @@ class PageResource:
         return Reply(status=303 if incoming.is_change else 302, headers=(("Location", to),))
 
     def _tell(self, exchange: _Exchange, error: Exception) -> Reply:
-        path = exchange.incoming.path.encode("ascii", "replace").decode()
-        return error_reply(
-            error, exchange.call, path, is_api=exchange.is_api, render=self._render_error, scrub=self._scrub
-        )
+        return error_reply(error, exchange.call, is_api=exchange.is_api, render=self._render_error, scrub=self._scrub)
 
     def _take(self, buckets: TokenBuckets, key: str) -> None:
         if seconds := buckets.take(key):

@@ -59,4 +59,3 @@ class ProblemDocument(Value, frozen=True, kw_only=True):
     title: str
     status: int
     detail: str = ""
-    instance: str = ""

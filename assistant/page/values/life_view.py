@@ -53,12 +53,11 @@ class LifeView(Value, frozen=True):
 class InitiativeEstimate(Value, frozen=True):
     """What impulses would cost in a month, from the last days, in a sentence too.
 
-    `tokens_each` is what one would take, None when nothing is known of it; `money` is None where no price is known.
+    `tokens` is None when nothing is known of what one would take; `money` is None where no price is known.
     """
 
     sentence: str
     impulses: float
-    tokens_each: int | None = None
     tokens: int | None = None
     money: float | None = None
 

@@ -29,11 +29,10 @@ _SECONDS = 10.0
 class InitiativePlan(Struct, frozen=True):
     """What impulses would cost in `MONTH` days like the last `DAYS`.
 
-    `tokens_each` is what one would take, None when nothing is known of it; `money` is None where no price is known.
+    `tokens` is None when nothing is known of what one would take; `money` is None where no price is known.
     """
 
     impulses: float
-    tokens_each: int | None
     tokens: int | None
     money: float | None
     sentence: str
@@ -58,9 +57,8 @@ async def plan(there: Operated, who: Operator, assistant: str, price: str = "") 
     if given is None and log.money and log.tokens:
         given = log.money / log.tokens * _A_MILLION
     money = None if given is None or tokens is None else tokens * given / _A_MILLION
-    return InitiativePlan(
-        impulses, each, tokens, money, _sentence(name, impulses, each, money, has_log=bool(log.heard))
-    )
+    sentence = _sentence(name, impulses, each, money, has_log=bool(log.heard))
+    return InitiativePlan(impulses, tokens, money, sentence)
 
 
 def _impulses(log: LivedLog, dice: Random) -> float:

@@ -53,7 +53,7 @@ async def test_a_promise_is_dropped_where_the_assistant_runs(tmp_path: Path, pos
         assert shown.text == GOAL.text
         with pytest.raises(HeldElsewhere):
             await listed_promises.drop(there(two), OWNER, SAGE.id, GOAL.id)
-        assert (await plan(there(two), OWNER, SAGE.id)).tokens_each
+        assert (await plan(there(two), OWNER, SAGE.id)).tokens is not None
         await one.service.stop(SAGE.id)
         while True:  # the lease is given back behind the stop
             try:
