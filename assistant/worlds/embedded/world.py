@@ -104,7 +104,7 @@ def notes_typing(verb: _Verb[_Body, _P, _Made]) -> _Verb[_Body, _P, _Made]:
     """Make a verb of a body note that its player typed something."""
 
     @wraps(verb)
-    async def noting(body: _Body, *args: _P.args, **named: _P.kwargs) -> _Made:
+    async def noting(body: _Body, /, *args: _P.args, **named: _P.kwargs) -> _Made:
         body.note_typing()
         return await verb(body, *args, **named)
 
