@@ -203,7 +203,6 @@ _VERSION_5 = (
        GROUP BY assistant, who, lower(name)""",
 )
 
-
 #: Adds what the assistant has promised (`tables/promised_goals.py`).
 _GOALS = (
     """CREATE TABLE goals (
@@ -218,7 +217,6 @@ _GOALS = (
         PRIMARY KEY (assistant, id))""",
     "CREATE INDEX goals_open ON goals (assistant, made_at) WHERE state = 'open'",
 )
-
 #: Finds the goals that are not over, as they are asked for: the index before had one of the two states only.
 _LIVING_GOALS = (
     "DROP INDEX goals_open",
