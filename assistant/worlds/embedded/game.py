@@ -217,7 +217,7 @@ class Occupant:
         return self.world.carried[self.principal.id]
 
     def note_typing(self) -> None:
-        """Note that the player of the body typed something now, or came into the game. Of an assistant nobody asks."""
+        """Note that the player of the body typed something now, or came into the game."""
         self.typed_at = self.world.seconds()
 
     def show(self, act: str) -> None:

@@ -89,7 +89,8 @@ class EmbeddedWorld(EmbeddedGame):
 
         `by_owner` says that the owner of an assistant gave it its name and its description, and not the assistant.
         """
-        body = EmbeddedBody(self, principal, self.rooms[room or self.start], listener, description, by_owner=by_owner)
+        made = EmbeddedBody if principal.kind is Kind.ASSISTANT else PlayedBody
+        body = made(self, principal, self.rooms[room or self.start], listener, description, by_owner=by_owner)
         self.enter(body)
         return body
 
@@ -101,7 +102,7 @@ _Verb = Callable[Concatenate[_Body, _P], Coroutine[Any, Any, _Made]]
 
 
 def notes_typing(verb: _Verb[_Body, _P, _Made]) -> _Verb[_Body, _P, _Made]:
-    """Make a verb of a body note that its player typed something."""
+    """Return the verb of a body, which then notes that its player typed something."""
 
     @wraps(verb)
     async def noting(body: _Body, /, *args: _P.args, **named: _P.kwargs) -> _Made:
@@ -124,7 +125,6 @@ class EmbeddedBody(Occupant):
         handling = _HANDLING if is_bare and not any(self.world.carried.values()) else frozenset[str]()
         return handling | (_WALKING if len(rooms) == 1 else frozenset())
 
-    @notes_typing
     async def look(self) -> Scene:
         """Describe the room, without the body itself."""
         room = self.room
@@ -137,7 +137,6 @@ class EmbeddedBody(Occupant):
             id=room.key, exit_ids=exit_ids, carried=carried, behind=behind, moment=self.world.moment,
         )  # fmt: skip
 
-    @notes_typing
     async def inspect(self, target: str) -> str:
         """Describe a thing here or carried, a person, an exit, oneself ('me') or the room ('here')."""
         with self.label_failures():
@@ -156,24 +155,20 @@ class EmbeddedBody(Occupant):
                 return group[fitting[0]][1]
         return seen[pick(target, [name for name, _ in seen])][1]
 
-    @notes_typing
     async def who(self) -> Sequence[Person]:
         """List every body in the order they joined, then the residents."""
         others = [replace(self.person, authority=None) if body is self else body.person for body in self.world.bodies]
         return others + [resident_person(person) for person in self.world.residents]
 
-    @notes_typing
     async def say(self, text: str, to: str = "") -> None:
         """Speak aloud, to the person named by `to` if there is one."""
         target = self.other(to) if to else None
         self.world.tell_room(self, lambda listener: listener.heard_say(self.principal, text, target))
 
-    @notes_typing
     async def emote(self, text: str) -> None:
         """Act visibly."""
         self.show(text)
 
-    @notes_typing
     async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person in the room, and to nobody but those in `only`; a resident does not answer."""
         with self.label_failures():
@@ -185,7 +180,6 @@ class EmbeddedBody(Occupant):
         """Tell whether this person is in the same room."""
         return who.id in [other.id for other in self.principals()]
 
-    @notes_typing
     async def page(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person anywhere in the game, and to nobody but those in `only`; a resident does not answer."""
         others = self._all_others()
@@ -195,13 +189,11 @@ class EmbeddedBody(Occupant):
             place = pick_person(target, people, only, what="In the game are")
         self.world.tell(others[place : place + 1], lambda listener: listener.heard_page(self.principal, text))
 
-    @notes_typing
     async def speak_on(self, channel: str, text: str) -> None:
         """Speak on a channel; every other character of the game hears it."""
         name = CHANNELS[pick(channel, CHANNELS, what="Your channels")]
         self.world.tell(self._all_others(), lambda listener: listener.heard_channel(self.principal, name, text))
 
-    @notes_typing
     async def move(self, direction: str) -> Scene:
         """Walk in a direction, given by its name, its short form ('n') or the name of the room behind it."""
         self.world.transfer(self, self._way(direction))
@@ -250,7 +242,6 @@ class EmbeddedBody(Occupant):
         """Return who has this id; who left the game still has theirs."""
         return self.world.find(id_)
 
-    @notes_typing
     async def resolve(self, line: str) -> GameCommand:
         """Return the command that a typed line means, under its full name. Raises ToolFailed."""
         command = embedded_commands.resolve(line)
@@ -288,3 +279,18 @@ class EmbeddedBody(Occupant):
     def _all_others(self) -> list[Occupant]:
         """Return every other body in the game."""
         return [body for body in self.world.bodies if body is not self]
+
+
+class PlayedBody(EmbeddedBody):
+    """The body of a player, of whom each of these verbs shows that they typed something."""
+
+    look = notes_typing(EmbeddedBody.look)
+    inspect = notes_typing(EmbeddedBody.inspect)
+    who = notes_typing(EmbeddedBody.who)
+    say = notes_typing(EmbeddedBody.say)
+    emote = notes_typing(EmbeddedBody.emote)
+    whisper = notes_typing(EmbeddedBody.whisper)
+    page = notes_typing(EmbeddedBody.page)
+    speak_on = notes_typing(EmbeddedBody.speak_on)
+    move = notes_typing(EmbeddedBody.move)
+    resolve = notes_typing(EmbeddedBody.resolve)
