@@ -140,6 +140,8 @@ class Process:
         self.runners: list[AssistantRunner] = []
         self._disk = ThreadEvent()
         self.hanging: Deferred[object] | None = None
+        #: Whether anything was said to one who runs here that the disk has not taken yet.
+        self.is_unwritten = False
         self.service.open()
 
     @property
@@ -175,7 +177,7 @@ class Process:
     def goes_on(self) -> None:
         """Let the disk go on."""
         self._disk.set()
-        self.hanging = None
+        self.hanging, self.is_unwritten = None, False
 
 
 class Town:

@@ -43,10 +43,12 @@ STEPS = {
     "the_process_ends": 3,
     "another_takes_over": 2,
     "is_halted_in_a_run": 2,
+    "is_stopped_while_the_disk_hangs": 1,
 }
 #: What comes to pass in all histories together, or the model would be silent about it.
 MUST_BE_MET = {
     *("answered", "rung", "spent", "away", "taken over", "forgotten", "erased", "begun early", "halted in a run"),
+    "allowed for an hour",
     *("hung", "failed"),
 }
 
@@ -134,6 +136,7 @@ class ServiceOfAnOwner:
         who = self.chance.choice((ANN, BEA))
         line = self.plan.lines[number] = Line(number, who, is_sure=runner is not None)
         line.is_settled = runner is None
+        self.process.is_unwritten |= runner is not None and self.process.hanging is not None
         self.plan.seen["begun early"] += runner is not None and runner.state is RunnerState.OPENING
         wish = "ring for" if is_bell else "what of"
         self.plan.note(f"    line {number} to {runner and runner.state}")
@@ -159,6 +162,16 @@ class ServiceOfAnOwner:
         if self.chance.random() < 0.8:
             await self.restarts()
 
+    async def is_stopped_while_the_disk_hangs(self) -> None:
+        """The owner stops her who does nothing, and has just heard something that is not written down yet."""
+        if self.runner is None or self.is_away:
+            return
+        await self.settles()
+        self.process.hang()
+        await self.says()
+        self.stops_her()
+        await self.passes(self.chance.choice(SOON))
+
     async def wants_a_bell(self) -> None:
         """Somebody wants the bell, something comes between or nothing, and the owner decides."""
         if self.runner is None or self.is_away:
@@ -174,8 +187,8 @@ class ServiceOfAnOwner:
         if runner is None or runner.assistant is None or not self.waiting():
             return
         pending = runner.assistant.context.tools.approvals.pending()[0]
-        is_allowed = self.chance.random() < 0.7
-        decides(runner.assistant, pending.number, allow=is_allowed)
+        is_allowed, for_an_hour = self.chance.random() < 0.7, self.chance.random() < 0.4
+        decides(runner.assistant, pending.number, allow=is_allowed, for_an_hour=is_allowed and for_an_hour)
         if is_allowed:
             number = int(str(pending.arguments["number"]))
             self.plan.note(f"    {number} is allowed")
@@ -183,6 +196,9 @@ class ServiceOfAnOwner:
             if self.chance.random() < 0.5:
                 self.plan.due.add(number)
                 await self.settles()
+            if for_an_hour:
+                self.plan.seen["allowed for an hour"] += 1
+                await self.is_halted()
 
     async def is_late(self) -> None:
         self.town.time.clock.advance(400.0)
@@ -237,6 +253,7 @@ class ServiceOfAnOwner:
         def is_stopped(_: None) -> None:
             assert runner is not None
             assert runner.state is RunnerState.STOPPED
+            assert not process.is_unwritten, "it is stopped, and what it heard is not written down"
             if process.runner is None:
                 self.plan.silent.add(process.at)
 
@@ -249,6 +266,8 @@ class ServiceOfAnOwner:
         self.plan.seen["halted in a run"] += "was thinking" in was
         self.plan.silent.add(self.process.at)
         assert self.process.service.halt() == []
+        if (approvals := self.process.service.parts.approvals.get(SAGE.id)) is not None:
+            assert approvals.standing() == (), "what was allowed for an hour still counts"
 
     async def forgets(self) -> None:
         if self.runner is None or self.is_away:
