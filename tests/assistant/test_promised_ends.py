@@ -7,7 +7,9 @@ from random import Random
 import pytest
 
 from mud_assistant.assistant.events.goal import GoalState
-from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH
+from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH, NOBODY
+from mud_assistant.tools import Principal
+from tests.assistant.living import ANN
 from tests.assistant.test_promises import MINUTE, days
 
 ASKS = (
@@ -41,3 +43,17 @@ async def test_every_promise_ends_in_time_once_and_with_a_reason(seed: int) -> N
             assert goal.evidence or goal.reason
         told = [words for words in life.heard if "asked me to remind you" in words]
         assert len(told) == len(set(told))
+
+
+@pytest.mark.usefixtures("reactor_baseline")
+@pytest.mark.parametrize("name", [ANN.name, "Bea"])
+@pytest.mark.parametrize("others", range(4))
+async def test_a_name_means_the_only_other_person_who_has_it(name: str, others: int) -> None:
+    """Who asks means somebody else, also somebody of their own name; of two it is not known who is meant."""
+    async with days("I shall tell them.") as life:
+        for number in range(others):
+            life.life.world.add(Principal(f"player:8{number}", name), "mill")
+        await life.life.say(f"Sage, tell {name} when they come that dinner is ready")
+        found = [goal.whom for goal in await life.goals()]
+        assert found == {0: [""], 1: ["player:80"]}.get(others, [])
+        assert (NOBODY in "".join(life.heard)) == (others > 1)
