@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -135,6 +137,31 @@ async def test_another_process_heeds_it_by_a_notice_or_within_five_seconds() -> 
     assert other.state.why(SAGE.id) != ""
     clock.advance(READ_SECONDS)
     assert (other.state.why(SAGE.id), ended, shared.told) == ("", [True], [CHANGED, CHANGED])
+    await launcher.stop()
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_whenever_something_may_be_done_again_all_are_told_to_look(seed: int) -> None:
+    """Owners of two processes want this and that in any order, and a notice may be lost."""
+    dice = Random(seed)  # noqa: S311
+    clock, kept, shared, launcher = Clock(), QuietInMemory(), Shared(), Launcher()
+    both = here, other = Quieting(kept, clock, shared), Quieting(kept, clock, shared)
+    other.follow(launcher)
+    looked = [0, 0]
+
+    def looks(at: int) -> None:
+        looked[at] += 1
+
+    for at, one in enumerate(both):
+        one.on_change = partial(looks, at)
+    for _ in range(40):
+        before, keys, shared.lost = list(looked), here.state.keys, dice.random() < 0.5
+        still, of = dice.choice(list(Stillness)), dice.choice((EVERYBODY, SAGE.id, ANN.id))
+        await here.want(still, of, is_so=dice.random() < 0.5)
+        clock.advance(READ_SECONDS)
+        assert [one.state.keys for one in both] == [await kept.load()] * 2
+        may_again = keys > here.state.keys
+        assert [now > then for now, then in zip(looked, before, strict=True)] == [may_again] * 2
     await launcher.stop()
 
 
