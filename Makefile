@@ -33,7 +33,7 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help trial game test test-evennia test-clients check lint types bench bench-full lock clean
+.PHONY: help trial game test collected test-evennia test-clients check lint types bench bench-full lock clean
 
 help:
 	@sed -n '1,15s/^# \{0,1\}//p' Makefile
@@ -46,10 +46,9 @@ game: $(GAME)/.run
 
 # First of all what one core does alone: two of them at once.
 test:
-	@$(MAKE) --no-print-directory -j2 types $(OLDEST)/.dev newer-environment lint
+	@$(MAKE) --no-print-directory -j2 types $(OLDEST)/.dev newer-environment lint collected
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
 	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
-	@$(VENV)/bin/python -m compileall -q -j 0 assistant llm resilience tools tests
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 ifeq ($(ARGS),)
 	@scripts/web_client.sh 1>&2
@@ -60,6 +59,12 @@ else
 	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not):"
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --twisted --ignore=tests/evennia $(ARGS)
 endif
+
+# The byte code of ours, and what pytest makes of the test files: each of its processes would make it anew, all at once.
+# What is wrong with a test file is told when the tests are run.
+collected: $(VENV)/.dev
+	@$(VENV)/bin/python -m compileall -q assistant llm resilience tools tests
+	@$(VENV)/bin/python -m pytest --collect-only -q >/dev/null 2>&1 || true
 
 # Evennia holds us to Twisted 24.11: 5.0.1 on Python 3.11, 6.x on a later one.
 test-evennia: $(OLDEST)/.dev

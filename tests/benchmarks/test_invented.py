@@ -61,5 +61,8 @@ async def test_it_asks_with_tools_when_told_to(tmp_path: Path) -> None:
     async with serve(FakeOllama(reactor, script, models), reactor) as url:
         given = ("--tools", "--sample", "1", "--answers", str(tmp_path / "answers.jsonl"))
         model = ("--provider", "ollama", "--url", url, "--model", "sage:0.5b")
-        result = await start(*given, "--", *model, module="benchmarks.invented", folder=str(Path.cwd())).ended
+        # Without the embedding model, which the benchmark takes where it was fetched: no model is judged here.
+        nowhere = {"XDG_DATA_HOME": str(tmp_path / "nothing")}
+        line = (*given, "--", *model)
+        result = await start(*line, module="benchmarks.invented", environment=nowhere, folder=str(Path.cwd())).ended
     assert json.loads(result.out.splitlines()[-1])["invented"] == 1.0, result.err

@@ -14,7 +14,7 @@ from benchmarks.talk import OWN_ITEMS, figures_of
 from benchmarks.talk_judge import Score, judged, repeats, score
 from benchmarks.talk_stage import Item, read_items
 from mud_assistant.llm.testing import Call, FakeOllama, HttpError, RecordedRequest, Reply, Step, serve
-from tests.live.command import Result, reactor, start
+from tests.live.command import Command, Result, reactor, start
 
 PLACE: dict[str, Any] = {
     "kind": "place",
@@ -59,6 +59,12 @@ def scripted(request: RecordedRequest) -> Step:
     return Reply(calls=(Call("noop", {}),))
 
 
+def start_talk(folder: Path, *given: str) -> Command:
+    """Start the benchmark without the embedding model, which it takes where it was fetched: no model is judged here."""
+    nowhere = {"XDG_DATA_HOME": str(folder / "nothing")}
+    return start(*given, module="benchmarks.talk", environment=nowhere, folder=str(Path.cwd()))
+
+
 @asynccontextmanager
 async def benchmark(
     folder: Path, items: Sequence[dict[str, Any]] = ITEMS, script: Any = scripted
@@ -73,7 +79,7 @@ async def benchmark(
             answers = str(folder / "answers.jsonl")
             model = ("--provider", "ollama", "--url", url, "--model", "sage")
             given = (str(file), "--answers", answers, *options, "--", *model)
-            return await start(*given, module="benchmarks.talk", folder=str(Path.cwd())).ended
+            return await start_talk(folder, *given).ended
 
         yield play, fake
 
@@ -230,9 +236,9 @@ async def test_a_file_of_lines_is_one_talk_with_the_character_of_the_settings(tm
     async with serve(fake, reactor) as url:
         model = ("--provider", "ollama", "--url", url, "--model", "sage", "--config", str(tmp_path / "assistant.toml"))
         given = (str(tmp_path / "lines.txt"), "--as", "Anna", "--answers", str(tmp_path / "answers.jsonl"))
-        played = await start(*given, "--", *model, module="benchmarks.talk", folder=str(Path.cwd())).ended
+        played = await start_talk(tmp_path, *given, "--", *model).ended
         sheet = ("--sheet", str(tmp_path / "sheet.md"), "--scale", "3")
-        made = await start(*given, *sheet, "--", *model, module="benchmarks.talk", folder=str(Path.cwd())).ended
+        made = await start_talk(tmp_path, *given, *sheet, "--", *model).ended
     assert (played.status, made.status) == (0, 0), played.err + made.err
     (record,) = records(tmp_path).values()
     assert record["id"] == "lines"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock, deferLater
+from twisted.internet.task import deferLater
 
 from mud_assistant.resilience import (
     Attempt,
@@ -29,6 +29,7 @@ from mud_assistant.resilience import (
 )
 from mud_assistant.resilience.admission.capacity import RetryBudgetConfig
 from mud_assistant.resilience.admission.pace import LearnedPace
+from tests.heap_clock import HeapClock
 from tests.resilience.quotas import Bucket, FixedWindow, Server
 
 TARGET = CallTarget("https://model.example", "key", "model")
@@ -73,7 +74,7 @@ def start(
     called.addErrback(lambda failure: failure.trap(Down, Throttled, ResilienceError) and None)
 
 
-def run_until(clock: Clock, end: float, step: float) -> None:
+def run_until(clock: HeapClock, end: float, step: float) -> None:
     while clock.seconds() < end:
         clock.advance(step)
 
@@ -85,7 +86,7 @@ def slots(times: list[float], seconds: float) -> tuple[float, int]:
 
 
 def test_after_a_common_failure_no_moment_gets_more_than_three_times_the_mean() -> None:
-    clock = Clock()
+    clock = HeapClock()
     pipeline = Pipeline(clock, Random(1))  # noqa: S311  (jitter)
     retries: list[float] = []
 
@@ -103,7 +104,7 @@ def test_after_a_common_failure_no_moment_gets_more_than_three_times_the_mean() 
 
 
 def test_after_a_common_wish_to_wait_they_do_not_come_back_together() -> None:
-    clock = Clock()
+    clock = HeapClock()
     pipeline = Pipeline(clock, Random(2))  # noqa: S311  (jitter)
     retries: list[float] = []
 
@@ -130,7 +131,7 @@ def fail_throttled(until: float) -> None:
 
 
 def test_none_of_ten_thousand_attempts_comes_before_its_wish() -> None:
-    clock, chance = Clock(), Random(3)  # noqa: S311  (wishes)
+    clock, chance = HeapClock(), Random(3)  # noqa: S311  (wishes)
     pipeline = Pipeline(clock, Random(4))  # noqa: S311  (jitter)
     wishes: dict[str, float] = {}
     early: list[str] = []
@@ -176,7 +177,7 @@ def test_a_refusal_slows_for_no_longer_than_the_server_asked(refused: tuple[int,
 
     When it refuses what came after such a wait, calls are quick again `seconds` after the last one.
     """
-    clock, asked, last = Clock(), 0, 0.0
+    clock, asked, last = HeapClock(), 0, 0.0
     waits: list[tuple[float, float]] = []
     pipeline = Pipeline(clock, Random(5))  # noqa: S311  (jitter)
 
@@ -238,9 +239,9 @@ def test_a_learned_pace_rises_within_seconds() -> None:
     assert pace.ready_at(33.0) < 33.1
 
 
-def demand(kind: Callable[[Clock], Server], minutes: int, *, tells: bool) -> tuple[int, int, int]:
+def demand(kind: Callable[[HeapClock], Server], minutes: int, *, tells: bool) -> tuple[int, int, int]:
     """How many requests of 200 callers who always want one were taken and refused, and over how many minutes."""
-    clock, chance = Clock(), Random(7)  # noqa: S311  (latencies and jitter)
+    clock, chance = HeapClock(), Random(7)  # noqa: S311  (latencies and jitter)
     pipeline, server = Pipeline(clock, chance), kind(clock)
     counted: Counter[bool] = Counter()
 
