@@ -145,6 +145,9 @@ class AssistantConfig(MannerConfig, defer_build=False):
     #: Whether its model is asked now and then, while a player is there, for something to do that nobody asked for. What
     #: its character's file says of its day needs no model and no such leave.
     impulses: bool = False
+    #: The deeds, by the names of tools as "move" or "take", that it may do of its own accord, on your word: one in an
+    #: impulse, which it then has as with `impulses`. Players' words lower it as ever. Empty: none.
+    autonomous: tuple[str, ...] = ()
     #: The rooms, by their names or some words of them, in which it does nothing of its own accord for people to see: no
     #: pose and no sentence of its day, and no impulse. It answers there, walks through, and keeps its promises.
     quiet_rooms: tuple[str, ...] = ()

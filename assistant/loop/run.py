@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -92,6 +92,8 @@ class RunProgress(Struct):
     promised: dict[str, Sequence[Goal]] = {}
     #: The goals that are changed with the end of the run.
     goals: tuple[Goal, ...] = ()
+    #: Told of each call of an impulse that is over, None in any other run.
+    on_executed: Callable[[Executed], None] | None = None
     #: The person for whom the run keeps a goal, with their rank of now; None for any other run.
     acts_for: Principal | None = None
 

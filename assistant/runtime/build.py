@@ -23,6 +23,7 @@ from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.goal_offers import GoalOffers
 from mud_assistant.assistant.loop.granted import request_text
+from mud_assistant.assistant.loop.impulse_offers import ImpulseOffers, check_autonomous
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.run_parts import (
     CharacterBody,
@@ -97,6 +98,7 @@ def build_assistant(
     """
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
     grant = around.tools.registry.same(granted_tools(settings, around.tools.registry) - withheld)
+    check_autonomous(settings, around.tools.registry, grant)
     context = _context(settings, models, around, grant)
     memory, utc_offset = context.memory, around.budget.utc_offset
     rights = Rights(memory.history, memory.memories, around.storage.mutes, memory.journal, memory.people)
@@ -109,10 +111,13 @@ def build_assistant(
     sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
     days = NO_DAYS if around.character is None else around.character.days
     goals = GoalOffers(context)
-    has_budget = _budget_left(context, around.process.pipeline.ledger)
     peace = Peace(around.body.me.id, around.quiet, around.storage.lasting)
-    may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted, has_budget)
-    initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
+    may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted)
+    impulses = None
+    if settings.impulses or settings.autonomous:
+        has_budget = _budget_left(context, around.process.pipeline.ledger)
+        impulses = ImpulseOffers(context, around.storage.lasting, launcher, has_budget)
+    initiative = Initiative(context, InitiativeParts(days, goals, may, impulses, utc_offset))
     manners = manners_of(settings, around.body.me)
     if (inbox := around.inbox) is None:
         process, speech = context.process, context.speech
@@ -253,13 +258,19 @@ def _rules(settings: AssistantConfig, grant: frozenset[str], around: Dependencie
 
     return PolicyConfig(
         grant,
-        limits=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
+        limits=_limits(settings.max_calls, settings.max_spoken, settings.max_network),
         denied=frozenset(settings.denied_commands) or _NOTHING,
         required_permission=settings.required_permission,
         world_text=settings.world_text_permission,
         approvals=around.tools.approvals,
         on_request=tell,
     )
+
+
+@cache
+def _limits(calls: int, spoken: int, network: int) -> EffectLimits:
+    """Return these limits: one object for all assistants that have them."""
+    return EffectLimits(calls, spoken, network)
 
 
 def _compactor(context: RunContext) -> Compactor:
