@@ -75,6 +75,9 @@ class AssistantConfig(MannerConfig, defer_build=False):
     speak_early: bool = True
     #: The tools it may use; unset means all there are.
     tools: tuple[str, ...] | None = None
+    #: Whether its model may have a question looked into in several steps, by reading alone: a tool `delegate`, whose
+    #: model calls, tokens and seconds are those of the run. For capable models; the embedded ones are never offered it.
+    delegates: bool = False
     #: How often it may ask its model before it must have answered or acted.
     max_steps: int = Field(default=5, ge=1, le=10)
     #: How long a run may go on without progress; a server of your own makes progress while it reads the prompt.

@@ -266,6 +266,7 @@ def _context(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> ToolCo
         now=context.process.clock.seconds,
         http_client=context.tools.http_client,
         shown_memories=context.memory.shown,
+        look_into=run.progress.look_into,
     )
 
 

@@ -14,6 +14,7 @@ from mud_assistant.assistant.journal import Accepted, InterruptedRun, Interrupte
 from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
 from mud_assistant.assistant.loop.asking import discreet
 from mud_assistant.assistant.loop.choosing import is_impulse, of_one_run
+from mud_assistant.assistant.loop.delegating import look_into
 from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
 from mud_assistant.assistant.loop.impulse_offers import note_deed, rules_of_impulse
 from mud_assistant.assistant.loop.keeping import asker_now, given_up
@@ -69,6 +70,8 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
     run = Run(run_id, events, meter, dispatcher, trust, web, Writes(context.memory.journal, run_id))
     if rules is not context.rules:
         run.progress.on_executed = partial(note_deed, context, trust)
+    if "delegate" in rules.grant:
+        run.progress.look_into = partial(look_into, context, run)
     return run, left.steps if left else ()
 
 

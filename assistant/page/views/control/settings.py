@@ -40,7 +40,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("slow_after_seconds", "late_after_seconds", "late_words", "budget_line", "rate_line"),
     ),
     "What it may do": (
-        *("tools", "permission", "world_text_permission", "required_permission", "denied_commands", "max_calls"),
+        *("tools", "permission", "world_text_permission", "required_permission", "denied_commands", "delegates"),
+        "max_calls",
         *("max_network", "follow_minutes", "go_home_minutes", "impulses", "autonomous", "quiet_rooms"),
         "initiative_share",
     ),
