@@ -180,7 +180,7 @@ class ToolContext:
     now: Callable[[], float] = field(default=lambda: 0.0, compare=False, repr=False)
     #: How many memories a search gives back at most.
     shown_memories: int = RECALLED
-    #: Looks into a question and reports (`tools/verbs/delegating.py`), None where nobody can.
+    #: Looks into a question and reports (`tools/verbs/delegate.py`), None where nobody can.
     look_into: Callable[[str, ToolContext], Awaitable[TaskReport]] | None = field(
         default=None, compare=False, repr=False
     )

@@ -32,9 +32,9 @@ from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.resilience import Launcher
 from mud_assistant.tools import Category, Executed, PolicyConfig, Registry, Tool
-from mud_assistant.tools.policy.decide import NOT_RUN, PolicyRule, rank
+from mud_assistant.tools.policy.decide import NOT_RUN, PolicyRule
 from mud_assistant.tools.text.clean import one_line
-from mud_assistant.tools.trust import ContextTrust
+from mud_assistant.tools.trust import ContextTrust, rank
 
 #: Added to the line that tells a character of an impulse, where its owner names deeds.
 MAY_ALSO = " Your owner also lets you do one of these of your own accord: {deeds}."
