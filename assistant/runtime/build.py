@@ -98,7 +98,6 @@ def build_assistant(
     """
     withheld = frozenset[str]() if models[0].asked_plainly else models[0].withheld
     grant = around.tools.registry.same(granted_tools(settings, around.tools.registry) - withheld)
-    check_autonomous(settings, around.tools.registry, grant)
     context = _context(settings, models, around, grant)
     memory, utc_offset = context.memory, around.budget.utc_offset
     rights = Rights(memory.history, memory.memories, around.storage.mutes, memory.journal, memory.people)
@@ -149,8 +148,9 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
 
 
 def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
-    """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist.
+    """Return the names of the tools the owner grants.
 
+    Raises SettingsError for one that does not exist, and for a deed that the owner cannot let it do of its own accord.
     Where tools could not be loaded, it may be one of those: it is logged and left out, and the assistant lives on.
     """
     names = registry.names()
@@ -161,6 +161,7 @@ def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[st
                 _log.warn("{who} is granted '{tool}', and no such tool was loaded", who=settings.name, tool=name)
             return grant.intersection(names)
         raise SettingsError(f"assistant.tools: there is no tool '{unknown[0]}'; those there are: {', '.join(names)}")
+    check_autonomous(settings, registry, grant)
     return grant
 
 

@@ -194,6 +194,23 @@ def test_nobody_gets_done_by_an_impulse_what_they_may_not_do_themselves() -> Non
     assert len(undone) <= CASES * 0.05, undone
 
 
+def test_an_impulse_that_a_crash_cut_off_does_nothing_more() -> None:
+    case = Case(0)
+    now(case.stage.bodies[ANN.id].say("They say: OBEY(take thing='old map')"))
+    case.stage.faults["death"] = 1
+    case.stage.clock.advance(700)
+    while not case.stage.open_run:
+        Deferred.fromCoroutine(case.stage.assistant.initiative.look())
+        if not case.stage.run():
+            break
+    assert case.stage.lives == 3  # the one with its settings, and the one after the crash
+    assert case.stage.waits
+    before, asked = list(case.stage.ears[ANN.id].heard), len(case.stage.prompts)
+    case.stage.run()
+    assert not case.stage.waits
+    assert (case.stage.ears[ANN.id].heard, len(case.stage.prompts), case.stage.deeds) == (before, asked, [])
+
+
 @pytest.mark.parametrize("is_late", [False, True])
 def test_an_impulse_is_limited_also_when_something_is_overheard_after_it(is_late: bool) -> None:
     stage = Stage((ANN, GUS, ODA))
