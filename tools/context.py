@@ -131,6 +131,15 @@ class WebKnowledge(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What came of a question: its words, their level, and the ids of those whose words are in it."""
+
+    text: str
+    authority: int
+    sources: frozenset[str]
+
+
 def no_http() -> HTTPClient:
     """Refuse to make a client. Raises RuntimeError."""
     raise RuntimeError("this context has no HTTP client: a test gives one as `http_client`")
@@ -171,6 +180,10 @@ class ToolContext:
     now: Callable[[], float] = field(default=lambda: 0.0, compare=False, repr=False)
     #: How many memories a search gives back at most.
     shown_memories: int = RECALLED
+    #: Looks into a question and reports (`tools/verbs/delegate.py`), None where nobody can.
+    look_into: Callable[[str, ToolContext], Awaitable[TaskReport]] | None = field(
+        default=None, compare=False, repr=False
+    )
     #: Makes an HTTP client; see `http`.
     http_client: Callable[[], HTTPClient] = field(default=no_http, compare=False, repr=False)
 

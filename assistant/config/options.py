@@ -40,6 +40,7 @@ _EXAMPLES = {
     "rate_line": "holds up a finger and finishes the thought.",
     "required_permission": "move 0, say 1",
     "denied_commands": "give, home",
+    "autonomous": "move, take",
     "quiet_rooms": "chapel, reading room",
     "alerts": "Anna, Ben",
     "search_provider": "tavily, duckduckgo",

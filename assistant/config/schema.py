@@ -75,6 +75,9 @@ class AssistantConfig(MannerConfig, defer_build=False):
     speak_early: bool = True
     #: The tools it may use; unset means all there are.
     tools: tuple[str, ...] | None = None
+    #: Whether its model may have a question looked into in several steps, by reading alone: a tool `delegate`, whose
+    #: model calls, tokens and seconds are those of the run. For capable models; the embedded ones are never offered it.
+    delegates: bool = False
     #: How often it may ask its model before it must have answered or acted.
     max_steps: int = Field(default=5, ge=1, le=10)
     #: How long a run may go on without progress; a server of your own makes progress while it reads the prompt.
@@ -145,6 +148,9 @@ class AssistantConfig(MannerConfig, defer_build=False):
     #: Whether its model is asked now and then, while a player is there, for something to do that nobody asked for. What
     #: its character's file says of its day needs no model and no such leave.
     impulses: bool = False
+    #: The deeds, by the names of tools as "move" or "take", that it may do of its own accord, on your word: one in an
+    #: impulse, which it then has as with `impulses`. Players' words lower it as ever. Empty: none.
+    autonomous: tuple[str, ...] = ()
     #: The rooms, by their names or some words of them, in which it does nothing of its own accord for people to see: no
     #: pose and no sentence of its day, and no impulse. It answers there, walks through, and keeps its promises.
     quiet_rooms: tuple[str, ...] = ()

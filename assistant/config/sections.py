@@ -232,8 +232,8 @@ class MannerConfig(Settings):
     room_pause_seconds: Annotated[float, Field(ge=0, le=5)] = 1.5
     #: Said to a player who comes in, without asking the model; {name} stands for theirs. Empty: it greets nobody.
     greeting: str = Field(default="", max_length=300, examples=["Welcome, {name}."])
-    #: Further greetings, said in turn to players it has met before; the first is then
-    #: for those it has never met.
+    #: Further greetings, said by chance to players it has met before, and not the same twice in a row; the first is
+    #: then for those it has never met.
     more_greetings: tuple[Annotated[str, Field(min_length=1, max_length=300)], ...] = Field(
         default=(), max_length=20, examples=[("Mind the step, {name}.",)]
     )

@@ -1,4 +1,4 @@
-"""Keeps what lasts of a character's life beside its goals: whom it follows, its talks, who wants quiet.
+"""Keeps what lasts of a character's life beside its goals: whom it follows, its talks, its pauses, who wants quiet.
 
 It is one JSON object in the journal, beside the record of sleep, written through the lease. A part that cannot be read,
 as one that a newer program wrote in another form, counts as never kept; what another program added stays.
@@ -41,6 +41,13 @@ class Pair(Struct, frozen=True):
     rest_until: float = 0.0
 
 
+class LastImpulse(Struct, frozen=True):
+    """When a character last acted of its own accord, in seconds since 1970, and how long it pauses since then."""
+
+    at: float
+    pause: float
+
+
 class LifeState(Struct, frozen=True):
     """What lasts of a character's life. Times are seconds since 1970.
 
@@ -50,6 +57,7 @@ class LifeState(Struct, frozen=True):
     following: Followed | None = None
     quiet_to: tuple[str, ...] = ()
     pairs: dict[str, Pair] = {}
+    impulse: LastImpulse | None = None
 
 
 #: What nothing is kept of: one for all assistants.

@@ -65,5 +65,3 @@ class Restraints(Struct, frozen=True):
     #: The ids of the players who mute it, and of those who asked not to be spoken to first.
     muted: Callable[[], Container[str]] = frozenset
     unwanted: Callable[[], Container[str]] = frozenset
-    #: Whether its share of the day's budget for impulses is not used up.
-    has_budget: Callable[[], bool] = lambda: True

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+#: Why what was begun of its own accord before a restart goes no further.
+BEFORE_A_RESTART = "it was begun before a restart"
 #: How many offers are kept for each character.
 KEPT = 50
 
@@ -29,6 +31,19 @@ class Considered(Struct, frozen=True):
     times: int = 1
 
 
+class Offered(Struct, frozen=True):
+    """An accepted event of a character's own: when it was accepted, in clock seconds, and what is asked of it.
+
+    `holds` tells whether its reason still holds, and must not wait. `undone` is called when it came to nothing. `stops`
+    says why what it began goes no further, empty when it may.
+    """
+
+    at: float
+    holds: Callable[[], bool]
+    undone: Callable[[], None]
+    stops: Callable[[], str] = str
+
+
 class Reasons:
     """The last offers of one character, and those that are accepted and not carried out yet."""
 
@@ -36,9 +51,8 @@ class Reasons:
 
     def __init__(self) -> None:
         self._ring: list[Considered] = []
-        #: By the id of an event: when it was accepted, what tells whether its reason still holds, and what is done when
-        #: it came to nothing.
-        self._open: dict[str, tuple[float, Callable[[], bool], Callable[[], None]]] = {}
+        #: By the id of an event.
+        self._open: dict[str, Offered] = {}
 
     @property
     def latest(self) -> Sequence[Considered]:
@@ -62,20 +76,24 @@ class Reasons:
             self._ring.append(Considered(at, what, taken, why))
             del self._ring[:-KEPT]
 
-    def begin(self, event_id: str, at: float, holds: Callable[[], bool], undone: Callable[[], None]) -> None:
-        """Take note of an accepted event. `holds` must not wait; `undone` is called when the event came to nothing."""
-        self._open[event_id] = (at, holds, undone)
+    def begin(self, event_id: str, offered: Offered) -> None:
+        """Take note of an accepted event."""
+        self._open[event_id] = offered
 
     def holds(self, event_id: str) -> bool:
         """Tell whether the reason for the event still holds. Nothing is known of one from before a restart."""
-        return event_id in self._open and self._open[event_id][1]()
+        return event_id in self._open and self._open[event_id].holds()
+
+    def why_stopped(self, event_id: str) -> str:
+        """Return why what the event began goes no further, empty when it may."""
+        return self._open[event_id].stops() if event_id in self._open else BEFORE_A_RESTART
 
     def end(self, event_id: str, *, done: bool) -> None:
         """Take note that the run of the event is over."""
         if (known := self._open.pop(event_id, None)) is not None and not done:
-            known[2]()
+            known.undone()
 
     def expire(self, before: float) -> None:
         """Count events that were accepted before this time, in clock seconds, as come to nothing."""
-        for event_id in [event_id for event_id, (at, _, _) in self._open.items() if at < before]:
+        for event_id in [event_id for event_id, offered in self._open.items() if offered.at < before]:
             self.end(event_id, done=False)

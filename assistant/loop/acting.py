@@ -171,7 +171,8 @@ async def carry_out(
 ) -> tuple[Executed, ...]:
     """Run the calls and return what came of each. Records an intent before each call and its result after it."""
     log = CallLog(run.writes, context.tools.registry, step, run.progress.promised)
-    executed = await run.dispatcher.answer_all(calls, _context(context, run, calls), log=log, past=past)
+    around = _context(context, run, calls)
+    executed = await run.dispatcher.answer_all(calls, around, log=log, on_executed=run.progress.on_executed, past=past)
     for done in executed:
         if done.category is Category.TERMINAL and done.status in MAYBE_HEARD:
             context.speech.waking.over(run.events)
@@ -265,6 +266,7 @@ def _context(context: RunContext, run: Run, calls: Sequence[ToolCall]) -> ToolCo
         now=context.process.clock.seconds,
         http_client=context.tools.http_client,
         shown_memories=context.memory.shown,
+        look_into=run.progress.look_into,
     )
 
 

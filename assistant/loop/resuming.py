@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 from twisted.logger import Logger
@@ -10,11 +11,12 @@ from twisted.logger import Logger
 from mud_assistant.assistant.events.events import Noticed, audience_of
 from mud_assistant.assistant.events.outcome import Failed, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted, InterruptedRun, InterruptedStep
-from mud_assistant.assistant.life.impulses import IMPULSE_TOOLS
 from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
 from mud_assistant.assistant.loop.asking import discreet
 from mud_assistant.assistant.loop.choosing import is_impulse, of_one_run
+from mud_assistant.assistant.loop.delegating import look_into
 from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
+from mud_assistant.assistant.loop.impulse_offers import note_deed, rules_of_impulse
 from mud_assistant.assistant.loop.keeping import asker_now, given_up
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD, BegunSpeech, RecoveredAnswer, left_of
 from mud_assistant.assistant.loop.run import Run, RunContext
@@ -22,7 +24,7 @@ from mud_assistant.assistant.loop.spending import Meter, RunLimits
 from mud_assistant.assistant.loop.unasked import act_by_rule, look_up_first
 from mud_assistant.assistant.loop.writing import Writes
 from mud_assistant.resilience import Deadline
-from mud_assistant.tools import ContextTrust, Dispatcher, PolicyConfig
+from mud_assistant.tools import ContextTrust, Dispatcher
 from mud_assistant.tools.trust import Audience
 from mud_assistant.tools.web.cite import WebTurn
 
@@ -53,26 +55,29 @@ async def open_run(context: RunContext, on_more: Callable[[], None]) -> tuple[Ru
     settings, tools, clock = context.settings, context.tools, context.process.clock
     limits = RunLimits(settings.max_steps, settings.run_seconds, settings.max_run_tokens, settings.max_format_errors)
     rules = context.rules
-    if isinstance(last := events[-1].event, Noticed) and last.of_itself and is_impulse(events):
+    impulse = ""
+    for heard in events:  # not a function: this is in every run
+        if isinstance(heard.event, Noticed) and heard.event.of_itself:
+            impulse = heard.event.id
+    if impulse and is_impulse(events):
         limits = replace(limits, max_steps=min(limits.max_steps, IMPULSE_STEPS))
-        rules = _rules_of_impulses(rules)
+        rules = rules_of_impulse(context, impulse)
     deadline = Deadline.after(clock, settings.run_seconds, settings.run_total_seconds)
     meter, trust = Meter(limits, deadline), ContextTrust(audience=_only(events))
     dispatcher = Dispatcher(tools.registry, rules, clock, deadline, trust, scrub=context.body.scrub)
     run_id = left.id if left else await context.memory.journal.open_run(events)
     web = WebTurn(tools.seen, focused=bool(context.model.config.search_first))
     run = Run(run_id, events, meter, dispatcher, trust, web, Writes(context.memory.journal, run_id))
+    if rules is not context.rules:
+        run.progress.on_executed = partial(note_deed, context, trust)
+    if "delegate" in rules.grant:
+        run.progress.look_into = partial(look_into, context, run)
     return run, left.steps if left else ()
 
 
 def _only(events: Sequence[Accepted]) -> Audience:
     """Return who may be told of what a run by rule is there for, None for everybody."""
     return next((audience_of(heard.event) for heard in events if heard.event.by_rule is not None), None)
-
-
-def _rules_of_impulses(rules: PolicyConfig) -> PolicyConfig:
-    """Return the rules for impulses: it may speak, look and gesture, whatever is granted, and asks nobody for leave."""
-    return replace(rules, grant=rules.grant & IMPULSE_TOOLS, approvals=None)
 
 
 async def _left_open(context: RunContext) -> InterruptedRun | None:

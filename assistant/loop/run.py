@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -27,7 +27,8 @@ from mud_assistant.assistant.loop.writing import Writes
 from mud_assistant.assistant.memory.acquaintance.spoken_answers import KnownAnswer
 from mud_assistant.llm import LLMResponse
 from mud_assistant.llm.modes.capabilities import is_hopeless
-from mud_assistant.tools import ContextTrust, Dispatcher, Executed, Pending, PolicyConfig, Principal, Scene
+from mud_assistant.tools import ContextTrust, Dispatcher, Executed, Pending, PolicyConfig, Principal, Scene, ToolContext
+from mud_assistant.tools.context import TaskReport
 from mud_assistant.tools.memories import Memory
 from mud_assistant.tools.trust import PEOPLE, Audience, may_hear
 from mud_assistant.tools.web.cite import WebTurn
@@ -92,6 +93,11 @@ class RunProgress(Struct):
     promised: dict[str, Sequence[Goal]] = {}
     #: The goals that are changed with the end of the run.
     goals: tuple[Goal, ...] = ()
+    #: Told of each call of an impulse that is over, None in any other run.
+    on_executed: Callable[[Executed], None] | None = None
+    #: Looks into a question for the run, None where nobody can; and whether that goes on now.
+    look_into: Callable[[str, ToolContext], Awaitable[TaskReport]] | None = None
+    has_child: bool = False
     #: The person for whom the run keeps a goal, with their rank of now; None for any other run.
     acts_for: Principal | None = None
 

@@ -101,6 +101,10 @@ class Meter:
             return Limit.TOKENS
         return None
 
+    def left(self) -> int:
+        """Return how many model calls are left; none once any limit is reached."""
+        return self._limits.max_steps - self.steps if self.reached() is None else 0
+
     def count_step(self, usage: Usage, estimated_tokens: int) -> None:
         """Count one answered model call. The estimate is used when the provider reported no tokens."""
         self.steps += 1

@@ -44,7 +44,7 @@ PROBE_SECONDS = 2.0
 #: A very small model answers every question with noop, the easy way out, and types speech as a command. Each further
 #: tool makes it choose worse.
 EMBEDDED_WITHHELD = frozenset(
-    ["noop", "execute_command", "page", "channel", "take", "drop", "give", "follow", "stay", "home"]
+    ["noop", "execute_command", "page", "channel", "take", "drop", "give", "follow", "stay", "home", "delegate"]
 )
 #: Of how many models the server is asked whether they know tools.
 _MAX_ASKED = 8

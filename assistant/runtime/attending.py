@@ -35,6 +35,10 @@ LONGEST_DELAY = 1.0
 CLAIM_SECONDS = 30.0
 #: Said to a player it has met before, where the owner wrote a greeting for strangers only.
 WELCOME_BACK = "Welcome back, {{user}}."
+#: Said to a stranger who comes in right behind another, where the greeting for strangers names nobody.
+WELCOME_TOO = ("And welcome to you too, {{user}}.", "{{user}}, is it? The same to you.", "You too, {{user}}.")
+#: For how long a greeting is still in the ears of those in the room, in seconds.
+ECHO_SECONDS = 600.0
 #: How long a player goes unanswered before they are told how to talk with the assistant, in seconds.
 HINT_AFTER = 12.0
 #: For how long after that no other assistant tells them the same, in seconds.
@@ -51,7 +55,7 @@ _log = Logger()
 class Company:
     """Handles greetings, hints and lines to everybody for one assistant."""
 
-    __slots__ = ("_context", "_greeting", "_greetings", "_know", "_last", "_launcher", "_manners", "_peace")
+    __slots__ = ("_context", "_greeted", "_greeting", "_know", "_last", "_launcher", "_manners", "_peace")
 
     def __init__(self, context: RunContext, manners: Manners, launcher: Launcher, peace: Peace) -> None:
         self._context = context
@@ -63,8 +67,8 @@ class Company:
         self._last = ("", 0)
         #: The ids of the players who are being greeted.
         self._greeting: dict[str, None] = {}
-        #: How many players it knows were greeted: several greetings take turns.
-        self._greetings = 0
+        #: The last greeting as it is written and as it was said, where, and when in clock seconds.
+        self._greeted = ("", "", "", 0.0)
         #: Runs the greetings and hints; they end when it is stopped.
         self._launcher = launcher
 
@@ -142,17 +146,24 @@ class Company:
             self._greeting.pop(who.id, None)
 
     def _greeting_for(self, who: Principal, matter: KnownFact | None, *, is_known: bool) -> str:
-        """Return the greeting for a player: the first for one it has never met, the others in turn for any other.
+        """Return the greeting for a player: the first for one it has never met, one of the others for any other.
 
-        One who left something open is asked how it went, in English as it was told.
+        The same is not said twice in a row in a room. One who left something open is asked how it went, in English as
+        it was told.
         """
-        settings = self._context.settings
+        context, settings = self._context, self._context.settings
+        now, room, dice = context.process.clock.seconds(), context.body.where(), context.process.pipeline.random
+        last, last_said, last_room, last_at = self._greeted
         greeting = settings.greeting
         if is_known:
             others = settings.more_greetings or (greeting if is_foreign(greeting) else WELCOME_BACK,)
-            greeting = others[self._greetings % len(others)]
-            self._greetings += 1
+            greeting = dice.choice([one for one in others if one != last] or others)
         greeted = address(greeting, char=settings.name, user=one_line(who.name))
+        is_echo = greeted == last_said and room == last_room and now < last_at + ECHO_SECONDS
+        if is_echo and not is_foreign(greeting):
+            greeting = dice.choice([one for one in WELCOME_TOO if one != last])
+            greeted = address(greeting, char=settings.name, user=one_line(who.name))
+        self._greeted = (greeting, greeted, room, now)
         return greeted if matter is None or is_foreign(greeting) else f"{greeted} {question_of_matter(matter)}"
 
     async def _hint(self, event: Said, line: int) -> None:

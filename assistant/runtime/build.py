@@ -24,6 +24,7 @@ from mud_assistant.assistant.life.presence import Restraints
 from mud_assistant.assistant.loop.asking import ask_for_itself
 from mud_assistant.assistant.loop.goal_offers import GoalOffers
 from mud_assistant.assistant.loop.granted import request_text
+from mud_assistant.assistant.loop.impulse_offers import ImpulseOffers, check_autonomous
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.run_parts import (
     CharacterBody,
@@ -110,10 +111,13 @@ def build_assistant(
     sleep = Sleep(context, around.storage.sleep, around.memory, launcher, utc_offset=utc_offset)
     days = NO_DAYS if around.character is None else with_own_name(around.character.days, settings.name)
     goals = GoalOffers(context)
-    has_budget = _budget_left(context, around.process.pipeline.ledger)
     peace = Peace(around.body.me.id, around.quiet, around.storage.lasting)
-    may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted, has_budget)
-    initiative = Initiative(context, InitiativeParts(days, goals, may, utc_offset))
+    may = Restraints(peace.why_quiet, goals.stays, lambda: rights.muted, lambda: peace.unwanted)
+    impulses = None
+    if settings.impulses or settings.autonomous:
+        has_budget = _budget_left(context, around.process.pipeline.ledger)
+        impulses = ImpulseOffers(context, around.storage.lasting, launcher, has_budget)
+    initiative = Initiative(context, InitiativeParts(days, goals, may, impulses, utc_offset))
     manners = manners_of(settings, around.body.me)
     if (inbox := around.inbox) is None:
         process, speech = context.process, context.speech
@@ -145,8 +149,9 @@ def manners_of(settings: AssistantConfig, me: Principal) -> Manners:
 
 
 def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[str]:
-    """Return the names of the tools the owner grants. Raises SettingsError for one that does not exist.
+    """Return the names of the tools the owner grants.
 
+    Raises SettingsError for one that does not exist, and for a deed that the owner cannot let it do of its own accord.
     Where tools could not be loaded, it may be one of those: it is logged and left out, and the assistant lives on.
     """
     names = registry.names()
@@ -157,6 +162,7 @@ def granted_tools(settings: AssistantConfig, registry: Registry) -> frozenset[st
                 _log.warn("{who} is granted '{tool}', and no such tool was loaded", who=settings.name, tool=name)
             return grant.intersection(names)
         raise SettingsError(f"assistant.tools: there is no tool '{unknown[0]}'; those there are: {', '.join(names)}")
+    check_autonomous(settings, registry, grant)
     return grant
 
 
@@ -254,13 +260,19 @@ def _rules(settings: AssistantConfig, grant: frozenset[str], around: Dependencie
 
     return PolicyConfig(
         grant,
-        limits=EffectLimits(settings.max_calls, settings.max_spoken, settings.max_network),
+        limits=_limits(settings.max_calls, settings.max_spoken, settings.max_network),
         denied=frozenset(settings.denied_commands) or _NOTHING,
         required_permission=settings.required_permission,
         world_text=settings.world_text_permission,
         approvals=around.tools.approvals,
         on_request=tell,
     )
+
+
+@cache
+def _limits(calls: int, spoken: int, network: int) -> EffectLimits:
+    """Return these limits: one object for all assistants that have them."""
+    return EffectLimits(calls, spoken, network)
 
 
 def _compactor(context: RunContext) -> Compactor:

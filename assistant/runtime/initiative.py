@@ -31,18 +31,11 @@ from mud_assistant.assistant.life.days import (
     entry_at,
     is_given_up,
 )
-from mud_assistant.assistant.life.impulses import (
-    FIRST_PAUSE,
-    IMPULSE,
-    OTHERS_PAUSE,
-    ImpulseSigns,
-    decide,
-    next_pause,
-    soonest,
-)
 from mud_assistant.assistant.life.presence import Goals, Restraints, is_anybody_there, present_players
+from mud_assistant.assistant.life.reasons import Offered
 from mud_assistant.assistant.life.whereabouts import Whereabouts
 from mud_assistant.assistant.loop.choosing import triggers_in
+from mud_assistant.assistant.loop.impulse_offers import ImpulseOffers
 from mud_assistant.assistant.loop.run import RunContext
 from mud_assistant.assistant.loop.unasked import HOME, LEFT_ALONE, THE_WORLD
 from mud_assistant.tools import Kind, Principal
@@ -66,11 +59,15 @@ _log = Logger()
 
 
 class InitiativeParts(Struct, frozen=True):
-    """What initiative goes by. `utc_offset` is the owner's time minus UTC, in seconds, where the game has no clock."""
+    """What initiative goes by. `utc_offset` is the owner's time minus UTC, in seconds, where the game has no clock.
+
+    `impulses` is None for one that has none.
+    """
 
     days: Days = NO_DAYS
     goals: Goals | None = None
     restraints: Restraints = field(default_factory=Restraints)
+    impulses: ImpulseOffers | None = None
     utc_offset: float = 0.0
 
 
@@ -78,22 +75,22 @@ class Initiative:
     """What one character does of itself. It acts never: it accepts events into the journal, which have their runs."""
 
     __slots__ = (
-        *("_acted", "_alone_since", "_context", "_days", "_goals", "_may", "_next_impulse", "_next_look"),
-        *("_now", "_pause", "_spoken", "_state", "_utc_offset", "_whereabouts"),
+        *("_alone_since", "_context", "_days", "_goals", "_impulses", "_may", "_next_look"),
+        *("_now", "_spoken", "_state", "_utc_offset", "_whereabouts"),
     )
 
     def __init__(self, context: RunContext, parts: InitiativeParts) -> None:
         self._context = context
         self._days, self._goals, self._may = parts.days, parts.goals, parts.restraints
+        self._impulses = parts.impulses
         self._now = context.process.clock.seconds
         self._utc_offset = parts.utc_offset
         #: Since when it is alone away from home, in clock seconds; None while it is not.
         self._alone_since: float | None = None
-        self._spoken = self._acted = float("-inf")
-        self._pause = FIRST_PAUSE
+        self._spoken = float("-inf")
         self._state = DayState()
         self._whereabouts = Whereabouts(context.body.world, context.body.where, is_granted=MOVE in context.rules.grant)
-        self._next_look = self._next_impulse = 0.0
+        self._next_look = 0.0
 
     def next_at(self, now: float) -> float:
         """Return when it is worth looking again, in clock seconds; infinity when nothing is known to come."""
@@ -104,11 +101,13 @@ class Initiative:
         """Take note of an event that was taken in."""
         if event.who.kind in PEOPLE and spoken_text(event):
             self._spoken = self._now()
-            self._pause = FIRST_PAUSE
+            if self._impulses is not None:
+                self._impulses.answered()
 
     def acted(self) -> None:
         """Take note that the character said or did something."""
-        self._acted = self._now()
+        if self._impulses is not None:
+            self._impulses.acted(self._now())
 
     async def look(self) -> None:
         """Offer the most important thing that is due, if anything is. Raises JournalError.
@@ -233,32 +232,24 @@ class Initiative:
 
     async def _impulse(self, now: float, present: tuple[Principal, ...]) -> None:
         """Offer an impulse, when it is time for an offer and everything speaks for it."""
-        context = self._context
-        if not context.settings.impulses or context.is_asked_plainly or not present:
+        context, impulses = self._context, self._impulses
+        if impulses is None or context.is_asked_plainly or not present:
             return
-        if now < self._next_impulse:
-            self._next_look = min(self._next_look, self._next_impulse)
+        if now < impulses.next_at:
+            self._next_look = min(self._next_look, impulses.next_at)
             return
-        claim = ("impulse", context.body.where())
         entry = self.entry_at_time(now)
-        signs = ImpulseSigns(
-            now, bool(present), self._spoken, self._acted, self._pause, self._may.has_budget(),
-            context.process.floor is None or context.process.floor.is_free(claim, context.body.me.id),
-            "it rests" if entry is not None and entry.rests else "",
-        )  # fmt: skip
-        verdict = decide(signs, context.process.pipeline.random)
-        self._next_impulse = soonest(signs)
+        verdict = impulses.decide(now, self._spoken, "it rests" if entry is not None and entry.rests else "")
         if not verdict.taken:
             context.memory.reasons.note(now, "impulse", verdict.why, taken=False)
             return
-        self._claim(claim, OTHERS_PAUSE)
-        event, room = replace(self._event("impulse", IMPULSE, None), of_itself=True), context.body.where()
+        event, room = replace(self._event("impulse", impulses.text, None), of_itself=True), context.body.where()
 
         def holds() -> bool:
             return self._spoken <= now and context.body.where() == room and not self._may.quiet()
 
         if await self._accept(event, _IMPULSE_IMPORTANCE, holds, what="impulse", why=verdict.why):
-            self._acted, self._pause = now, next_pause(self._pause)
+            impulses.had(now)
 
     async def _accept(
         self,
@@ -278,7 +269,7 @@ class Initiative:
             _log.warn("{name} does nothing of itself now: {why}", name=context.body.me.name, why=str(full))
             context.memory.reasons.note(now, what, str(full), taken=False)
             return False
-        context.memory.reasons.begin(event.id, now, holds, undone)
+        context.memory.reasons.begin(event.id, Offered(now, holds, undone, self._may.quiet))
         context.memory.reasons.note(now, what, why, taken=True)
         return True
 

@@ -20,13 +20,13 @@ from msgspec.json import encode
 from twisted.internet.defer import CancelledError
 
 from mud_assistant.tools import Arguments, Category, Reach, Registry, Source, Tool
-from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS, DELEGATE
 
 #: The entry points by which an installed package offers tools: each is a tool, a list of tools, or a module of them.
 GROUP = "mud_assistant.tools"
 #: The name of the list in a module that says which tools it offers; without it, all that stand at its top.
 LIST = "TOOLS"
-_OURS = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS)
+_OURS = (*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS, DELEGATE)
 #: The web's tools, whose modules need packages that may be absent, and those that a provider may run itself.
 _OF_THE_WEB = ("web_search", "open_page", "web_fetch")
 _TAKEN = frozenset({*_OF_THE_WEB, *(tool.name for tool in _OURS)})

@@ -42,7 +42,7 @@ from mud_assistant.resilience import DeadlineExceeded, HttpExchange, Launcher, L
 from mud_assistant.resilience.background import in_daemon_thread
 from mud_assistant.tools import Approvals, Principal, Registry
 from mud_assistant.tools.context import Following
-from mud_assistant.tools.verbs import ALL_WORLD_TOOLS
+from mud_assistant.tools.verbs import ALL_WORLD_TOOLS, DELEGATE
 
 T = TypeVar("T")
 
@@ -193,7 +193,9 @@ class SharedParts:
     ) -> Dependencies:
         """Return what an assistant is built from. Raises SettingsError and KeyReferenceError."""
         found, own = await self.web.tools(embodiment.me.id, self._bound), self.config.own_tools
-        me, now, every = embodiment.me, self.clock.seconds, [*ALL_WORLD_TOOLS, *embodiment.tools, *found, *own.tools]
+        me, now = embodiment.me, self.clock.seconds
+        reads = (DELEGATE,) if config.assistant.delegates else ()
+        every = [*ALL_WORLD_TOOLS, *embodiment.tools, *reads, *found, *own.tools]
         body = CharacterBody(
             me,
             embodiment.world,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from twisted.internet.task import deferLater
 
 from mud_assistant.assistant.events.goal import GoalState
 from mud_assistant.assistant.worlds.evennia.body.identity import principal_of
@@ -104,6 +105,21 @@ async def test_an_owner_lets_one_or_all_be_quiet_or_away(tmp_path: Path) -> None
         assert "It is away." in await here.orders("assistant/away Sage")
         assert (await reasons(here))[0] == "it is away, as its owner wants it"
         assert await here.orders("assistant/away Sage = off") == "Sage is back."
+
+
+async def test_an_owner_names_deeds_and_ends_them(tmp_path: Path) -> None:
+    async with office(tmp_path) as here, serve(ollama(), reactor) as url:
+        await here.sage(url)
+        assert "autonomous" not in (await here.orders("assistant/status Sage")).casefold()
+        await here.orders("assistant/set Sage/autonomous = move, take")
+        await here.settled()
+        told = await here.orders("assistant/status Sage")
+        assert "Autonomous: it may move, take of its own accord. To end it: assistant/quiet Sage = on" in told
+        await here.orders("assistant/quiet Sage = on")
+        assert "its owner wants it quiet" in await reasons(here)
+        await here.orders("assistant/set Sage/autonomous = execute_command")
+        while "'execute_command' is no deed to name" not in await here.orders("assistant/status Sage"):
+            await deferLater(reactor, 0.01)
 
 
 async def test_a_player_is_not_spoken_to_first(tmp_path: Path) -> None:

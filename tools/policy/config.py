@@ -33,6 +33,9 @@ class PolicyConfig(Struct, frozen=True):
     DENIED (`tools/policy/decide.py`). `required_permission` replaces that of a tool, by its name. `world_text` is
     the level of the game's own texts. `approvals` and `repetition` live as long as the assistant; without `approvals`
     nothing can be approved. `on_request` is called with each new request for an approval.
+
+    `owners_word` names the tools that the owner lets it use of its own accord: in a run that nobody asked for, the
+    owner counts as who asks for them. `not_now` is asked before each call; what it returns is why the call is not made.
     """
 
     grant: frozenset[str]
@@ -43,3 +46,5 @@ class PolicyConfig(Struct, frozen=True):
     approvals: Approvals | None = None
     repetition: Repetition = field(default_factory=Repetition)
     on_request: Callable[[Pending], None] = lambda _: None
+    owners_word: frozenset[str] = frozenset()
+    not_now: Callable[[], str] | None = None

@@ -17,7 +17,7 @@ from mud_assistant.tools.context import Requirement
 from mud_assistant.tools.policy.config import USUAL_LIMITS, EffectLimits
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.tool import Category, Tool
-from mud_assistant.tools.trust import ContextTrust, Kind, Principal, authority_of_words, clamp_level, rank
+from mud_assistant.tools.trust import TOP, ContextTrust, Kind, Principal, authority_of_words, clamp_level, rank
 
 #: Commands that nobody can allow an assistant, by the names of Evennia 6.1 and similar ones elsewhere: code, passwords,
 #: permissions, the server, accounts and sessions, acting through another person, and what rewrites later commands
@@ -36,6 +36,8 @@ DENIED = frozenset({
 })  # fmt: skip
 #: Longest name of a person or a thing in these sentences, and longest list of causes, in characters.
 _MAX_NAME, _MAX_CAUSES = 60, 400
+#: Who counts as asking for what an assistant may do of its own accord.
+OWNER = Principal("owner", "its owner", Kind.OPERATOR, TOP)
 #: The name for texts that have no particular author.
 GAME_TEXTS = "the game's own texts"
 #: The name for a cause that is not known.
@@ -83,6 +85,7 @@ class PolicyRule(StrEnum):
     APPROVAL_VOID = "approval void"
     FORMAT = "format"
     PRIVATE = "private"
+    NOT_NOW = "not now"
 
 
 #: The rules of calls that were judged and not run.

@@ -11,6 +11,7 @@ from mud_assistant.tools.context import Requirement, ToolContext
 from mud_assistant.tools.errors import Status
 from mud_assistant.tools.policy.config import PolicyConfig
 from mud_assistant.tools.policy.decide import (
+    OWNER,
     Allowed,
     Decision,
     NeedsApproval,
@@ -32,6 +33,10 @@ VOID = "Not done: the approval is void, because {why}. {tell}."
 #: What the model is told of a call that waits for an approval, and of one that no approval allows.
 NOT_YET = "Not done yet: you may not do this by yourself, and have asked leave for it."
 NOT_YOU = "Not done: you may not do this now."
+#: What it is told of a call in a run that nobody asked for and that is not to go on.
+STOPPED = "Not done: {why}. Do nothing more."
+#: What it is told to do, of its own accord, when it may not do what it chose.
+ELSE = "Do something else, or nothing."
 #: What the requester can do then.
 THEMSELVES, ASK_THEM = "they can do it themselves", "they can ask those who look after this place"
 #: The statuses of effects that happened, or may have.
@@ -75,11 +80,14 @@ class PolicySession:
         `place` is within its step. The arguments of `call` are the checked ones.
         """
         config, trust = self.config, self.trust
+        if config.not_now is not None and (why := config.not_now()):
+            return Refused(STOPPED.format(why=why), PolicyRule.NOT_NOW)
         level = max(trust.min_level, trust.shown_from)  # not the property: this is in every call of a run
+        requester = OWNER if tool.name in config.owners_word else context.requester
         return decide(
             tool,
             requirement,
-            authority_of(context.actor, context.requester, level, config.world_text),
+            authority_of(context.actor, requester, level, config.world_text),
             grant=config.grant,
             denied=config.denied,
             limits=config.limits,
@@ -91,6 +99,7 @@ class PolicySession:
         config, need = self.config, self.requirement_of(tool).permission
         if tool.name not in config.grant or (tool.category is Category.DANGEROUS and self.has_changed):
             return 0
+        requester = OWNER if tool.name in config.owners_word else requester
         authority = authority_of(actor, requester, self.trust.level, config.world_text)
         return need if authority.trust < need <= min(authority.actor, authority.requester) else 0
 
@@ -220,6 +229,8 @@ class PolicySession:
 
 def _refusal(text: str, requester: Principal | None, *, may_themselves: bool) -> str:
     """Return what the model reads of a call that was not made, with what the requester can do."""
+    if requester is not None and requester.kind is Kind.WORLD:
+        return f"{text} {ELSE}"
     return f"{text} {_tell(requester)} so in your own words, and that {THEMSELVES if may_themselves else ASK_THEM}."
 
 

@@ -1,6 +1,7 @@
 """The verbs of the game, grouped by what a character does with them: a new one is one file and one name below."""
 
 from mud_assistant.tools.tool import Tool
+from mud_assistant.tools.verbs.delegate import DELEGATE
 from mud_assistant.tools.verbs.execute_command import EXECUTE_COMMAND
 from mud_assistant.tools.verbs.handling import DROP, GIVE, TAKE
 from mud_assistant.tools.verbs.looking import INSPECT, LOOK, WHO
@@ -28,6 +29,7 @@ __all__ = [
     "ACT_TOOLS",
     "ALL_WORLD_TOOLS",
     "CHANNEL",
+    "DELEGATE",
     "DROP",
     "EMOTE",
     "EXECUTE_COMMAND",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.life.days import entry_text
 from mud_assistant.assistant.life.reasons import Considered
+from mud_assistant.assistant.loop.impulse_offers import own_deeds
 from mud_assistant.assistant.page.operations.sources import Sources
 from mud_assistant.assistant.page.values.life_view import LifeView, PromiseLine, ReasonLine
 from mud_assistant.assistant.runtime.character import Assistant
@@ -24,6 +25,7 @@ async def life_of(sources: Sources, assistant: str, there: Assistant | None, *, 
         quiet=wanted.is_quiet(assistant),
         away=wanted.is_away(assistant),
         still=wanted.why(assistant),
+        autonomous=() if there is None else tuple(sorted(own_deeds(there.context))),
         day="" if there is None else entry_text(there.initiative.entry_at_time(sources.service.clock.seconds())),
     )
 

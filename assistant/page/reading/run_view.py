@@ -42,6 +42,7 @@ JUDGED: Mapping[str, str] = {
     PolicyRule.APPROVAL_VOID: "The approval does not cover the call any more.",
     PolicyRule.FORMAT: "The tool does not exist, or does not take these arguments.",
     PolicyRule.PRIVATE: "Others would have learned what was said in private.",
+    PolicyRule.NOT_NOW: "Nobody had asked for it, and the owner wanted quiet or the assistant was started anew.",
 }
 
 

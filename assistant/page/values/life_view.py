@@ -39,7 +39,7 @@ class LifeView(Value, frozen=True):
 
     `quiet` says that it is to do nothing of its own accord, `away` that it does not greet either. `still` is why it
     does nothing now, empty when it may. `day` says what its day wants of it now, and whether it rests; empty while it
-    does not run, and for one without days.
+    does not run, and for one without days. `autonomous` are the deeds that its owner lets it do of its own accord.
     """
 
     promises: tuple[PromiseLine, ...] = ()
@@ -48,6 +48,7 @@ class LifeView(Value, frozen=True):
     away: bool = False
     still: str = ""
     day: str = ""
+    autonomous: tuple[str, ...] = ()
 
 
 class InitiativeEstimate(Value, frozen=True):

@@ -35,6 +35,9 @@ def life_card(call: PageCall, detail: AssistantDetail) -> Element:
         _promises(call, key, life),
         _reasons(life),
         h("p", f"By its day, {life.day}.", class_="quiet") if life.day else None,
+        h("p", f"Autonomous: it may {', '.join(life.autonomous)} of its own accord.", class_="quiet")
+        if life.autonomous
+        else None,
         h("p", f"It does nothing of its own accord: {life.still}.", class_="quiet") if life.still else None,
         h("div", _switches(call, key, life), class_="actions"),
         id_="life",

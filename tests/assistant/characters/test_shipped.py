@@ -13,6 +13,7 @@ import pytest
 from mud_assistant.assistant.characters import SHIPPED, read_character
 from mud_assistant.assistant.characters.character import Character, Topic
 from mud_assistant.assistant.config.schema import AssistantConfig
+from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
 
 FILES = sorted(SHIPPED.glob("*.toml"))
 #: Those who have topics.
@@ -83,6 +84,16 @@ def test_a_character_can_be_an_assistants(path: Path) -> None:
     assert len(told["persona"]) <= 900
     assert len(set(told["greeting"])) == len(told["greeting"]) in range(3, 6)
     assert all(len(greeting) <= 300 for greeting in told["greeting"])
+
+
+@every
+def test_who_walks_about_greets_with_no_thing_of_one_place(path: Path) -> None:
+    told = written(path)
+    assert len({entry["place"] for entry in told["day"] if "place" in entry}) > 1
+    things = {thing.name for room in HAMLET.rooms for thing in room.things}
+    here = {name.split()[-1] for name in things} | {"door", "gate", "step", "stew", "dough", "beans", "fire", "chair"}
+    for greeting in told["greeting"]:
+        assert not here & set(re.findall(r"[a-z]+", greeting.casefold())), greeting
 
 
 @every

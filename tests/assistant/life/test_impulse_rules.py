@@ -18,7 +18,7 @@ from mud_assistant.assistant.life.impulses import (
     soonest,
 )
 from mud_assistant.assistant.life.presence import PRESENT_SECONDS, is_anybody_there, present_players
-from mud_assistant.assistant.life.reasons import KEPT, Reasons
+from mud_assistant.assistant.life.reasons import KEPT, Offered, Reasons
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedWorld
 from mud_assistant.tools.trust import Kind, Principal
 from tests.chance import Sure
@@ -106,14 +106,14 @@ def test_the_last_offers_are_kept_with_their_reasons() -> None:
 def test_an_offer_is_carried_out_only_while_its_reason_holds() -> None:
     reasons, undone, holds = Reasons(), list[str](), {"a": True, "b": False}
     for event_id, is_so in holds.items():
-        reasons.begin(event_id, 1.0, partial(bool, is_so), partial(undone.append, event_id))
+        reasons.begin(event_id, Offered(1.0, partial(bool, is_so), partial(undone.append, event_id)))
     assert [reasons.holds(event_id) for event_id in ("a", "b", "from before")] == [True, False, False]
     reasons.end("a", done=True)
     assert reasons.is_open_at()
     reasons.end("b", done=False)
     reasons.end("from before", done=False)
     assert (undone, reasons.is_open_at()) == (["b"], False)
-    reasons.begin("c", 10.0, lambda: True, partial(undone.append, "c"))
+    reasons.begin("c", Offered(10.0, lambda: True, partial(undone.append, "c")))
     reasons.expire(10.0)
     assert reasons.is_open_at()
     reasons.expire(10.1)

@@ -47,6 +47,20 @@ async def test_promises_are_shown_and_dropped(tmp_path: Path) -> None:
         assert [one["state"] for one in life["promises"]] == ["done", "dropped", "dropped"]
 
 
+async def test_what_its_owner_lets_it_do_is_shown_with_the_reason_of_each_deed(tmp_path: Path) -> None:
+    async with served(tmp_path, settings={"assistant": {"autonomous": ["move", "drop"]}}) as page:
+        assert page.sage.assistant is not None
+        reasons = page.sage.assistant.context.memory.reasons
+        reasons.note(1.0, "move south", "its owner lets it", taken=True)
+        life = (await page.values("viewer", f"/assistants/{ID}"))["life"]
+        assert life["autonomous"] == ["drop", "move"]
+        assert (life["reasons"][0]["what"], life["reasons"][0]["why"]) == ("move south", "its owner lets it")
+        await page.log_in()
+        document = (await page.visiting.get(f"/a/{ID}")).text
+        assert "Autonomous: it may drop, move of its own accord." in document
+        assert "its owner lets it" in document
+
+
 async def test_what_impulses_would_cost_is_estimated(tmp_path: Path) -> None:
     async with served(tmp_path) as page:
         await page.tell("Sage, hello.")

@@ -40,8 +40,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("slow_after_seconds", "late_after_seconds", "late_words", "budget_line", "rate_line"),
     ),
     "What it may do": (
-        *("tools", "permission", "world_text_permission", "required_permission", "denied_commands", "max_calls"),
-        *("max_network", "follow_minutes", "go_home_minutes", "impulses", "initiative_share", "quiet_rooms"),
+        *("tools", "permission", "world_text_permission", "required_permission", "denied_commands", "delegates"),
+        "max_calls",
+        *("max_network", "follow_minutes", "go_home_minutes", "impulses", "autonomous", "quiet_rooms"),
+        "initiative_share",
     ),
     "What it may cost": ("budget", "budget.", "alerts"),
     "How long it may think": ("max_steps", "run_seconds", "run_total_seconds", "max_run_tokens", "max_format_errors"),

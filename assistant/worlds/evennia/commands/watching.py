@@ -12,6 +12,7 @@ from mud_assistant.assistant.errors import AssistantError, ServiceNotRunning
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.life.days import entry_text
+from mud_assistant.assistant.loop.impulse_offers import own_deeds
 from mud_assistant.assistant.loop.spending import TOTAL
 from mud_assistant.assistant.memory.stream.entries import Entry
 from mud_assistant.assistant.runtime.character import Assistant
@@ -103,6 +104,8 @@ def _unasked(there: Assistant, name: str) -> list[str]:
         )
     if day := entry_text(there.initiative.entry_at_time(there.context.process.clock.seconds())):
         lines.append(f"By its day, {day}.")
+    if own := sorted(own_deeds(there.context)):
+        lines.append(f"Autonomous: it may {', '.join(own)} of its own accord. To end it: assistant/quiet {name} = on")
     for one in there.context.memory.reasons.latest[:_REASONS]:
         done = "done" if one.taken else "not done"
         lines.append(cut(f"Of its own accord {done}: {one.what} ({one.why})", _LINE))
