@@ -27,7 +27,7 @@ from mud_assistant.resilience.deadline import Deadline
 from mud_assistant.resilience.errors import DeadlineExceeded, NotAdmitted
 from mud_assistant.resilience.pipeline import Pipeline
 
-WORLDS = 10_000
+WORLDS = 5_000
 BLOCKS = 10
 MOVES = 24
 NEVER = float("inf")
