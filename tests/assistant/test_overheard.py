@@ -115,7 +115,7 @@ def test_what_was_said_to_it_survives_what_was_overheard() -> None:
     registry=st.sampled_from([FEW, MANY]),
     fat=st.integers(0, 16_000),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_whatever_was_heard_the_next_addressed_line_is_answered(
     window: int, ticks: list[Any], bytes_a_token: float, registry: Registry, fat: int
 ) -> None:

@@ -1,6 +1,6 @@
 """Nothing is lost: whatever becomes of calls through a pipeline, in any order, each ends once and holds nothing after.
 
-Ten thousand small worlds, each with chance of its own. A world has one server, two credentials and some calls, whose
+Thousands of small worlds, each with chance of its own. A world has one server, two credentials and some calls, whose
 attempts are answered, fail, hang, or are given up, while the operator meddles.
 """
 
@@ -27,8 +27,8 @@ from mud_assistant.resilience.deadline import Deadline
 from mud_assistant.resilience.errors import DeadlineExceeded, NotAdmitted
 from mud_assistant.resilience.pipeline import Pipeline
 
-WORLDS = 10_000
-BLOCKS = 10
+WORLDS = 5_000
+BLOCKS = 5
 MOVES = 24
 NEVER = float("inf")
 ORIGIN = "https://model.test:443"
