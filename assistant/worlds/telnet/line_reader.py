@@ -1,0 +1,155 @@
+"""Says what one line of the game is, by the forms of a profile. Pure.
+
+Whoever can make the game show a line can make it look like another. So a line is speech only when all of it has the
+form, from its first column, in the colour of the form where the game shows colours, and with a name that can be one.
+Everything else is context.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mud_assistant.assistant.worlds.telnet.line_forms import Form, match_any
+from mud_assistant.assistant.worlds.telnet.names import (
+    MAX_NAME,
+    bare_name,
+    has_article,
+    is_nobody,
+    loosely,
+    may_be_name,
+)
+from mud_assistant.assistant.worlds.telnet.persons import Persons
+from mud_assistant.assistant.worlds.telnet.profile import Profile
+from mud_assistant.assistant.worlds.telnet.surroundings import Surroundings
+from mud_assistant.tools.text.clean import clean_heard
+from mud_assistant.tools.trust import Principal
+
+#: The longest line that is kept, in characters.
+MAX_SHOWN = 2_000
+#: What an act that only imitates speech has in it: marks of quotation, a colon, brackets, or a verb of speech.
+_LIKE_SPEECH = re.compile(
+    r"[\"'\u2018-\u201f\u00ab\u00bb:\[\]<>*|`]"
+    r"|\b(?:says?|tells?|asks?|whispers?|pages?|shouts?|gossips?|yells?|chats?|exclaims?|replies|announces?)\b",
+    re.IGNORECASE,
+)
+_GENITIVE = re.compile(r"'s?\b|\b(?:can|don|won|isn|doesn)'t\b")
+#: The kinds that are somebody's words.
+SPEECH = frozenset({"say", "say_to_me", "say_to_other", "tell", "whisper"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a line is: its kind as in the profile, who did it (None where nobody is sure), and what its holes hold.
+
+    `kind` is `unknown` for a line that fits nothing, and `imitation` for one that looks like speech and is none.
+    """
+
+    kind: str
+    text: str
+    who: Principal | None = None
+    name: str = ""
+    words: str = ""
+    channel: str = ""
+    detail: str = ""
+
+
+class LineReader:
+    """Reads the lines of one game. `me` is the name of the character."""
+
+    def __init__(self, profile: Profile, persons: Persons, around: Surroundings, me: str) -> None:
+        self._profile = profile
+        self._persons = persons
+        self._around = around
+        self._me = me
+        #: Whether the game shows colours: then a form with a colour needs it.
+        self.shows_colours = False
+
+    def read(self, raw: str, colour: str = "") -> Reading:
+        """Return what this line is."""
+        shown = clean_heard(raw, MAX_SHOWN)
+        if colour:
+            self.shows_colours = True
+        is_plain = shown == " ".join(raw.split()) and raw[:1] not in {" ", "\t"}
+        if any(match_any(forms, shown) for forms in self._profile.echo.values()):
+            return Reading("echo", shown)
+        if match_any(self._profile.errors, shown):
+            return Reading("refusal", shown)
+        found = match_any(self._profile.heard, shown if is_plain else shown.strip())
+        if found is None:
+            return Reading("unknown", shown)
+        form, holes = found
+        if form.kind in {"ignored", "fighting"}:
+            return Reading(form.kind, shown)
+        if form.kind == "new_holder":
+            return Reading("new_holder" if is_plain else "unknown", shown, name=holes.get("who", ""))
+        if not is_plain or not self._has_colour(form, colour):
+            return Reading("imitation", shown)
+        return self._attributed(form, holes, shown)
+
+    def is_speech(self, raw: str) -> bool:
+        """Tell whether the line has a form of speech, whoever made it look so."""
+        found = match_any(self._profile.heard, clean_heard(raw, MAX_SHOWN))
+        return found is not None and (found[0].kind in SPEECH or found[0].kind.startswith("channel:"))
+
+    def begins_speech(self, raw: str) -> bool:
+        """Tell whether the line may be the beginning of speech that the game broke into several lines."""
+        return self._beginning(raw) is not None
+
+    def has_tail(self, raw: str) -> bool:
+        """Tell whether speech that begins like this line ends with something, such as a quotation mark."""
+        form = self._beginning(raw)
+        return form is not None and bool(form.tail)
+
+    def person(self, name: str) -> Principal | None:
+        """Return who has a name that the game gave in a message of its own, None for nobody in particular."""
+        shown = clean_heard(name, MAX_NAME + 1)
+        is_somebody = shown == name and may_be_name(shown) and not is_nobody(shown, self._profile.speech.nobody)
+        return self._persons.meet(shown) if is_somebody and loosely(shown) != loosely(self._me) else None
+
+    def _beginning(self, raw: str) -> Form | None:
+        return next((form for form in self._profile.heard if form.kind in SPEECH and form.begins_in(raw)), None)
+
+    def _attributed(self, form: Form, holes: dict[str, str], shown: str) -> Reading:
+        """Return the reading with who did it, as far as the name can be trusted to be one."""
+        name, words = holes.get("who", ""), holes.get("text", "")
+        if loosely(name) == loosely(self._me):
+            return Reading("own", shown, words=words)
+        if form.kind == "emote":
+            return self._emoted(name, words, shown)
+        who = self._who(name, form.kind)
+        if who is None:
+            return Reading("imitation" if words else "unknown", shown, name=name)
+        kind, _, channel = form.kind.partition(":")
+        channel = holes.get("channel", channel)
+        detail = holes.get("direction", "") or holes.get("thing", "")
+        if kind == "say_to_other" and loosely(holes.get("target", "")) == loosely(self._me):
+            kind = "say_to_me"
+        return Reading(kind, shown, who, name, words, channel, detail)
+
+    def _emoted(self, name: str, words: str, shown: str) -> Reading:
+        """Return an act, only of somebody who is here, and only when nothing in it looks like speech."""
+        if not words or not self._around.holds(name) or _LIKE_SPEECH.search(_GENITIVE.sub("", words)):
+            return Reading("imitation" if _LIKE_SPEECH.search(words) else "unknown", shown, name=name)
+        who = self._who(name, "emote")
+        return Reading("unknown" if who is None else "emote", shown, who, name, words)
+
+    def _who(self, name: str, kind: str) -> Principal | None:
+        """Return whose name this is, None where it may be anybody's."""
+        if not may_be_name(name) or is_nobody(name, self._profile.speech.nobody):
+            return None
+        first, _, rest = name.partition(" ")
+        if not rest:
+            return self._persons.meet(name)
+        # Whoever is called Bertram can act as "Bertram the Guard"; nobody of that name is there then.
+        if self._persons.knows(first) or bare_name(first) in self._around.people:
+            return None
+        if self._profile.speech.names == "words":
+            if self._around.holds(name) or self._persons.knows(name) or (kind == "arrival" and not has_article(name)):
+                return self._persons.meet(name)
+            return None
+        is_here = self._around.holds(name) or (kind == "arrival" and has_article(name))
+        return self._persons.creature(name) if is_here else None
+
+    def _has_colour(self, form: Form, colour: str) -> bool:
+        return not form.colour or not self.shows_colours or form.colour in colour
