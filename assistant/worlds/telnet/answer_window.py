@@ -39,9 +39,10 @@ class Window:
     echoes: Sequence[Form] = ()
     sent: str = ""
     is_act: bool = False
-    #: Whether an answer is refused by any line that the game has for a refusal, and not by its first one alone.
     lines: list[Line] = field(default_factory=list)
     sentence: str = ""
+    #: Whether anything came that is no speech of others, which may come at any time.
+    _is_answered: bool = False
     _timers: list[IDelayedCall] = field(default_factory=list)
     _is_open: bool = False
 
@@ -62,11 +63,14 @@ class Window:
         """Whether everything that is printed now belongs to the answer."""
         return self._is_open and not self.is_act
 
-    def take(self, shown: str, colour: str, errors: Sequence[Form]) -> bool:
-        """Take a line that was heard. Return whether it belongs to the answer alone."""
+    def take(self, shown: str, colour: str, errors: Sequence[Form], *, is_speech: bool = False) -> bool:
+        """Take a line that was heard. Return whether it belongs to the answer alone.
+
+        `is_speech` says that it has the form of speech: somebody may have spoken before the game answered.
+        """
         if not self._is_open:
             return False
-        is_first = not self.lines
+        is_first = not self._is_answered
         if (self.is_act or is_first) and match_any(errors, shown.strip()) is not None:
             self.sentence = shown.strip()
             self._end(Ending.REFUSED)
@@ -78,12 +82,14 @@ class Window:
             return False
         if len(self.lines) < MAX_KEPT:
             self.lines.append((shown, colour))
-        self._restart_quiet()
+        self._is_answered = self._is_answered or (bool(shown.strip()) and not is_speech)
+        if self._is_answered:
+            self._restart_quiet()
         return True
 
     def prompt(self) -> None:
         """Note that the game waits for the next line."""
-        if self.collects and any(text.strip() for text, _ in self.lines):
+        if self.collects and self._is_answered:
             self._end(Ending.DONE)
 
     def _is_echo(self, shown: str) -> bool:
@@ -102,10 +108,10 @@ class Window:
             self._timers[1:] = [self.clock.callLater(QUIET, self._quiet)]
 
     def _quiet(self) -> None:
-        self._end(Ending.DONE if any(text.strip() for text, _ in self.lines) else Ending.UNKNOWN)
+        self._end(Ending.DONE)
 
     def _late(self) -> None:
-        self._end(Ending.UNKNOWN if self.is_act or not self.lines else Ending.DONE)
+        self._end(Ending.DONE if self._is_answered else Ending.UNKNOWN)
 
     def _end(self, ending: Ending) -> None:
         self.close()

@@ -41,6 +41,7 @@ class TelnetBody:
         self,
         me: Principal,
         profile: Profile,
+        *,
         persons: Persons,
         around: Surroundings,
         ears: Ears,

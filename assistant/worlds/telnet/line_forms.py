@@ -50,7 +50,7 @@ class Form:
     """A compiled form.
 
     `kind` is what a line of it is, such as `say`. `colour` is the colour that its lines begin with where the game
-    shows colours, empty for any. `head` and `tail` are the literals at its ends, and `literals` the words between holes.
+    shows colours, empty for any. `head` and `tail` are the words at its ends, and `literals` all that it has.
     """
 
     kind: str

@@ -45,8 +45,9 @@ class Ears:
         self,
         profile: Profile,
         persons: Persons,
-        around: Surroundings,
         me: Principal,
+        *,
+        around: Surroundings,
         clock: IReactorTime,
         hear: Callable[[MakeEvent], None],
         heard: Callable[[Reading], None] = lambda _: None,
@@ -73,8 +74,11 @@ class Ears:
         if colour:
             self.lines.shows_colours = True
         window = self.window
-        if window is not None and window.take(text, colour, self._profile.errors):
-            self._answered(text)
+        is_speech = window is not None and window.collects and self.lines.is_speech(text)
+        if window is not None and window.take(text, colour, self._profile.errors, is_speech=is_speech):
+            self._report(Reading("imitation" if is_speech else "answer", text.strip()))
+            if is_speech:
+                self._notice(text)
         elif not text.strip():
             self._complete(self._breaks.give_up())
         elif self._is_in_room or self._begins_room(text, colour):
@@ -114,13 +118,6 @@ class Ears:
                 timer.cancel()
         if self.window is not None:
             self.window.close()
-
-    def _answered(self, text: str) -> None:
-        """Note a line of the answer to one of ours. What looks like speech in it is noticed, and said by nobody."""
-        is_imitation = self.window is not None and self.window.collects and self.lines.is_speech(text)
-        self._report(Reading("imitation" if is_imitation else "answer", text.strip()))
-        if is_imitation:
-            self._notice(text)
 
     def _complete(self, wholes: list[Whole], colour: str = "") -> None:
         """Read the lines that are complete."""

@@ -70,4 +70,4 @@ def _values(rest: str, holes: frozenset[str]) -> dict[str, str]:
                 return {"thing": thing.strip()[:MAX_NAME], "who": who.strip()[:MAX_NAME]}
         thing, _, who = rest.rpartition(" ")
         return {"thing": thing.strip()[:MAX_NAME], "who": who[:MAX_NAME]}
-    return {hole: rest[:MAX_NAME] for hole in holes}
+    return dict.fromkeys(holes, rest[:MAX_NAME])
