@@ -1,1 +1,1 @@
-"""A character on somebody else's game over telnet, as an ordinary player and an honest guest."""
+"""A game that is played over telnet, as an ordinary player of it."""

@@ -87,7 +87,6 @@ class Wording:
     beyond: tuple[tuple[str, str], ...]
     who: tuple[str, ...]
     no_way: str
-    heard: str = '{who} tells you, "{text}"'
 
 
 _DIKU = Wording(
@@ -130,6 +129,10 @@ _MOO = Wording(
 WORDINGS = {"diku": _DIKU, "ranvier": _RANVIER, "evennia": _EVENNIA, "moo": _MOO}
 
 
+def _typed(template: str) -> re.Pattern[str]:
+    return re.compile(re.escape(template).replace(r"\{text\}", "(?P<text>.+)").replace(r"\{who\}", "(?P<who>.+?)"))
+
+
 class PlayedGame:
     """A hall with Anna in it, an old map and a lamp; a yard behind it. `witnessed` is what Anna perceives."""
 
@@ -139,10 +142,7 @@ class PlayedGame:
         self.heard.answer = self.type
         self.witnessed: list[Act] = []
         self.is_in_hall = True
-        self._verbs = [
-            (re.compile(re.escape(template).replace(r"\{text\}", "(?P<text>.+)").replace(r"\{who\}", "(?P<who>.+?)")), act)
-            for template, act in self._acts()
-        ]  # fmt: skip
+        self._verbs = [(_typed(template), act) for template, act in self._acts()]
 
     def type(self, line: str) -> None:
         """Take a line that was typed, and print the answer. A second passes with each."""
