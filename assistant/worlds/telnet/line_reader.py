@@ -33,7 +33,7 @@ _LIKE_SPEECH = re.compile(
     r"|\b(?:says?|tells?|asks?|whispers?|pages?|shouts?|gossips?|yells?|chats?|exclaims?|replies|announces?)\b",
     re.IGNORECASE,
 )
-_GENITIVE = re.compile(r"'s?\b|\b(?:can|don|won|isn|doesn)'t\b")
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?=\s)")
 #: The kinds that are somebody's words.
 SPEECH = frozenset({"say", "say_to_me", "say_to_other", "tell", "whisper"})
 
@@ -92,6 +92,14 @@ class LineReader:
         found = match_any(self._profile.heard, clean_heard(raw, MAX_SHOWN))
         return found is not None and (found[0].kind in SPEECH or found[0].kind.startswith("channel:"))
 
+    def words_in(self, raw: str, talker: str) -> str:
+        """Return the words of a line that this person is known to have spoken, the whole line where no form fits."""
+        shown = clean_heard(raw, MAX_SHOWN)
+        found = match_any(self._profile.heard, shown)
+        if found is None or found[0].kind == "emote" or found[1].get("who") != talker:
+            return shown
+        return found[1].get("text", shown)
+
     def begins_speech(self, raw: str) -> bool:
         """Tell whether the line may be the beginning of speech that the game broke into several lines."""
         return self._beginning(raw) is not None
@@ -129,7 +137,7 @@ class LineReader:
 
     def _emoted(self, name: str, words: str, shown: str) -> Reading:
         """Return an act, only of somebody who is here, and only when nothing in it looks like speech."""
-        if not words or not self._around.holds(name) or _LIKE_SPEECH.search(_GENITIVE.sub("", words)):
+        if not words or not self._around.holds(name) or _LIKE_SPEECH.search(_APOSTROPHE.sub("", words)):
             return Reading("imitation" if _LIKE_SPEECH.search(words) else "unknown", shown, name=name)
         who = self._who(name, "emote")
         return Reading("unknown" if who is None else "emote", shown, who, name, words)

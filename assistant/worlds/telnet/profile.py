@@ -42,6 +42,7 @@ _HEARD = (
     "say_to_me", "say_to_other", "whisper", "tell", "say", "gave", "arrival", "departure", "new_holder", "ignored",
     "fighting", "emote",
 )  # fmt: skip
+_A_LIST = """write a list of forms, as in: ["{who} says, '{text}'"]"""
 _ECHOED = ("say", "emote", "whisper", "tell", "channels")
 _REFUSED = ("command", "way", "person", "thing", "silenced", "tired")
 _NEEDED = {"say": "text", "emote": "text", "tell": "text", "whisper": "text", "inspect": "thing", "move": "direction"}
@@ -136,7 +137,8 @@ def _explain(error: ValidationError) -> str:
     ]
     place = ".".join(path)
     if first["type"] != "extra_forbidden":
-        return f"{place}: {first['msg']}"
+        is_list = first["type"] in {"tuple_type", "list_type"}
+        return f"{place}: {_A_LIST if is_list else first['msg']}"
     table: type[BaseModel] = WrittenProfile
     if len(path) > 1:
         table = models.get(path[0], WrittenProfile)

@@ -99,9 +99,7 @@ class Ears:
     def channel_message(self, channel: str, talker: str, text: str) -> None:
         """Hear words on a channel that the game told of in a message of its own."""
         self.has_channel_messages = True
-        reading = self.lines.read(text)
-        words = reading.words if reading.who is not None and reading.words else text
-        who = self.lines.person(talker)
+        who, words = self.lines.person(talker), self.lines.words_in(text, talker)
         if who is None or self._came_just_now(who, words, "message"):
             return
         kind = "tell" if channel.casefold().split(" ", 1)[0] in {"tell", "tells", "page"} else "channel"
@@ -125,8 +123,9 @@ class Ears:
             reading = self.lines.read(whole.text, colour)
             if whole.is_doubtful and (reading.kind in SPEECH or reading.kind in _WEIGHTY):
                 reading = Reading("imitation", reading.text)
-            if reading.kind == "channel" and self.has_channel_messages:
-                reading = Reading("imitation", reading.text)
+            if reading.kind == "channel" and reading.who is not None and self.has_channel_messages:
+                came = self._came_just_now(reading.who, reading.words, "line")
+                reading = Reading("echo" if came else "imitation", reading.text)
             self._report(reading)
             self._take(reading, colour)
 
