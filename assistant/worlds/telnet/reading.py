@@ -14,7 +14,7 @@ What is not speech is context: the character notices it, and nobody has said it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
@@ -92,9 +92,9 @@ class Ears:
 
     def prompt(self, text: str = "") -> None:
         """Hear that the game waits for the next line."""
-        self._end_burst()
         if self.window is not None:
             self.window.prompt()
+        self._end_burst()
 
     def channel_message(self, channel: str, talker: str, text: str) -> None:
         """Hear words on a channel that the game told of in a message of its own."""
@@ -105,9 +105,10 @@ class Ears:
         kind = "tell" if channel.casefold().split(" ", 1)[0] in {"tell", "tells", "page"} else "channel"
         self._act(Reading(kind, text, who, talker, words, channel))
 
-    def room_message(self, number: str) -> None:
-        """Hear the number of the room that the character is in, which the game told in a message of its own."""
-        self._around.numbered(number)
+    def room_message(self, number: str, name: str = "", exits: Sequence[str] = ()) -> None:
+        """Hear of the room that the character is in, which the game told in a message of its own."""
+        self._around.told(number, name, exits)
+        self._later("burst", BURST, self._end_burst, restart=True)
 
     def stop(self) -> None:
         """Stop all timers: the connection is gone."""
@@ -194,6 +195,12 @@ class Ears:
         self._complete(self._breaks.give_up())
         lines, self._unknown = self._unknown, []
         self._is_in_room = False
+        self._take_unknown(lines)
+        if self.window is None or not self.window.collects:
+            self._around.settle()
+
+    def _take_unknown(self, lines: list[Line]) -> None:
+        """Take lines that nothing is known of as a room, or notice them."""
         if not lines:
             return
         room = read_room(lines, self._profile)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from mud_assistant.assistant.worlds.telnet.line_forms import match_any
-from mud_assistant.assistant.worlds.telnet.names import bare_name, has_article, is_nobody, may_be_name
+from mud_assistant.assistant.worlds.telnet.names import bare_name, has_article, is_nobody, loosely, may_be_name
 from mud_assistant.assistant.worlds.telnet.profile import Profile
 
 #: The most people, things and exits of one room, lines of one description, and rooms of the map.
@@ -100,16 +100,26 @@ class Surroundings:
         self.people: dict[str, tuple[str, float]] = {}
         #: The name of each room, and the key of the room behind each exit that was taken.
         self.map: dict[str, tuple[str, dict[str, str]]] = {}
-        self._number = ""
+        self._told: Room | None = None
 
-    def numbered(self, number: str) -> None:
-        """Note the number of the room that the game gave by itself."""
-        self._number = number
+    def told(self, number: str, name: str = "", exits: Sequence[str] = ()) -> None:
+        """Note what the game told of the room in a message of its own; it counts from `settle` on."""
+        self._told = Room(f"#{number}" if number else "", name, "", tuple(map(_full, exits)))
+
+    def settle(self) -> None:
+        """Take in what the game told of the room: it is the one that was read last, unless it has another name."""
+        told, self._told = self._told, None
+        if told is None:
+            return
+        if told.name and loosely(told.name) != loosely(self.room.name):
+            self.enter(replace(told, key=told.key or _key(told)))
+            return
+        self.room.exits = self.room.exits or told.exits
+        if told.key and self.room.key and told.key != self.room.key:
+            self._rename(self.room.key, told.key)
 
     def enter(self, room: Room, by: str = "") -> None:
         """Take in a room. `by` is the exit that was taken to it, empty for the room where the character was."""
-        if self._number:
-            room.key, self._number = f"#{self._number}", ""
         before = self.room
         if room.key != before.key:
             self.people = {}
@@ -122,6 +132,15 @@ class Surroundings:
         never = -1e9
         self.people = {key: kept.get(key, (name, never)) for key, name in seen.items()}
         self.room = room
+
+    def _rename(self, old: str, new: str) -> None:
+        """Give the room the number of the game for a key, on the map too."""
+        self.room.key = new
+        name, ways = self.map.pop(old, (self.room.name, {}))
+        ways = {**self.map.get(new, ("", {}))[1], **ways}
+        self.map[new] = (name, ways)
+        for _, others in self.map.values():
+            others.update({way: new for way, behind in others.items() if behind == old})
 
     def acted(self, name: str) -> None:
         """Note that somebody here did something now."""
