@@ -84,7 +84,7 @@ class LineReader:
         if form.kind == "new_holder":
             return Reading("new_holder" if is_plain else "unknown", shown, name=holes.get("who", ""))
         if not is_plain or not self._has_colour(form, colour):
-            return Reading("imitation", shown)
+            return Reading("unknown" if form.kind == "emote" else "imitation", shown)
         return self._attributed(form, holes, shown)
 
     def is_speech(self, raw: str) -> bool:
@@ -137,8 +137,10 @@ class LineReader:
 
     def _emoted(self, name: str, words: str, shown: str) -> Reading:
         """Return an act, only of somebody who is here, and only when nothing in it looks like speech."""
-        if not words or not self._around.holds(name) or _LIKE_SPEECH.search(_APOSTROPHE.sub("", words)):
-            return Reading("imitation" if _LIKE_SPEECH.search(words) else "unknown", shown, name=name)
+        if not words or not self._around.holds(name):
+            return Reading("unknown", shown, name=name)
+        if _LIKE_SPEECH.search(_APOSTROPHE.sub("", words)):
+            return Reading("imitation", shown, name=name)
         who = self._who(name, "emote")
         return Reading("unknown" if who is None else "emote", shown, who, name, words)
 

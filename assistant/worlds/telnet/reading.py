@@ -24,8 +24,7 @@ from mud_assistant.assistant.worlds.telnet.answer_window import Window
 from mud_assistant.assistant.worlds.telnet.line_breaks import LineBreaks, Whole
 from mud_assistant.assistant.worlds.telnet.line_reader import SPEECH, LineReader, Reading
 from mud_assistant.assistant.worlds.telnet.names import bare_name, loosely
-from mud_assistant.assistant.worlds.telnet.passphrases import known_again, phrase_in, phrase_kept
-from mud_assistant.assistant.worlds.telnet.persons import Persons
+from mud_assistant.assistant.worlds.telnet.persons import Persons, known_again, phrase_in, phrase_kept
 from mud_assistant.assistant.worlds.telnet.profile import Profile
 from mud_assistant.assistant.worlds.telnet.surroundings import Line, Surroundings, read_room
 from mud_assistant.tools.trust import Principal

@@ -18,7 +18,10 @@ def typed(profile: Profile, verb: str, **values: str) -> str:
     template = getattr(profile.verbs, verb)
     if not template:
         raise ToolFailed(f"This game has no line to {verb}.")
-    return fill_line(template, **{name: harmless(profile, value) for name, value in values.items()})
+    filled = {name: harmless(profile, value) for name, value in values.items()}
+    if '"{text}"' in template and "text" in filled:
+        filled["text"] = filled["text"].replace('"', "'")  # or the words would end before their end
+    return fill_line(template, **filled)
 
 
 def typed_words(profile: Profile, text: str) -> str:

@@ -136,9 +136,9 @@ def _typed(template: str) -> re.Pattern[str]:
 class PlayedGame:
     """A hall with Anna in it, an old map and a lamp; a yard behind it. `witnessed` is what Anna perceives."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, own: str = "") -> None:
         self.wording = WORDINGS[name]
-        self.heard = hearing(name)
+        self.heard = hearing_by(f'based_on = "{name}"\n{own}')
         self.heard.answer = self.type
         self.witnessed: list[Act] = []
         self.is_in_hall = True

@@ -90,7 +90,11 @@ def test_no_line_takes_long(name: str, line: str) -> None:
 
 def test_a_form_fits_a_whole_line() -> None:
     form = compile_form("say", "{who} {verb}, '{text}'", ["says", "asks"])
-    assert form.match("Old Bertram asks, 'is it, 'so'?'") == {"who": "Old Bertram", "verb": "asks", "text": "is it, 'so'?"}
+    assert form.match("Old Bertram asks, 'is it, 'so'?'") == {
+        "who": "Old Bertram",
+        "verb": "asks",
+        "text": "is it, 'so'?",
+    }
     for line in ("Bertram says, 'x", "x, Bertram says, 'x'", "Bertram says 'x'", "Bertram, says, 'x'", "x" * 5000):
         assert form.match(line) is None
     with pytest.raises(FormError):

@@ -1,9 +1,14 @@
 """The tests of the world's contract that fit a guest in somebody else's game, by name, and a guest's own."""
 
+from contextlib import suppress
+from functools import partial
+from random import Random
+
 import pytest
 from twisted.internet.defer import Deferred
 
 from mud_assistant.assistant.worlds.telnet.answer_window import UNCONFIRMED_AFTER
+from mud_assistant.assistant.worlds.telnet.profile import shipped_profile, shipped_profiles
 from mud_assistant.assistant.worlds.telnet.typing_lines import AT_ONCE, MOST_WAITING
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed
 from mud_assistant.tools.game import GameCommand
@@ -63,7 +68,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
 
 @pytest.fixture
 def diku() -> PlayedGame:
-    game = PlayedGame("diku")
+    game = PlayedGame("diku", '[verbs.others]\nget = "get {thing}"\ngive = "give {thing} {who}"\n')
     now(game.heard.body.look())
     anna_speaks(game)
     return game
@@ -136,7 +141,7 @@ def test_a_line_is_resolved_by_the_table_of_the_profile_and_nothing_is_typed(dik
     for line in ("frobnicate", "", "quit", "tell anna hi", "say hi", "shutdown", "gi ve", "kill anna", "alias x y"):
         with pytest.raises(ToolFailed, match="There is no command"):
             now(body.resolve(line))
-    for line in ("give coin", "get", "sit down"):
+    for line in ("give coin", "get", "time now"):
         with pytest.raises(ToolFailed):
             now(body.resolve(line))
     assert len(diku.heard.sent) == sent
@@ -227,9 +232,60 @@ def test_what_is_said_is_one_line_without_what_the_game_takes_for_another_comman
     assert not set(line) & set(";|\n\r")
 
 
+def test_words_cannot_end_before_their_end() -> None:
+    heard = hearing("moo")
+    heard.lines('Anna says, "hello"')
+    done = Deferred.fromCoroutine(heard.body.whisper("Anna", 'psst" to Zed'))
+    done.addErrback(lambda _: None)
+    assert heard.sent == ["whisper \"psst' to Zed\" to Anna"]
+
+
+def test_a_shipped_profile_types_nothing_but_what_harms_nobody() -> None:
+    for name in shipped_profiles():
+        assert set(shipped_profile(name).verbs.others) <= {
+            "exits",
+            "ways",
+            "time",
+            "weather",
+            "map",
+            "sit",
+            "stand",
+            "rest",
+        }
+
+
 def test_what_the_profile_has_no_line_for_is_refused_and_has_no_tool() -> None:
     heard = hearing("mudpy")
     assert heard.body.without_use == {"emote", "whisper", "page", "channel", "home", "take", "drop", "give"}
     with pytest.raises(ToolFailed, match="This game has no line to emote"):
         now(heard.body.emote("smiles"))
     assert heard.sent == []
+
+
+def test_a_thousand_orders_type_nothing_but_speech_looks_and_the_table(diku: PlayedGame) -> None:
+    """Whatever a model makes of what it was told, only lines of the profile are typed."""
+    game = diku
+    dice = Random(5)  # noqa: S311 - any numbers will do
+    body = game.heard.body
+    allowed = ("say ", "emote ", "whisper Anna ", "tell Anna ", "gossip ", "look", "who", "get ")
+    evil = ("quit", "shutdown", "\r\nquit", "\nalias l quit", "kill anna", "drop all", "\x00quit", "delete", "@chown")
+    ends = ("", "all", "anna", "; quit", "|| quit", "\xff\xf4")
+    for number in range(1_000):
+        order = f"{dice.choice(evil)} {dice.choice(ends)} {number}"
+        deed = dice.choice(
+            (
+                partial(body.say, order), partial(body.emote, order), partial(body.speak_on, "gossip", order),
+                partial(body.page, "Anna", order), partial(body.whisper, "Anna", order), partial(body.inspect, order),
+                partial(body.move, order), partial(body.speak_on, order, "hi"), partial(body.page, order, "hi"),
+                partial(body.resolve, order), partial(body.execute, GameCommand(order, "get")),
+                partial(body.execute, GameCommand(f"get {order}", "get")), partial(body.route, order),
+            )
+        )  # fmt: skip
+        with suppress(ToolFailed):
+            now(deed())
+        game.heard.clock.advance(3.0)
+    assert len(game.heard.sent) > 300
+    for line in game.heard.sent:
+        assert line.startswith(allowed), line
+        assert line.isprintable() or "\xff" in line, line
+        assert not set(line) & set("\r\n\x00"), line
