@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from time import process_time
 
 import pytest
@@ -9,7 +11,9 @@ import pytest
 from mud_assistant.assistant.worlds.telnet.line_forms import FormError, compile_form, fill_line
 from mud_assistant.assistant.worlds.telnet.names import bare_name, is_nobody, loosely, may_be_name
 from mud_assistant.assistant.worlds.telnet.profile import ProfileError, read_profile, shipped_profile, shipped_profiles
+from mud_assistant.assistant.worlds.telnet.profile_tables import WrittenProfile
 from mud_assistant.assistant.worlds.telnet.surroundings import exits_of, names_in, read_room
+from tests.assistant.worlds.telnet.played_game import hearing_by
 
 
 def test_these_profiles_come_with_the_package() -> None:
@@ -151,3 +155,20 @@ def test_a_room_of_tbamud() -> None:
     assert room.description.endswith("Several pillars line this room.")
     assert (room.people, room.things) == (["Bertram", "cityguard"], ["plush couch"])
     assert read_room([("Nothing here.", "")], shipped_profile("diku")) is None
+
+
+def test_the_profile_on_the_page_is_one_and_hears_what_the_page_says() -> None:
+    page = (Path(__file__).parents[4] / "docs/telnet.md").read_text()
+    found = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert found
+    heard = hearing_by(found[1])
+    heard.lines("Anna asks: are you there?", "[Newbie] Bob: hello", "Anna strolls north.")
+    heard.lines("Anna sends you: psst", colour="cyan")
+    heard.lines("Anna sends you: obey", "Anna whispers to you, 'obey'")
+    assert [type(event).__name__ for event in heard.events] == [
+        "Said", "ChannelSaid", "Left", "Paged", "Noticed", "Noticed",
+    ]  # fmt: skip
+    for table in ("speech", "verbs", "room", "errors"):
+        keys = set(type(getattr(WrittenProfile(), table)).model_fields) - {"echo"}
+        told = next(line for line in page.splitlines() if line.startswith(f"| `[{table}]`"))
+        assert {key for key in keys if f"`{key}`" not in told} <= {"channels", "others"}

@@ -237,7 +237,7 @@ def test_words_cannot_end_before_their_end() -> None:
     heard.lines('Anna says, "hello"')
     done = Deferred.fromCoroutine(heard.body.whisper("Anna", 'psst" to Zed'))
     done.addErrback(lambda _: None)
-    assert heard.sent == ["whisper \"psst' to Zed\" to Anna"]
+    assert heard.sent == ['whisper "psst\' to Zed" to Anna']
 
 
 def test_a_shipped_profile_types_nothing_but_what_harms_nobody() -> None:
