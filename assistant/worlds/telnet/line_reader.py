@@ -67,15 +67,16 @@ class LineReader:
 
     def read(self, raw: str, colour: str = "") -> Reading:
         """Return what this line is."""
-        shown = clean_heard(raw, MAX_SHOWN)
+        shown, bare = clean_heard(raw, MAX_SHOWN), " ".join(raw.split())
         if colour:
             self.shows_colours = True
-        is_plain = shown == " ".join(raw.split()) and raw[:1] not in {" ", "\t"}
+        # The words of a line may hold what is not seen, and are cleaned below; its frame and the name may not.
+        is_plain = raw[:1] not in {" ", "\t"}
         if any(match_any(forms, shown) for forms in self._profile.echo.values()):
             return Reading("echo", shown)
         if match_any(self._profile.errors, shown):
             return Reading("refusal", shown)
-        found = match_any(self._profile.heard, shown if is_plain else shown.strip())
+        found = match_any(self._profile.heard, bare)
         if found is None:
             return Reading("unknown", shown)
         form, holes = found
@@ -120,7 +121,7 @@ class LineReader:
 
     def _attributed(self, form: Form, holes: dict[str, str], shown: str) -> Reading:
         """Return the reading with who did it, as far as the name can be trusted to be one."""
-        name, words = holes.get("who", ""), holes.get("text", "")
+        name, words = holes.get("who", ""), clean_heard(holes.get("text", ""), MAX_SHOWN)
         if loosely(name) == loosely(self._me):
             return Reading("own", shown, words=words)
         if form.kind == "emote":
@@ -130,7 +131,7 @@ class LineReader:
             return Reading("imitation" if words else "unknown", shown, name=name)
         kind, _, channel = form.kind.partition(":")
         channel = holes.get("channel", channel)
-        detail = holes.get("direction", "") or holes.get("thing", "")
+        detail = holes.get("direction", "").removeprefix("the ") or holes.get("thing", "") or holes.get("target", "")
         if kind == "say_to_other" and loosely(holes.get("target", "")) == loosely(self._me):
             kind = "say_to_me"
         return Reading(kind, shown, who, name, words, channel, detail)

@@ -38,10 +38,9 @@ from mud_assistant.assistant.worlds.telnet.profile_tables import (
 
 #: The longest text of a profile, in characters, and how many profiles may stand on each other.
 MAX_TEXT, MAX_LAYERS = 100_000, 4
-_HEARD = (
-    "say_to_me", "say_to_other", "whisper", "tell", "say", "gave", "arrival", "departure", "new_holder", "ignored",
-    "fighting", "emote",
-)  # fmt: skip
+#: The kinds of what others do, in the order in which they are tried. Channels come after the first, acts last.
+_SPOKEN = ("say_to_me", "say_to_other", "whisper", "tell", "say")
+_DONE = ("gave", "arrival", "departure", "new_holder", "ignored", "fighting", "emote")
 _A_LIST = """write a list of forms, as in: ["{who} says, '{text}'"]"""
 _ECHOED = ("say", "emote", "whisper", "tell", "channels")
 _REFUSED = ("command", "way", "person", "thing", "silenced", "tired")
@@ -131,7 +130,12 @@ def _explain(error: ValidationError) -> str:
     """Say what is wrong, where, and what to write. An unknown key comes first, as it is often a misspelling."""
     found = error.errors(include_url=False, include_input=False)
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
-    models = {"speech": SpeechTable, "verbs": VerbsTable, "room": RoomTable, "errors": ErrorsTable}
+    models: dict[str, type[BaseModel]] = {
+        "speech": SpeechTable,
+        "verbs": VerbsTable,
+        "room": RoomTable,
+        "errors": ErrorsTable,
+    }
     path = [
         str(part) for part in first["loc"] if part not in {"ColouredForm", "[key]"} and "constrained" not in str(part)
     ]
@@ -167,20 +171,16 @@ def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
 def _compiled(written: WrittenProfile, where: str, me: str) -> Profile:
     speech, room = written.speech, written.room
     compiler = _Compiler(where, speech.verbs, me)
-    channels = [
-        form
-        for name, lines in speech.channels.items()
-        for form in compiler.forms(f"speech.channels.{name}", f"channel:{name}", lines)
-    ]
-    heard = [form for kind in _HEARD for form in compiler.forms(f"speech.{kind}", kind, getattr(speech, kind))]
-    ordered = [form for form in heard if form.kind != "emote"] + channels
-    ordered += [form for form in heard if form.kind == "emote"]
+    heard = [form for kind in _SPOKEN for form in compiler.forms(f"speech.{kind}", kind, getattr(speech, kind))]
+    for name, lines in speech.channels.items():
+        heard += compiler.forms(f"speech.channels.{name}", f"channel:{name}", lines)
+    heard += [form for kind in _DONE for form in compiler.forms(f"speech.{kind}", kind, getattr(speech, kind))]
     profile = Profile(
         written.name or where,
         speech,
         written.verbs,
         room,
-        tuple(ordered),
+        tuple(heard),
         {kind: compiler.forms(f"speech.echo.{kind}", kind, getattr(speech.echo, kind)) for kind in _ECHOED},
         {
             kind: compiler.forms(f"room.{kind}", kind, getattr(room, kind))

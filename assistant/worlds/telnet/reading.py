@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from mud_assistant.assistant.events.events import Noticed
+from mud_assistant.assistant.http_server.token_bucket import TokenBucket
 from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
 from mud_assistant.assistant.worlds.telnet.answer_window import Window
 from mud_assistant.assistant.worlds.telnet.line_breaks import LineBreaks, Whole
@@ -33,12 +34,20 @@ from mud_assistant.tools.trust import Principal
 BURST, FIGHT = 0.3, 10.0
 #: The most lines that are noticed of one burst, and the seconds within which the same words are told twice over.
 MAX_NOTICED, _TWICE = 5, 2.0
+#: What everybody may ask for in private.
+RIGHTS = frozenset({"mute", "unmute", "forget me"})
+#: How many lines that are nobody's words are noticed a second on average, and at once.
+NOTICED_RATE, NOTICED_AT_ONCE = 0.5, 30
 #: What else than speech counts for much, and is nobody's deed when it is doubtful.
 _WEIGHTY = frozenset({"channel", "gave", "new_holder", "emote", "arrival", "departure"})
 
 
 class Ears:
-    """Hears one connection for one character. `hear` takes the events; `heard` every reading, for who replays."""
+    """Hears one connection for one character.
+
+    `hear` takes the events; `heard` every reading, for who replays. `asked_for` gets who tells the character in private
+    one of `RIGHTS`, which is no event then.
+    """
 
     def __init__(
         self,
@@ -50,11 +59,12 @@ class Ears:
         clock: IReactorTime,
         hear: Callable[[MakeEvent], None],
         heard: Callable[[Reading], None] = lambda _: None,
+        asked_for: Callable[[Principal, str], None] | None = None,
     ) -> None:
         self._profile, self._persons, self._around, self._clock, self._me = profile, persons, around, clock, me
         self.lines = LineReader(profile, persons, around, me.name)
         self._breaks = LineBreaks(self.lines, profile.speech.wraps)
-        self._hear, self._report = hear, heard
+        self._hear, self._report, self._asked_for = hear, heard, asked_for
         self._listener = BodyListener(me, hear, self._is_alone_with, self._others)
         self.window: Window | None = None
         #: The ids of those who spoke where the character heard it; nobody else is spoken to in private.
@@ -63,7 +73,8 @@ class Ears:
         self.has_channel_messages = False
         self._unknown: list[Line] = []
         self._is_in_room = False
-        self._fights = 0
+        self._fights = self._unnoticed = 0
+        self._noticing = TokenBucket(clock.seconds, NOTICED_RATE, NOTICED_AT_ONCE)
         self._timers: dict[str, IDelayedCall] = {}
         self._told: deque[tuple[str, str, str, float]] = deque(maxlen=20)
 
@@ -143,20 +154,30 @@ class Ears:
         elif reading.kind in {"unknown", "imitation"}:
             self._unknown.append((reading.text, colour))
 
-    def _act(self, reading: Reading) -> None:  # noqa: C901 - one case for each kind
+    def _act(self, reading: Reading) -> None:
         """Make an event of what somebody did."""
-        who, words, listener = reading.who, reading.words, self._listener
+        who, words = reading.who, reading.words
         assert who is not None
         if reading.kind in {*SPEECH, "emote", "arrival", "gave"} - {"tell"}:
             self._around.acted(reading.name)
         if reading.words:
             self.spoke.add(who.id)
-        if reading.kind in {"tell", "whisper"} and (phrase := phrase_in(words)):
+        is_private = reading.kind in {"tell", "whisper"}
+        if is_private and (phrase := phrase_in(words)):
             self._take_phrase(reading.name, phrase)
-            return
+        elif is_private and words.strip(" .!").casefold() in RIGHTS and self._asked_for is not None:
+            self._asked_for(who, words.strip(" .!").casefold())
+        else:
+            self._tell(reading, who, words)
+
+    def _tell(self, reading: Reading, who: Principal, words: str) -> None:
+        """Tell the listener of what somebody did."""
+        listener = self._listener
         match reading.kind:
-            case "say" | "say_to_other":
+            case "say":
                 listener.heard_say(who, words, None)
+            case "say_to_other":
+                listener.heard_say(who, words, self._persons.creature(reading.detail))
             case "say_to_me":
                 listener.heard_say(who, words, self._me)
             case "whisper":
@@ -209,10 +230,14 @@ class Ears:
             self._notice_all([text for text, _ in lines])
 
     def _notice_all(self, texts: list[str]) -> None:
-        for text in texts[:MAX_NOTICED]:
+        """Notice the first lines of a burst, and how many there were else, as long as there are not too many bursts."""
+        shown = [text for text in texts[:MAX_NOTICED] if not self._noticing.take()]
+        for text in shown:
             self._notice(text)
-        if len(texts) > MAX_NOTICED:
-            self._notice(f"({len(texts) - MAX_NOTICED} more lines)")
+        self._unnoticed += len(texts) - len(shown)
+        if self._unnoticed and shown:
+            self._notice(f"({self._unnoticed} more line{'s' if self._unnoticed > 1 else ''})")
+            self._unnoticed = 0
 
     def _notice(self, text: str) -> None:
         world = self._persons.world
