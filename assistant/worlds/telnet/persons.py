@@ -22,6 +22,8 @@ from mud_assistant.tools.trust import Kind, Principal, clamp_level
 UNSEEN = 90 * 86_400.0
 #: The most holders that are known, and the shortest pass-phrase in characters.
 MAX_HOLDERS, SHORTEST_PHRASE = 20_000, 8
+#: Seconds after which it is kept again that somebody was seen.
+KEPT_EVERY = 3_600.0
 #: How many wrong pass-phrases may be told for a name; then only the owner wakes its holder.
 MOST_TRIES = 5
 _TOLD = re.compile(r"\W*(?:this is )?my pass-?\s?phrase is:?\s+(?P<phrase>\S.{0,200}?)[.!]?\s*", re.IGNORECASE)
@@ -96,7 +98,9 @@ class Persons:
         if not holders or key in self._asleep:
             return self._principal(self._add(key, name, now))
         holder = holders[-1]
-        holder.last_seen = now
+        is_long_ago, holder.last_seen = now - holder.last_seen > KEPT_EVERY, now
+        if is_long_ago:
+            self._changed()
         return self._principal(holder)
 
     def holder_of(self, name: str) -> Principal | None:
@@ -132,7 +136,10 @@ class Persons:
         if is_other:
             self.new_holder(name)
             return
-        holder.mark, holder.level = mark or holder.mark, max(level, holder.level)
+        noted = mark or holder.mark, max(level, holder.level)
+        if noted != (holder.mark, holder.level):
+            holder.mark, holder.level = noted
+            self._changed()
 
     def set_phrase(self, name: str, phrase: str) -> bool:
         """Keep the hash of a pass-phrase for the present holder. Return False for one that is too short."""

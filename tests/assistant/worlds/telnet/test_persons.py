@@ -47,6 +47,26 @@ def test_the_same_name_is_the_same_person_whatever_its_case_and_after_a_restart(
         Persons("game", time, kept=b"{")
 
 
+def test_what_has_to_be_kept_is_told() -> None:
+    time, count = Time(), [0]
+
+    def changed() -> None:
+        count[0] += 1
+
+    known = Persons("game", time, changed=changed)
+    known.meet("Bob")
+    known.meet("Bob")
+    assert count[0] == 1
+    time.now += 2 * 3600
+    known.meet("Bob")
+    known.note_mark("Bob", "Wa", 2)
+    known.note_mark("Bob", "Wa", 2)
+    known.new_holder("Zoe")
+    assert count[0] == 3
+    known.new_holder("Bob")
+    assert count[0] == 4
+
+
 def test_the_owner_lifts_a_name_for_its_first_holder_alone() -> None:
     known = persons(Time(), bob=3)
     bob = known.meet("Bob")

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from mud_assistant.assistant.worlds.telnet.answer_window import UNCONFIRMED_AFTER
 from mud_assistant.assistant.worlds.telnet.profile import shipped_profile, shipped_profiles
@@ -159,8 +160,11 @@ def test_a_resolved_command_is_typed_as_the_profile_says(diku: PlayedGame) -> No
 def failing(heard: Heard, act: str = "say") -> list[BaseException]:
     """Speak, and return how it fails later."""
     found: list[BaseException] = []
-    done = Deferred.fromCoroutine(getattr(heard.body, act)("Hello there."))
-    done.addErrback(lambda failure: found.append(failure.value))
+
+    def note(failure: Failure) -> None:
+        found.append(failure.value)
+
+    Deferred.fromCoroutine(getattr(heard.body, act)("Hello there.")).addErrback(note)
     return found
 
 
