@@ -151,7 +151,7 @@ def test_no_private_word_reaches_a_new_holder_and_the_old_one_gets_theirs_back()
         known = persons(time)
         holder = known.meet("Bob")
         known.note_mark("Bob", "Wa", 10)
-        has_phrase = dice.random() < 0.5
+        has_phrase = dice.random() < 0.1
         if has_phrase:
             known.set_phrase("Bob", "the red fox jumps")
         owners = {holder.id: "first"}
