@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any
@@ -35,6 +35,7 @@ from mud_assistant.assistant.worlds.telnet.profile_tables import (
     VerbsTable,
     WrittenProfile,
 )
+from mud_assistant.assistant.worlds.telnet.session_tables import SessionProfile, SessionTableError, read_session
 
 #: The longest text of a profile, in characters, and how many profiles may stand on each other.
 MAX_TEXT, MAX_LAYERS = 100_000, 4
@@ -57,7 +58,7 @@ class Profile:
 
     `heard` are the forms of what others do, in the order in which they are tried; `channels` those of each channel;
     `echo` and `errors` the game's answers by the act and by what is refused. `room` holds the forms of a room by what
-    they show. `session` holds the tables of the session as they were written.
+    they show. `session` holds the tables of the session.
     """
 
     name: str
@@ -68,8 +69,7 @@ class Profile:
     echo: Mapping[str, tuple[Form, ...]]
     room: Mapping[str, tuple[Form, ...]]
     errors: tuple[Form, ...]
-    # Any: tables as TOML gives them.
-    session: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    session: SessionProfile
 
 
 def shipped_profiles() -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
         below = whole.get(key)
         if isinstance(value, dict) and isinstance(below, dict):
             whole[key] = _laid_over(below, value)
-        elif isinstance(value, list) and isinstance(below, list) and value and key not in SESSION_TABLES:
+        elif isinstance(value, list) and isinstance(below, list) and value:
             whole[key] = [*value, *below]
         else:
             whole[key] = value
@@ -189,11 +189,18 @@ def _compiled(written: WrittenProfile, where: str, me: str) -> Profile:
         tuple(
             form for kind in _REFUSED for form in compiler.forms(f"errors.{kind}", kind, getattr(written.errors, kind))
         ),
-        {name: getattr(written, name) for name in SESSION_TABLES},
+        _session(written, where, me),
     )
     for place, template, needed in _typed(written.verbs):
         compiler.check_typed(place, template, needed)
     return profile
+
+
+def _session(written: WrittenProfile, where: str, me: str) -> SessionProfile:
+    try:
+        return read_session({name: getattr(written, name) for name in SESSION_TABLES}, me)
+    except SessionTableError as error:
+        raise ProfileError(f"{where}: {error}") from error
 
 
 def _typed(verbs: VerbsTable) -> Iterator[tuple[str, str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -68,20 +67,19 @@ class Replayed:
         yield from _counted(self.unknown)
 
 
-def replay(recording: str, profile: Profile, me: str, prompt: re.Pattern[str] | None = None) -> Replayed:
+def replay(recording: str, profile: Profile, me: str) -> Replayed:
     """Return what the profile makes of a recording in JSON lines, for the character called `me`.
 
-    `prompt` matches the prompt of the game at the beginning of a line, None for one that is marked or followed by
-    silence. Raises RecordingError.
+    Raises RecordingError.
     """
-    return _Replay(profile, me, prompt).run(_rows(recording))
+    return _Replay(profile, me).run(_rows(recording))
 
 
 class _Replay:
     """One replay: the wire, the ears and what came of them."""
 
-    def __init__(self, profile: Profile, me: str, prompt: re.Pattern[str] | None) -> None:
-        self._profile, self._clock, self._feed = profile, Clock(), Feed(prompt)
+    def __init__(self, profile: Profile, me: str) -> None:
+        self._profile, self._clock, self._feed = profile, Clock(), Feed(profile.session.split)
         self._around = Surroundings(self._clock.seconds)
         persons = Persons("recording", self._clock.seconds)
         self._replayed = Replayed()

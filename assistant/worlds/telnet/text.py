@@ -98,8 +98,11 @@ class TextReader:
             self._cut(len(self._line))
 
     def quiet(self) -> Iterator[Prompt]:
-        """Yield the open line as a prompt: nothing came for some time. The line may go on all the same."""
-        if (prompt := self._open()) and prompt != self._asked:
+        """Yield the open line as a prompt: nothing came for some time.
+
+        The line may go on all the same, or end: then it is a line too, unless `typed` was called.
+        """
+        if not self._returned and (prompt := self._open()) and prompt != self._asked:
             self._asked = prompt
             yield Prompt(prompt)
 
@@ -218,10 +221,8 @@ class TextReader:
         """End the line."""
         self._returned = False
         yield from self._prompts()
-        line, asked = self._line, self._asked
-        told = bool(asked or self._follows)
-        if not line.startswith(_CLIENT_PROTOCOL) and not (told and line.strip() == asked):
-            text = line.rstrip()
+        line, text = self._line, self._line.rstrip()
+        if not line.startswith(_CLIENT_PROTOCOL) and (text or not self._follows):
             yield HeardLine(text, tuple(self._colours) if text else ())
         self._cut(len(line))
 

@@ -15,15 +15,38 @@ class Cause(StrEnum):
     """Why a connection is closed; the value is the sentence that the owner reads."""
 
     LEFT = "the game closed the connection"
-    STOPPED = "the character was stopped"
     LOST = "the connection was lost"
+    UNREACHABLE = "the game cannot be reached"
+    COMPRESSION = "the game's compressed data cannot be read"
+    LOGIN = "the game did not answer the login as its profile says"
+    RESTART = "the game restarts"
+    UNREAD = "the game does not read what it is sent"
     SUBNEGOTIATION = "the game sent an option's data without end"
     OPTIONS = "the game negotiated options without end"
     LONG_LINE = "the game sent a line without end"
-    COMPRESSION = "the game's compressed data cannot be read"
     BOMB = "the game's compressed data grows beyond measure"
-    UNREAD = "the game does not read what it is sent"
+    FLOOD = "the game sent more lines at once than anybody can read"
+    STOPPED = "the character was stopped"
+    PERMISSION = "nobody who may allow it has allowed a character here: fill in `permission`"
     NOT_A_GAME = "what answers is a web server, not a game: the port is wrong"
+    WRONG_PASSWORD = "the game does not take the password"  # noqa: S105  (a sentence)
+    OPEN_PASSWORD = "the game asks for the password without hiding it"  # noqa: S105  (a sentence)
+    NEW_CHARACTER = "the game knows no such character, and new ones are not made without an order"
+    REFUSED = "the game does not let the character in"
+    USURPED = "somebody else plays the character"
+    REMOVED = "the game put the character out"
+    IMMORTAL = "the character has rights over the game and is not played"
+
+    @property
+    def ends(self) -> bool:
+        """Whether the character stays away until the owner says otherwise; else it comes back by itself."""
+        return self not in _PASSING
+
+
+#: What passes by itself. Whoever floods us once may have had an accident, but is not asked for more.
+_PASSING = frozenset(
+    {Cause.LEFT, Cause.LOST, Cause.UNREACHABLE, Cause.COMPRESSION, Cause.LOGIN, Cause.RESTART, Cause.UNREAD}
+)
 
 
 class HeardLine(Struct, frozen=True):

@@ -150,6 +150,15 @@ def test_silence_makes_a_prompt_once_and_the_line_may_go_on() -> None:
     assert list(reader.feed(b"lo.'\r\n")) == [HeardLine("Bob says, 'Hello.'")]
 
 
+def test_a_line_that_comes_without_its_end_is_a_line_when_it_ends() -> None:
+    reader = TextReader()
+    assert list(reader.feed(b"Bob says, 'Hello.'")) == []
+    assert list(reader.quiet()) == [Prompt("Bob says, 'Hello.'")]
+    assert list(reader.feed(b"\r\n")) == [HeardLine("Bob says, 'Hello.'")]
+    assert [*reader.feed(b"Bob leaves.\r"), *reader.quiet()] == []
+    assert list(reader.feed(b"\n")) == [HeardLine("Bob leaves.")]
+
+
 def test_a_prompt_of_silence_that_is_answered_is_not_part_of_what_comes() -> None:
     reader = TextReader()
     assert list(reader.feed(b"Password: ")) == []
