@@ -121,12 +121,14 @@ class Ears:
         self._later("burst", BURST, self._end_burst, restart=True)
 
     def stop(self) -> None:
-        """Stop all timers: the connection is gone."""
+        """Stop all timers and forget what is half heard: the connection is gone."""
         for timer in self._timers.values():
             if timer.active():
                 timer.cancel()
         if self.window is not None:
             self.window.close()
+        self.window, self._unknown, self._is_in_room = None, [], False
+        self._breaks.give_up()
 
     def _complete(self, wholes: list[Whole], colour: str = "") -> None:
         """Read the lines that are complete."""

@@ -142,6 +142,10 @@ class Surroundings:
         for _, others in self.map.values():
             others.update({way: new for way, behind in others.items() if behind == old})
 
+    def leave(self) -> None:
+        """Forget the room and who is in it; the map stays."""
+        self.room, self.people, self._told = Room(), {}, None
+
     def acted(self, name: str) -> None:
         """Note that somebody here did something now."""
         if len(self.people) < MAX_SEEN or bare_name(name) in self.people:

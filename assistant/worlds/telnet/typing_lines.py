@@ -66,6 +66,16 @@ class Typist:
         """Type a line that is done when one of the echoes comes with the words that were sent."""
         return self._add(line, echoes, sent, is_act=True)
 
+    def dropped(self, line: str) -> None:
+        """Note that the session did not type a line after all: the character plays no more, or the line came late."""
+        current = self._current
+        if current is not None and current.line == line:
+            current.window.close()
+            self._current, self._ears.window = None, None
+            if not current.done.called:
+                current.done.errback(ToolFailed(HELD_BACK))
+            self._go_on()
+
     def stop(self) -> None:
         """Drop every line that waits: the connection is gone. What was typed already is unconfirmed."""
         waiting, self._queue = self._queue, deque()
