@@ -9,7 +9,7 @@ from enum import Enum
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from mud_assistant.assistant.worlds.telnet.line_forms import Form, match_any
-from mud_assistant.assistant.worlds.telnet.names import loosely
+from mud_assistant.assistant.worlds.telnet.player_names import loosely
 from mud_assistant.assistant.worlds.telnet.surroundings import Line
 
 #: Seconds until an act counts as unconfirmed, and seconds of silence that end an answer.
@@ -18,7 +18,7 @@ UNCONFIRMED_AFTER, QUIET = 5.0, 0.4
 MAX_KEPT, MAX_COMPARED = 200, 60
 
 
-class Ending(Enum):
+class AnswerEnding(Enum):
     """How the answer to a line ended."""
 
     DONE = "done"
@@ -27,7 +27,7 @@ class Ending(Enum):
 
 
 @dataclass
-class Window:
+class AnswerWindow:
     """The answer to one line. `ended` is called once, with how it ended; `lines` is what the game printed.
 
     With `echoes` the answer is the echo of an act, and ends with it. Without, it is all that is printed until the
@@ -35,7 +35,7 @@ class Window:
     """
 
     clock: IReactorTime
-    ended: Callable[[Window, Ending], None]
+    ended: Callable[[AnswerWindow, AnswerEnding], None]
     echoes: Sequence[Form] = ()
     sent: str = ""
     is_act: bool = False
@@ -73,11 +73,11 @@ class Window:
         is_first = not self._is_answered
         if (self.is_act or is_first) and match_any(errors, shown.strip()) is not None:
             self.sentence = shown.strip()
-            self._end(Ending.REFUSED)
+            self._end(AnswerEnding.REFUSED)
             return True
         if self.is_act:
             if self._is_echo(shown):
-                self._end(Ending.DONE)
+                self._end(AnswerEnding.DONE)
                 return True
             return False
         if len(self.lines) < MAX_KEPT:
@@ -90,7 +90,7 @@ class Window:
     def prompt(self) -> None:
         """Note that the game waits for the next line."""
         if self.collects and self._is_answered:
-            self._end(Ending.DONE)
+            self._end(AnswerEnding.DONE)
 
     def _is_echo(self, shown: str) -> bool:
         found = match_any(self.echoes, shown)
@@ -108,11 +108,11 @@ class Window:
             self._timers[1:] = [self.clock.callLater(QUIET, self._quiet)]
 
     def _quiet(self) -> None:
-        self._end(Ending.DONE)
+        self._end(AnswerEnding.DONE)
 
     def _late(self) -> None:
-        self._end(Ending.DONE if self._is_answered else Ending.UNKNOWN)
+        self._end(AnswerEnding.DONE if self._is_answered else AnswerEnding.UNKNOWN)
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: AnswerEnding) -> None:
         self.close()
         self.ended(self, ending)

@@ -8,15 +8,15 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime, IStreamClientEndpoint
 
 from mud_assistant.assistant.runtime.listener import MakeEvent
-from mud_assistant.assistant.worlds.telnet.body import TelnetBody
+from mud_assistant.assistant.worlds.telnet.game_ears import Ears
 from mud_assistant.assistant.worlds.telnet.game_wire import Listener, Place
-from mud_assistant.assistant.worlds.telnet.line_reader import Reading
+from mud_assistant.assistant.worlds.telnet.line_reader import LineReading
 from mud_assistant.assistant.worlds.telnet.link import GameLink
-from mud_assistant.assistant.worlds.telnet.persons import Persons
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.reading import Ears
 from mud_assistant.assistant.worlds.telnet.session_state import State
-from mud_assistant.assistant.worlds.telnet.surroundings import Surroundings
+from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
 from mud_assistant.assistant.worlds.telnet.typing_lines import Typist
 from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
 from mud_assistant.tools.trust import Principal
@@ -28,7 +28,7 @@ class TelnetGuest:
     """A character as a guest in a game.
 
     `place` is where the game is, with the session of `profile`. `hear` takes the events of the character, `heard` every
-    reading of a line, `asked_for` what somebody asks for in private (`reading.RIGHTS`), `on_state` each state of the
+    reading of a line, `asked_for` what somebody asks for in private (`game_ears.RIGHTS`), `on_state` each state of the
     game and why, and `on_bytes` all bytes of both sides (by the server or not), without secrets.
     """
 
@@ -43,14 +43,14 @@ class TelnetGuest:
         clock: IReactorTime,
         dice: Random,
         hear: Callable[[MakeEvent], None],
-        heard: Callable[[Reading], None] = lambda _: None,
+        heard: Callable[[LineReading], None] = lambda _: None,
         asked_for: Callable[[Principal, str], None] | None = None,
         on_state: Callable[[State, str], None] = lambda _state, _why: None,
         on_bytes: Callable[[bool, bytes], None] = lambda _by_server, _data: None,
         introduction: str = "",
     ) -> None:
         self._on_state = on_state
-        self._around = Surroundings(clock.seconds)
+        self._around = SeenSurroundings(clock.seconds)
         self._ears = Ears(
             profile, persons, me, around=self._around, clock=clock, hear=hear, heard=heard, asked_for=asked_for
         )

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 
 from mud_assistant.assistant.worlds.telnet.line_forms import Form, match_any
-from mud_assistant.assistant.worlds.telnet.names import (
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.player_names import (
     MAX_NAME,
     bare_name,
     has_article,
@@ -19,9 +20,8 @@ from mud_assistant.assistant.worlds.telnet.names import (
     loosely,
     may_be_name,
 )
-from mud_assistant.assistant.worlds.telnet.persons import Persons
 from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.surroundings import Surroundings
+from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings
 from mud_assistant.tools.text.clean import clean_heard
 from mud_assistant.tools.trust import Principal
 
@@ -39,7 +39,7 @@ SPEECH = frozenset({"say", "say_to_me", "say_to_other", "tell", "whisper"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LineReading:
     """What a line is: its kind as in the profile, who did it (None where nobody is sure), and what its holes hold.
 
     `kind` is `unknown` for a line that fits nothing, and `imitation` for one that looks like speech and is none.
@@ -57,7 +57,7 @@ class Reading:
 class LineReader:
     """Reads the lines of one game. `me` is the name of the character."""
 
-    def __init__(self, profile: Profile, persons: Persons, around: Surroundings, me: str) -> None:
+    def __init__(self, profile: Profile, persons: Persons, around: SeenSurroundings, me: str) -> None:
         self._profile = profile
         self._persons = persons
         self._around = around
@@ -65,7 +65,7 @@ class LineReader:
         #: Whether the game shows colours: then a form with a colour needs it.
         self.shows_colours = False
 
-    def read(self, raw: str, colour: str = "") -> Reading:
+    def read(self, raw: str, colour: str = "") -> LineReading:
         """Return what this line is."""
         shown, bare = clean_heard(raw, MAX_SHOWN), " ".join(raw.split())
         if colour:
@@ -73,19 +73,19 @@ class LineReader:
         # The words of a line may hold what is not seen, and are cleaned below; its frame and the name may not.
         is_plain = raw[:1] not in {" ", "\t"}
         if any(match_any(forms, shown) for forms in self._profile.echo.values()):
-            return Reading("echo", shown)
+            return LineReading("echo", shown)
         if match_any(self._profile.errors, shown):
-            return Reading("refusal", shown)
+            return LineReading("refusal", shown)
         found = match_any(self._profile.heard, bare)
         if found is None:
-            return Reading("unknown", shown)
+            return LineReading("unknown", shown)
         form, holes = found
         if form.kind in {"ignored", "fighting"}:
-            return Reading(form.kind, shown)
+            return LineReading(form.kind, shown)
         if form.kind == "new_holder":
-            return Reading("new_holder" if is_plain else "unknown", shown, name=holes.get("who", ""))
+            return LineReading("new_holder" if is_plain else "unknown", shown, name=holes.get("who", ""))
         if not is_plain or not self._has_colour(form, colour):
-            return Reading("unknown" if form.kind == "emote" else "imitation", shown)
+            return LineReading("unknown" if form.kind == "emote" else "imitation", shown)
         return self._attributed(form, holes, shown)
 
     def is_speech(self, raw: str) -> bool:
@@ -119,31 +119,31 @@ class LineReader:
     def _beginning(self, raw: str) -> Form | None:
         return next((form for form in self._profile.heard if form.kind in SPEECH and form.begins_in(raw)), None)
 
-    def _attributed(self, form: Form, holes: dict[str, str], shown: str) -> Reading:
+    def _attributed(self, form: Form, holes: dict[str, str], shown: str) -> LineReading:
         """Return the reading with who did it, as far as the name can be trusted to be one."""
         name, words = holes.get("who", ""), clean_heard(holes.get("text", ""), MAX_SHOWN)
         if loosely(name) == loosely(self._me):
-            return Reading("own", shown, words=words)
+            return LineReading("own", shown, words=words)
         if form.kind == "emote":
             return self._emoted(name, words, shown)
         who = self._who(name, form.kind)
         if who is None:
-            return Reading("imitation" if words else "unknown", shown, name=name)
+            return LineReading("imitation" if words else "unknown", shown, name=name)
         kind, _, channel = form.kind.partition(":")
         channel = holes.get("channel", channel)
         detail = holes.get("direction", "").removeprefix("the ") or holes.get("thing", "") or holes.get("target", "")
         if kind == "say_to_other" and loosely(holes.get("target", "")) == loosely(self._me):
             kind = "say_to_me"
-        return Reading(kind, shown, who, name, words, channel, detail)
+        return LineReading(kind, shown, who, name, words, channel, detail)
 
-    def _emoted(self, name: str, words: str, shown: str) -> Reading:
+    def _emoted(self, name: str, words: str, shown: str) -> LineReading:
         """Return an act, only of somebody who is here, and only when nothing in it looks like speech."""
         if not words or not self._around.holds(name):
-            return Reading("unknown", shown, name=name)
+            return LineReading("unknown", shown, name=name)
         if _LIKE_SPEECH.search(_APOSTROPHE.sub("", words)):
-            return Reading("imitation", shown, name=name)
+            return LineReading("imitation", shown, name=name)
         who = self._who(name, "emote")
-        return Reading("unknown" if who is None else "emote", shown, who, name, words)
+        return LineReading("unknown" if who is None else "emote", shown, who, name, words)
 
     def _who(self, name: str, kind: str) -> Principal | None:
         """Return whose name this is, None where it may be anybody's."""

@@ -13,13 +13,13 @@ SESSION_TABLES = ("login", "prompt", "pager", "states", "manners")
 _Text = Annotated[str, Field(min_length=1, max_length=MAX_FORM)]
 
 
-class _Table(BaseModel):
+class _ProfileTable(BaseModel):
     """Refuses what it does not know."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
 
-class ColouredForm(_Table):
+class ColouredForm(_ProfileTable):
     """Holds a form with the colour that its lines begin with."""
 
     line: _Text
@@ -30,7 +30,7 @@ Forms = Annotated[tuple[_Text | ColouredForm, ...], Field(max_length=60)]
 _Named = Annotated[dict[str, Forms], Field(max_length=40)]
 
 
-class EchoTable(_Table):
+class EchoTable(_ProfileTable):
     """Holds how the game shows a character its own acts: the sign that an act was done."""
 
     say: Forms = ()
@@ -40,7 +40,7 @@ class EchoTable(_Table):
     channels: Forms = ()
 
 
-class SpeechTable(_Table):
+class SpeechTable(_ProfileTable):
     """Holds what others say and do, and what says that a name has a new holder."""
 
     names: Literal["word", "words"] = "words"
@@ -63,7 +63,7 @@ class SpeechTable(_Table):
     fighting: Forms = ()
 
 
-class VerbsTable(_Table):
+class VerbsTable(_ProfileTable):
     """Holds the lines that are typed for each act. An act without a line is not done in this game."""
 
     say: str = Field(default="", max_length=MAX_FORM)
@@ -80,7 +80,7 @@ class VerbsTable(_Table):
     others: Annotated[dict[str, str], Field(max_length=80)] = Field(default_factory=dict)
 
 
-class RoomTable(_Table):
+class RoomTable(_ProfileTable):
     """Holds how the game shows a room, and who is in the game."""
 
     title: str = Field(default="", max_length=20)
@@ -93,7 +93,7 @@ class RoomTable(_Table):
     ignored: Forms = ()
 
 
-class ErrorsTable(_Table):
+class ErrorsTable(_ProfileTable):
     """Holds the sentences with which the game refuses, by what it refuses."""
 
     command: Forms = ()
@@ -105,7 +105,7 @@ class ErrorsTable(_Table):
 
 
 # Any: the tables of the session, which reads them itself.
-class WrittenProfile(_Table):
+class WrittenProfile(_ProfileTable):
     """Holds a whole profile."""
 
     name: str = Field(default="", max_length=80)

@@ -11,13 +11,13 @@ from twisted.internet.task import Clock
 
 from mud_assistant.assistant.events.events import Event, Noticed, format_event
 from mud_assistant.assistant.runtime.listener import MakeEvent
-from mud_assistant.assistant.worlds.telnet.answer_window import Ending, Window
+from mud_assistant.assistant.worlds.telnet.answer_window import AnswerEnding, AnswerWindow
 from mud_assistant.assistant.worlds.telnet.feed import Feed
-from mud_assistant.assistant.worlds.telnet.line_reader import Reading
-from mud_assistant.assistant.worlds.telnet.persons import Persons
+from mud_assistant.assistant.worlds.telnet.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.line_reader import LineReading
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.reading import Ears
-from mud_assistant.assistant.worlds.telnet.surroundings import Surroundings, read_room
+from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings, read_room
 from mud_assistant.assistant.worlds.telnet.wire_events import Closed, Prompt, Secret, WireEvent
 from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
 from mud_assistant.tools.text.clean import one_line
@@ -80,7 +80,7 @@ class _Replay:
 
     def __init__(self, profile: Profile, me: str) -> None:
         self._profile, self._clock, self._feed = profile, Clock(), Feed(profile.session.split)
-        self._around = Surroundings(self._clock.seconds)
+        self._around = SeenSurroundings(self._clock.seconds)
         persons = Persons("recording", self._clock.seconds)
         self._replayed = Replayed()
         self._ears = Ears(
@@ -122,10 +122,10 @@ class _Replay:
         speech = [verbs.say, verbs.emote, verbs.whisper, verbs.tell, *verbs.channels.values()]
         heads = {template.partition("{")[0].strip() for template in speech if template}
         if line and not any(line.startswith(head) for head in heads if head):
-            self._ears.window = Window(self._clock, self._answered)
+            self._ears.window = AnswerWindow(self._clock, self._answered)
             self._ears.window.open()
 
-    def _answered(self, window: Window, ending: Ending) -> None:
+    def _answered(self, window: AnswerWindow, ending: AnswerEnding) -> None:
         self._ears.window = None
         room = read_room(window.lines, self._profile)
         if room is not None and room.exits:
@@ -136,7 +136,7 @@ class _Replay:
         at = self._clock.seconds()
         self._replayed.heard.append((at, make(str(len(self._replayed.heard)), at)))
 
-    def _note(self, reading: Reading) -> None:
+    def _note(self, reading: LineReading) -> None:
         self._replayed.kinds[reading.kind] += 1
         if reading.kind == "unknown":
             self._replayed.unknown[reading.text] += 1

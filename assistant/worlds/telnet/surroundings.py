@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from mud_assistant.assistant.worlds.telnet.line_forms import match_any
-from mud_assistant.assistant.worlds.telnet.names import bare_name, has_article, is_nobody, loosely, may_be_name
+from mud_assistant.assistant.worlds.telnet.player_names import bare_name, has_article, is_nobody, loosely, may_be_name
 from mud_assistant.assistant.worlds.telnet.profile import Profile
 
 #: The most people, things and exits of one room, lines of one description, and rooms of the map.
@@ -28,7 +28,7 @@ Line = tuple[str, str]
 
 
 @dataclass
-class Room:
+class SeenRoom:
     """A room as it was seen. `key` is its number, or is made of its name, its description and its exits."""
 
     key: str = ""
@@ -40,14 +40,14 @@ class Room:
     things: list[str] = field(default_factory=list)
 
 
-def read_room(lines: Sequence[Line], profile: Profile) -> Room | None:
+def read_room(lines: Sequence[Line], profile: Profile) -> SeenRoom | None:
     """Return the room that these lines show, None where none of them lists exits or has the colour of a title."""
     titled = profile.room_table.title
     start = next((at for at, (text, colour) in enumerate(lines) if titled and titled in colour and text.strip()), None)
     has_exits = any(match_any(profile.room["exits"], text.strip()) for text, _ in lines)
     if start is None and not has_exits:
         return None
-    room = Room()
+    room = SeenRoom()
     told: list[str] = []
     is_past_exits = False
     for text, colour in lines[start or 0 :][:MAX_LINES]:
@@ -87,7 +87,7 @@ def names_in(text: str) -> list[str]:
     return [name for one in _LISTED.split(text) if (name := _NOTE.sub("", one).strip(" ."))]
 
 
-class Surroundings:
+class SeenSurroundings:
     """What a character knows of where it is. `now` gives seconds of the clock.
 
     People count as present from when they were seen, heard or came until they left or the room was left.
@@ -95,16 +95,16 @@ class Surroundings:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self.room = Room()
+        self.room = SeenRoom()
         #: When each person of the room last did something, by their bare name; their name as it was seen.
         self.people: dict[str, tuple[str, float]] = {}
         #: The name of each room, and the key of the room behind each exit that was taken.
         self.map: dict[str, tuple[str, dict[str, str]]] = {}
-        self._told: Room | None = None
+        self._told: SeenRoom | None = None
 
     def told(self, number: str, name: str = "", exits: Sequence[str] = ()) -> None:
         """Note what the game told of the room in a message of its own; it counts from `settle` on."""
-        self._told = Room(f"#{number}" if number else "", name, "", tuple(map(_full, exits)))
+        self._told = SeenRoom(f"#{number}" if number else "", name, "", tuple(map(_full, exits)))
 
     def settle(self) -> None:
         """Take in what the game told of the room: it is the one that was read last, unless it has another name."""
@@ -118,7 +118,7 @@ class Surroundings:
         if told.key and self.room.key and told.key != self.room.key:
             self._rename(self.room.key, told.key)
 
-    def enter(self, room: Room, by: str = "") -> None:
+    def enter(self, room: SeenRoom, by: str = "") -> None:
         """Take in a room. `by` is the exit that was taken to it, empty for the room where the character was."""
         before = self.room
         if room.key != before.key:
@@ -144,7 +144,7 @@ class Surroundings:
 
     def leave(self) -> None:
         """Forget the room and who is in it; the map stays."""
-        self.room, self.people, self._told = Room(), {}, None
+        self.room, self.people, self._told = SeenRoom(), {}, None
 
     def acted(self, name: str) -> None:
         """Note that somebody here did something now."""
@@ -175,7 +175,7 @@ class Surroundings:
             yield direction, self.map.get(behind, ("", {}))[0], behind
 
 
-def _place(shown: str, colour: str, room: Room, profile: Profile, *, is_past_exits: bool) -> bool:
+def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past_exits: bool) -> bool:
     """Put a line of a room among its people or things. Return whether it is of neither, but of the description."""
     table = profile.room_table
     if match_any(profile.room["ignored"], shown):
@@ -201,7 +201,7 @@ def _place(shown: str, colour: str, room: Room, profile: Profile, *, is_past_exi
     return is_past_exits and _add_thing(shown, room)
 
 
-def _add_thing(shown: str, room: Room) -> bool:
+def _add_thing(shown: str, room: SeenRoom) -> bool:
     if len(room.things) < MAX_SEEN:
         room.things.append(_phrase(shown))
     return True
@@ -219,6 +219,6 @@ def _full(word: str) -> str:
     return DIRECTIONS.get(word.casefold(), word.casefold())
 
 
-def _key(room: Room) -> str:
+def _key(room: SeenRoom) -> str:
     told = "\n".join((room.name, room.description, *sorted(room.exits)))
     return sha256(told.encode("utf-8", "replace")).hexdigest()[:16]

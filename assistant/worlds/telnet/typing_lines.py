@@ -11,9 +11,9 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from mud_assistant.assistant.http_server.token_bucket import TokenBucket
-from mud_assistant.assistant.worlds.telnet.answer_window import Ending, Window
+from mud_assistant.assistant.worlds.telnet.answer_window import AnswerEnding, AnswerWindow
+from mud_assistant.assistant.worlds.telnet.game_ears import Ears
 from mud_assistant.assistant.worlds.telnet.line_forms import Form
-from mud_assistant.assistant.worlds.telnet.reading import Ears
 from mud_assistant.tools.errors import ToolFailed
 
 #: Lines a second on average, lines at once, and the most that may wait.
@@ -27,17 +27,17 @@ _log = Logger()
 class Answer:
     """What the game answered to a line: how it ended, the lines, and the sentence of a refusal."""
 
-    ending: Ending
+    ending: AnswerEnding
     lines: tuple[tuple[str, str], ...]
     sentence: str = ""
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _LineToType:
     """A line that waits for its turn."""
 
     line: str
-    window: Window
+    window: AnswerWindow
     done: Deferred[Answer]
 
 
@@ -54,8 +54,8 @@ class Typist:
     ) -> None:
         self._clock, self._send, self._may_speak, self._ears = clock, send, may_speak, ears
         self._bucket = TokenBucket(clock.seconds, min(rate, RATE), AT_ONCE)
-        self._queue: deque[_Waiting] = deque()
-        self._current: _Waiting | None = None
+        self._queue: deque[_LineToType] = deque()
+        self._current: _LineToType | None = None
         self._timer: IDelayedCall | None = None
 
     def ask(self, line: str) -> Deferred[Answer]:
@@ -85,12 +85,12 @@ class Typist:
             one.done.errback(ToolFailed(HELD_BACK))
         if self._current is not None:
             self._current.window.close()
-            self._ended(self._current.window, Ending.UNKNOWN)
+            self._ended(self._current.window, AnswerEnding.UNKNOWN)
 
     def _add(self, line: str, echoes: Sequence[Form], sent: str, *, is_act: bool) -> Deferred[Answer]:
         done: Deferred[Answer] = Deferred(self._abandon)
-        window = Window(self._clock, self._ended, echoes, sent, is_act)
-        self._queue.append(_Waiting(line, window, done))
+        window = AnswerWindow(self._clock, self._ended, echoes, sent, is_act)
+        self._queue.append(_LineToType(line, window, done))
         if len(self._queue) > MOST_WAITING:
             oldest = self._queue.popleft()
             _log.warn("a line that waited to be typed was dropped: {count} wait", count=len(self._queue))
@@ -118,7 +118,7 @@ class Typist:
         self._current.window.open()
         self._send(self._current.line)
 
-    def _ended(self, window: Window, ending: Ending) -> None:
+    def _ended(self, window: AnswerWindow, ending: AnswerEnding) -> None:
         current, self._current = self._current, None
         self._ears.window = None
         if current is not None and not current.done.called:

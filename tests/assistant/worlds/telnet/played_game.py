@@ -11,12 +11,12 @@ from twisted.internet.task import Clock
 
 from mud_assistant.assistant.events.events import Event
 from mud_assistant.assistant.runtime.listener import MakeEvent
-from mud_assistant.assistant.worlds.telnet.body import TelnetBody
-from mud_assistant.assistant.worlds.telnet.line_reader import Reading
-from mud_assistant.assistant.worlds.telnet.persons import Persons
+from mud_assistant.assistant.worlds.telnet.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.line_reader import LineReading
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.profile import Profile, read_profile, shipped_profile
-from mud_assistant.assistant.worlds.telnet.reading import Ears
-from mud_assistant.assistant.worlds.telnet.surroundings import Surroundings
+from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
 from mud_assistant.assistant.worlds.telnet.typing_lines import Typist
 from mud_assistant.tools.testing import Act
 from mud_assistant.tools.trust import Kind, Principal
@@ -35,14 +35,14 @@ class Heard:
     levels: dict[str, int] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     events: list[Event] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
+    readings: list[LineReading] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     may_speak: bool = True
     answer: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
         self.persons = Persons(GAME, lambda: START + self.clock.seconds(), self.levels)
-        self.around = Surroundings(self.clock.seconds)
+        self.around = SeenSurroundings(self.clock.seconds)
         self.ears = Ears(
             self.profile, self.persons, self.me,
             around=self.around, clock=self.clock, hear=self._hear, heard=self.readings.append,

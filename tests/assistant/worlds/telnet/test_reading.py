@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mud_assistant.assistant.events.events import Arrived, Emoted, Left, Noticed, Said
-from mud_assistant.assistant.worlds.telnet.reading import NOTICED_AT_ONCE
+from mud_assistant.assistant.worlds.telnet.game_ears import NOTICED_AT_ONCE
 from mud_assistant.assistant.worlds.telnet.wire_events import Gmcp, HeardLine, Msdp, Prompt
 from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
 from mud_assistant.tools.testing import now

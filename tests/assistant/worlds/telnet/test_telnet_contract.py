@@ -162,6 +162,7 @@ def failing(heard: Heard, act: str = "say") -> list[BaseException]:
     found: list[BaseException] = []
 
     def note(failure: Failure) -> None:
+        assert failure.value is not None
         found.append(failure.value)
 
     Deferred.fromCoroutine(getattr(heard.body, act)("Hello there.")).addErrback(note)

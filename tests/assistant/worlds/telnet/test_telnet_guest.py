@@ -16,7 +16,7 @@ from mud_assistant.assistant.runtime.listener import MakeEvent
 from mud_assistant.assistant.worlds.telnet.game_wire import Place
 from mud_assistant.assistant.worlds.telnet.guest import TelnetGuest
 from mud_assistant.assistant.worlds.telnet.login import Credentials
-from mud_assistant.assistant.worlds.telnet.persons import Persons
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.profile import shipped_profile
 from mud_assistant.assistant.worlds.telnet.session_state import State
 from tests.assistant.worlds.telnet.played_game import ME, START

@@ -21,13 +21,13 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from mud_assistant.assistant.events.events import Noticed
 from mud_assistant.assistant.http_server.token_bucket import TokenBucket
 from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
-from mud_assistant.assistant.worlds.telnet.answer_window import Window
+from mud_assistant.assistant.worlds.telnet.answer_window import AnswerWindow
 from mud_assistant.assistant.worlds.telnet.line_breaks import LineBreaks, Whole
-from mud_assistant.assistant.worlds.telnet.line_reader import SPEECH, LineReader, Reading
-from mud_assistant.assistant.worlds.telnet.names import bare_name, loosely
-from mud_assistant.assistant.worlds.telnet.persons import Persons, known_again, phrase_in, phrase_kept
+from mud_assistant.assistant.worlds.telnet.line_reader import SPEECH, LineReader, LineReading
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons, known_again, phrase_in, phrase_kept
+from mud_assistant.assistant.worlds.telnet.player_names import bare_name, loosely
 from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.surroundings import Line, Surroundings, read_room
+from mud_assistant.assistant.worlds.telnet.surroundings import Line, SeenSurroundings, read_room
 from mud_assistant.tools.trust import Principal
 
 #: Seconds of silence after which lines belong together no more, and after which fighting is told of.
@@ -55,10 +55,10 @@ class Ears:
         persons: Persons,
         me: Principal,
         *,
-        around: Surroundings,
+        around: SeenSurroundings,
         clock: IReactorTime,
         hear: Callable[[MakeEvent], None],
-        heard: Callable[[Reading], None] = lambda _: None,
+        heard: Callable[[LineReading], None] = lambda _: None,
         asked_for: Callable[[Principal, str], None] | None = None,
     ) -> None:
         self._profile, self._persons, self._around, self._clock, self._me = profile, persons, around, clock, me
@@ -66,7 +66,7 @@ class Ears:
         self._breaks = LineBreaks(self.lines, profile.speech.wraps)
         self._hear, self._report, self._asked_for = hear, heard, asked_for
         self._listener = BodyListener(me, hear, self._is_alone_with, self._others)
-        self.window: Window | None = None
+        self.window: AnswerWindow | None = None
         #: The ids of those who spoke where the character heard it; nobody else is spoken to in private.
         self.spoke: set[str] = set()
         #: Whether channels come as messages of the game's own, so that no line of text counts as one.
@@ -86,7 +86,7 @@ class Ears:
         window = self.window
         is_speech = window is not None and window.collects and self.lines.is_speech(text)
         if window is not None and window.take(text, colour, self._profile.errors, is_speech=is_speech):
-            self._report(Reading("imitation" if is_speech else "answer", text.strip()))
+            self._report(LineReading("imitation" if is_speech else "answer", text.strip()))
             if is_speech:
                 self._notice(text)
         elif not text.strip():
@@ -96,7 +96,7 @@ class Ears:
                 self._end_burst()
             self._is_in_room = True
             self._unknown.append((text, colour))
-            self._report(Reading("room", text.strip()))
+            self._report(LineReading("room", text.strip()))
         else:
             self._complete(self._breaks.take(text), colour)
 
@@ -113,7 +113,7 @@ class Ears:
         if who is None or self._came_just_now(who, words, "message"):
             return
         kind = "tell" if channel.casefold().split(" ", 1)[0] in {"tell", "tells", "page"} else "channel"
-        self._act(Reading(kind, text, who, talker, words, channel))
+        self._act(LineReading(kind, text, who, talker, words, channel))
 
     def room_message(self, number: str, name: str = "", exits: Sequence[str] = ()) -> None:
         """Hear of the room that the character is in, which the game told in a message of its own."""
@@ -135,14 +135,14 @@ class Ears:
         for whole in wholes:
             reading = self.lines.read(whole.text, colour)
             if whole.is_doubtful and (reading.kind in SPEECH or reading.kind in _WEIGHTY):
-                reading = Reading("imitation", reading.text)
+                reading = LineReading("imitation", reading.text)
             if reading.kind == "channel" and reading.who is not None and self.has_channel_messages:
                 came = self._came_just_now(reading.who, reading.words, "line")
-                reading = Reading("echo" if came else "imitation", reading.text)
+                reading = LineReading("echo" if came else "imitation", reading.text)
             self._report(reading)
             self._take(reading, colour)
 
-    def _take(self, reading: Reading, colour: str) -> None:
+    def _take(self, reading: LineReading, colour: str) -> None:
         """Do what a reading means."""
         if reading.kind == "fighting":
             self._fights += 1
@@ -156,7 +156,7 @@ class Ears:
         elif reading.kind in {"unknown", "imitation"}:
             self._unknown.append((reading.text, colour))
 
-    def _act(self, reading: Reading) -> None:
+    def _act(self, reading: LineReading) -> None:
         """Make an event of what somebody did."""
         who, words = reading.who, reading.words
         assert who is not None
@@ -172,7 +172,7 @@ class Ears:
         else:
             self._tell(reading, who, words)
 
-    def _tell(self, reading: Reading, who: Principal, words: str) -> None:
+    def _tell(self, reading: LineReading, who: Principal, words: str) -> None:
         """Tell the listener of what somebody did."""
         listener = self._listener
         match reading.kind:

@@ -45,7 +45,7 @@ class Holder(Struct):
     is_vouched: bool = False
 
 
-class _Kept(Struct):
+class _KeptPersons(Struct):
     """Holds what a file of persons holds: the holders of each name, the present one last; None after them is nobody."""
 
     holders: dict[str, list[Holder]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Persons:
         self._levels = {name.casefold(): clamp_level(level) for name, level in (levels or {}).items()}
         self._changed = changed
         try:
-            read = json.decode(kept, type=_Kept) if kept else _Kept()
+            read = json.decode(kept, type=_KeptPersons) if kept else _KeptPersons()
         except DecodeError as error:
             raise ValueError(f"the file of persons cannot be read: {error}") from error
         self._holders = read.holders
@@ -83,7 +83,7 @@ class Persons:
 
     def dump(self) -> bytes:
         """Return all that is known, to be read again."""
-        return json.encode(_Kept(self._holders, sorted(self._asleep)))
+        return json.encode(_KeptPersons(self._holders, sorted(self._asleep)))
 
     def knows(self, name: str) -> bool:
         """Tell whether anybody was ever seen by this name."""

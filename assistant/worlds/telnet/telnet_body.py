@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from twisted.internet.interfaces import IReactorTime
 
-from mud_assistant.assistant.worlds.telnet.answer_window import Ending
+from mud_assistant.assistant.worlds.telnet.answer_window import AnswerEnding
+from mud_assistant.assistant.worlds.telnet.game_ears import Ears
 from mud_assistant.assistant.worlds.telnet.line_forms import fill_line, match_any
-from mud_assistant.assistant.worlds.telnet.names import bare_name, has_article, is_nobody, loosely, may_be_name
-from mud_assistant.assistant.worlds.telnet.persons import Persons
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.player_names import bare_name, has_article, is_nobody, loosely, may_be_name
 from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.reading import Ears
-from mud_assistant.assistant.worlds.telnet.surroundings import DIRECTIONS, Surroundings, read_room
+from mud_assistant.assistant.worlds.telnet.surroundings import DIRECTIONS, SeenSurroundings, read_room
 from mud_assistant.assistant.worlds.telnet.typed_commands import line_to_type, resolve_line, typed, typed_words
 from mud_assistant.assistant.worlds.telnet.typing_lines import Answer, Typist
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed
@@ -43,7 +43,7 @@ class TelnetBody:
         profile: Profile,
         *,
         persons: Persons,
-        around: Surroundings,
+        around: SeenSurroundings,
         ears: Ears,
         typist: Typist,
         clock: IReactorTime,
@@ -142,7 +142,7 @@ class TelnetBody:
             way = scene.exits[found[0]]
         way = way or scene.exits[self._pick(direction, scene.exits, "Exits")]
         answer = await self._typist.ask(typed(self._profile, "move", direction=way))
-        if answer.ending is Ending.UNKNOWN:
+        if answer.ending is AnswerEnding.UNKNOWN:
             raise Unconfirmed(_UNSURE)
         if not self._enter(answer, way):
             raise ToolFailed(self._text(answer) or f"You did not get {way}.", 0)
@@ -181,9 +181,9 @@ class TelnetBody:
     async def execute(self, command: GameCommand) -> str:
         """Type a command of the profile's table and return what the game printed."""
         answer = await self._typist.ask(line_to_type(self._profile, command))
-        if answer.ending is Ending.REFUSED:
+        if answer.ending is AnswerEnding.REFUSED:
             raise ToolFailed(answer.sentence, 0)
-        if answer.ending is Ending.UNKNOWN:
+        if answer.ending is AnswerEnding.UNKNOWN:
             raise Unconfirmed(_UNSURE)
         return Written(self._text(answer), 0)
 
@@ -201,9 +201,9 @@ class TelnetBody:
     async def _confirmed(self, line: str, verb: str, words: str) -> None:
         """Type a line and wait for its echo. Raises ToolFailed, and Unconfirmed without a sign of it."""
         answer = await self._typist.act(line, self._profile.echo[verb], words)
-        if answer.ending is Ending.REFUSED:
+        if answer.ending is AnswerEnding.REFUSED:
             raise ToolFailed(answer.sentence, 0)
-        if answer.ending is Ending.UNKNOWN:
+        if answer.ending is AnswerEnding.UNKNOWN:
             raise Unconfirmed(_UNSURE)
 
     def _introduce(self, text: str, audience: Sequence[str]) -> str:
@@ -230,7 +230,7 @@ class TelnetBody:
     def _enter(self, answer: Answer, by: str = "") -> bool:
         """Take in the room that an answer shows. Return whether it shows one."""
         room = read_room(answer.lines, self._profile)
-        if room is None or answer.ending is not Ending.DONE:
+        if room is None or answer.ending is not AnswerEnding.DONE:
             return False
         self._looked_at = self._clock.seconds()
         self._around.enter(room, by)
