@@ -83,6 +83,7 @@ class _Replay:
         self._around = SeenSurroundings(self._clock.seconds)
         persons = Persons("recording", self._clock.seconds)
         self._replayed = Replayed()
+        self._is_look = False
         self._ears = Ears(
             profile, persons, Principal("assistant:replay", me, Kind.ASSISTANT),
             around=self._around, clock=self._clock, hear=self._hear, heard=self._note,
@@ -121,14 +122,15 @@ class _Replay:
         verbs = self._profile.verbs
         speech = [verbs.say, verbs.emote, verbs.whisper, verbs.tell, *verbs.channels.values()]
         heads = {template.partition("{")[0].strip() for template in speech if template}
+        self._is_look = line == verbs.look
         if line and not any(line.startswith(head) for head in heads if head):
             self._ears.window = AnswerWindow(self._clock, self._answered)
             self._ears.window.open()
 
     def _answered(self, window: AnswerWindow, ending: AnswerEnding) -> None:
         self._ears.window = None
-        room = read_room(window.lines, self._profile)
-        if room is not None and room.exits:
+        room = read_room(window.lines, self._profile, is_asked=self._is_look)
+        if room is not None and (room.exits or self._is_look):
             self._around.enter(room)
             self._replayed.rooms.append(room.name)
 

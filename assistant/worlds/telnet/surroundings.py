@@ -40,12 +40,15 @@ class SeenRoom:
     things: list[str] = field(default_factory=list)
 
 
-def read_room(lines: Sequence[Line], profile: Profile) -> SeenRoom | None:
-    """Return the room that these lines show, None where none of them lists exits or has the colour of a title."""
+def read_room(lines: Sequence[Line], profile: Profile, *, is_asked: bool = False) -> SeenRoom | None:
+    """Return the room that these lines show, None where none of them lists exits or has the colour of a title.
+
+    `is_asked` says that the game was asked for a room: then any lines are one, for a game that shows neither.
+    """
     titled = profile.room_table.title
     start = next((at for at, (text, colour) in enumerate(lines) if titled and titled in colour and text.strip()), None)
     has_exits = any(match_any(profile.room["exits"], text.strip()) for text, _ in lines)
-    if start is None and not has_exits:
+    if start is None and not has_exits and not (is_asked and any(text.strip() for text, _ in lines)):
         return None
     room = SeenRoom()
     told: list[str] = []
@@ -190,7 +193,7 @@ def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past
     if table.people_colour and colour and not is_coloured:
         return is_past_exits and _add_thing(shown, room)
     found = match_any(profile.room["people"], shown)
-    if found is not None and (is_past_exits or is_coloured or found[0].head):
+    if found is not None and (is_past_exits or is_coloured or found[0].head or not table.title):
         for name in names_in(found[1].get("people", "")) or [found[1].get("who", "")]:
             is_person = may_be_name(name) and not is_nobody(name, profile.speech.nobody)
             (room.people if is_person and len(room.people) < MAX_SEEN else room.things).append(name)

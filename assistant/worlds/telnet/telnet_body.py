@@ -67,8 +67,7 @@ class TelnetBody:
     async def look(self) -> Scene:
         """Return the scene; the game is asked for it when it was not seen for some time."""
         if not self._around.room.key or self._clock.seconds() - self._looked_at > LOOK_AGAIN:
-            answer = await self._typist.ask(typed(self._profile, "look"))
-            self._enter(answer)
+            self._enter(await self._typist.ask(typed(self._profile, "look")), is_asked=True)
         return self._scene()
 
     async def inspect(self, target: str) -> str:
@@ -131,20 +130,12 @@ class TelnetBody:
 
     async def move(self, direction: str) -> Scene:
         """Leave by an exit; return the scene at the other end."""
-        scene = await self.look()
-        wanted = plain(direction).removeprefix("go ").removeprefix("to ")
-        found = candidates(DIRECTIONS.get(wanted, wanted), scene.exits)
-        if len(found) != 1:
-            behind = {name: way for way, name in scene.behind.items()}
-            by_room = candidates(wanted, list(behind))
-            way = list(behind.values())[by_room[0]] if len(by_room) == 1 else ""
-        else:
-            way = scene.exits[found[0]]
-        way = way or scene.exits[self._pick(direction, scene.exits, "Exits")]
+        way = self._way(direction, await self.look())
+        before = self._around.room.key
         answer = await self._typist.ask(typed(self._profile, "move", direction=way))
         if answer.ending is AnswerEnding.UNKNOWN:
             raise Unconfirmed(_UNSURE)
-        if not self._enter(answer, way):
+        if not self._enter(answer, way) and not await self._is_elsewhere(answer, before, way):
             raise ToolFailed(self._text(answer) or f"You did not get {way}.", 0)
         return self._scene()
 
@@ -227,14 +218,33 @@ class TelnetBody:
             self._listed.append(name)
             self._persons.note_mark(name, holes.get("mark", ""), int(holes.get("level") or 0))
 
-    def _enter(self, answer: Answer, by: str = "") -> bool:
+    def _enter(self, answer: Answer, by: str = "", *, is_asked: bool = False) -> bool:
         """Take in the room that an answer shows. Return whether it shows one."""
-        room = read_room(answer.lines, self._profile)
+        room = read_room(answer.lines, self._profile, is_asked=is_asked)
         if room is None or answer.ending is not AnswerEnding.DONE:
             return False
         self._looked_at = self._clock.seconds()
         self._around.enter(room, by)
         return True
+
+    async def _is_elsewhere(self, answer: Answer, before: str, way: str) -> bool:
+        """Tell whether a step led to another room, in a game whose rooms have no sign of their own: it is asked."""
+        table = self._profile.room_table
+        if answer.ending is not AnswerEnding.DONE or table.title:
+            return False
+        looked = await self._typist.ask(typed(self._profile, "look"))
+        room = read_room(looked.lines, self._profile, is_asked=True)
+        return room is not None and room.key != before and self._enter(looked, way, is_asked=True)
+
+    def _way(self, direction: str, scene: Scene) -> str:
+        """Return the exit that is meant; where the game lists none, any direction. Raises ToolFailed."""
+        wanted = plain(direction).removeprefix("go ").removeprefix("to ")
+        exits = scene.exits or (*DIRECTIONS.values(), "in", "out")
+        if len(found := candidates(DIRECTIONS.get(wanted, wanted), exits)) == 1:
+            return exits[found[0]]
+        behind = {name: way for way, name in scene.behind.items()}
+        by_room = candidates(wanted, list(behind))
+        return list(behind.values())[by_room[0]] if len(by_room) == 1 else exits[self._pick(direction, exits, "Exits")]
 
     def _scene(self) -> Scene:
         room, people = self._around.room, self._around.names()

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
 import pytest
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from mud_assistant.assistant.events.events import Arrived, Emoted, Left, Noticed, Said
 from mud_assistant.assistant.worlds.telnet.game_ears import NOTICED_AT_ONCE
 from mud_assistant.assistant.worlds.telnet.wire_events import Gmcp, HeardLine, Msdp, Prompt
 from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
+from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.testing import now
 from mud_assistant.tools.trust import Kind
 from tests.assistant.worlds.telnet.played_game import Heard, PlayedGame, hearing, hearing_by
+
+T = TypeVar("T")
 
 
 def kinds(heard: Heard) -> list[str]:
@@ -175,3 +183,61 @@ def test_a_profile_without_exits_and_colours_hears_speech_all_the_same() -> None
     heard = hearing_by('[speech]\nsay = ["{who}> {text}"]\n')
     heard.lines("Anna> hello", "Anna > hello", " Anna> hello")
     assert kinds(heard) == ["Said", "Noticed", "Noticed"]
+
+
+#: Rooms of a MOO as it comes: no exits are listed, nothing is coloured, and there is no prompt.
+_FIRST = (
+    "The First Room",
+    "This is all there is right now.",
+    "You see a chair and a cup here.",
+    "Anna and Bob are here.",
+)
+_NEXT = ("The Next Room", "There is more.", "Bob is here.")
+
+
+class BareMoo:
+    """A MOO in which two rooms are joined, north and south."""
+
+    def __init__(self) -> None:
+        self.heard = hearing("moo")
+        self.heard.answer = self.type
+        self.is_first = True
+
+    def type(self, line: str) -> None:
+        self.heard.clock.advance(1.0)
+        if line == ("north" if self.is_first else "south"):
+            self.is_first = not self.is_first
+        elif line != "look":
+            self.heard.ears.line("Whatever it is, it goes nowhere.")
+            return
+        for text in _FIRST if self.is_first else _NEXT:
+            self.heard.ears.line(text)
+
+
+def settled(heard: Heard, deed: Coroutine[Any, Any, T]) -> T:
+    """Return what a deed gives, when the game is silent after it."""
+    found: list[T | Failure] = []
+    Deferred.fromCoroutine(deed).addBoth(found.append)
+    for _ in range(20):
+        heard.clock.advance(0.5)
+    (one,) = found
+    if isinstance(one, Failure):
+        one.raiseException()
+    assert not isinstance(one, Failure)
+    return one
+
+
+def test_a_game_without_exits_colours_and_prompts_is_walked_all_the_same() -> None:
+    game = BareMoo()
+    heard, body = game.heard, game.heard.body
+    scene = settled(heard, body.look())
+    assert (scene.room, scene.description) == ("The First Room", "This is all there is.")
+    assert [person.name for person in scene.people] == ["Anna", "Bob"]
+    assert [thing.name for thing in scene.things] == ["a chair", "a cup"]
+    assert settled(heard, body.move("n")).room == "The Next Room"
+    with pytest.raises(ToolFailed, match="Whatever it is, it goes nowhere"):
+        settled(heard, body.move("west"))
+    with pytest.raises(ToolFailed, match="Exits: north"):
+        settled(heard, body.move("sideways"))
+    assert settled(heard, body.move("south")).room == "The First Room"
+    assert settled(heard, body.route("next room")).steps == ("north",)
