@@ -23,6 +23,8 @@ _STANDS = re.compile(
 )
 _LISTED = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _NOTE = re.compile(r"\s*\([^()]*\)|^\(\s*\d+\)\s*")
+#: The number that some games show builders after a name.
+_NUMBER = re.compile(r"\s*\(#\d+\)$")
 #: One line of the game with its colour.
 Line = tuple[str, str]
 
@@ -58,7 +60,7 @@ def read_room(lines: Sequence[Line], profile: Profile, *, is_asked: bool = False
         if not shown or set(shown) <= set("-=_* "):
             continue
         if not room.name:
-            room.name = re.split(r" {2,}", text.strip())[0][:80]
+            room.name = _NUMBER.sub("", re.split(r" {2,}", text.strip())[0])[:80]
         elif found := match_any(profile.room["exits"], shown):
             room.exits, room.closed = exits_of(found[1].get("exits", ""))
             is_past_exits = True

@@ -188,7 +188,7 @@ def test_a_profile_without_exits_and_colours_hears_speech_all_the_same() -> None
 #: Rooms of a MOO as it comes: no exits are listed, nothing is coloured, and there is no prompt.
 _FIRST = (
     "The First Room",
-    "This is all there is right now.",
+    "This is all there is.",
     "You see a chair and a cup here.",
     "Anna and Bob are here.",
 )
