@@ -156,8 +156,10 @@ class LineReader:
         if self._persons.knows(first) or bare_name(first) in self._around.people:
             return None
         if self._profile.speech.names == "words":
-            if self._around.holds(name) or self._persons.knows(name) or (kind == "arrival" and not has_article(name)):
+            is_far = kind == "tell" or kind.startswith("channel:")
+            if self._around.holds(name) or (is_far and self._persons.knows(name)):
                 return self._persons.meet(name)
+            self._around.is_stale = self._around.is_stale or kind == "arrival"
             return None
         is_here = self._around.holds(name) or (kind == "arrival" and has_article(name))
         return self._persons.creature(name) if is_here else None

@@ -106,6 +106,8 @@ class SeenSurroundings:
         #: The name of each room, and the key of the room behind each exit that was taken.
         self.map: dict[str, tuple[str, dict[str, str]]] = {}
         self._told: SeenRoom | None = None
+        #: Whether somebody may be here whose name is not known: the room has to be looked at anew.
+        self.is_stale = False
 
     def told(self, number: str, name: str = "", exits: Sequence[str] = ()) -> None:
         """Note what the game told of the room in a message of its own; it counts from `settle` on."""
@@ -125,6 +127,7 @@ class SeenSurroundings:
 
     def enter(self, room: SeenRoom, by: str = "") -> None:
         """Take in a room. `by` is the exit that was taken to it, empty for the room where the character was."""
+        self.is_stale = False
         before = self.room
         if room.key != before.key:
             self.people = {}

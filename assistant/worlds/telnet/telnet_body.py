@@ -66,7 +66,8 @@ class TelnetBody:
 
     async def look(self) -> Scene:
         """Return the scene; the game is asked for it when it was not seen for some time."""
-        if not self._around.room.key or self._clock.seconds() - self._looked_at > LOOK_AGAIN:
+        is_known = bool(self._around.room.key) and not self._around.is_stale
+        if not is_known or self._clock.seconds() - self._looked_at > LOOK_AGAIN:
             self._enter(await self._typist.ask(typed(self._profile, "look")), is_asked=True)
         return self._scene()
 

@@ -186,7 +186,7 @@ def test_a_profile_without_exits_and_colours_hears_speech_all_the_same() -> None
 
 
 #: Rooms of a MOO as it comes: no exits are listed, nothing is coloured, and there is no prompt.
-_FIRST = (
+_FIRST: tuple[str, ...] = (
     "The First Room",
     "This is all there is.",
     "You see a chair and a cup here.",
@@ -201,7 +201,7 @@ class BareMoo:
     def __init__(self) -> None:
         self.heard = hearing("moo")
         self.heard.answer = self.type
-        self.is_first = True
+        self.is_first, self.first = True, _FIRST
 
     def type(self, line: str) -> None:
         self.heard.clock.advance(1.0)
@@ -210,7 +210,7 @@ class BareMoo:
         elif line != "look":
             self.heard.ears.line("Whatever it is, it goes nowhere.")
             return
-        for text in _FIRST if self.is_first else _NEXT:
+        for text in self.first if self.is_first else _NEXT:
             self.heard.ears.line(text)
 
 
@@ -241,3 +241,21 @@ def test_a_game_without_exits_colours_and_prompts_is_walked_all_the_same() -> No
         settled(heard, body.move("sideways"))
     assert settled(heard, body.move("south")).room == "The First Room"
     assert settled(heard, body.route("next room")).steps == ("north",)
+
+
+def test_a_name_of_several_words_counts_when_its_bearer_was_seen_here() -> None:
+    game = BareMoo()
+    heard, body = game.heard, game.heard.body
+    settled(heard, body.look())
+    heard.lines("Fluffy Bunny has arrived.", 'Fluffy Bunny says, "hello"')
+    assert kinds(heard) == ["Noticed", "Noticed"]
+    game.first = (*_FIRST[:-1], "Anna, Bob, and Fluffy Bunny are here.")
+    assert [person.name for person in settled(heard, body.look()).people] == ["Anna", "Bob", "Fluffy Bunny"]
+    (event,) = heard.lines('Fluffy Bunny says, "hello"')
+    assert (type(event), event.who.name) == (Said, "Fluffy Bunny")
+    for forged in ("Anna Fluffy Bunny has arrived.", 'Anna and Bob says, "x"', 'Bob Fluffy Bunny pages, "x"'):
+        assert [type(one) for one in heard.lines(forged)] == [Noticed], forged
+    settled(heard, body.move("north"))
+    assert [type(one) for one in heard.lines('Fluffy Bunny says, "x"')] == [Noticed]
+    (paged,) = heard.lines('Fluffy Bunny pages, "psst"')
+    assert paged.who == event.who
