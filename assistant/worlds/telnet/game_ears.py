@@ -28,12 +28,14 @@ from mud_assistant.assistant.worlds.telnet.name_holders import Persons, known_ag
 from mud_assistant.assistant.worlds.telnet.player_names import bare_name, loosely
 from mud_assistant.assistant.worlds.telnet.profile import Profile
 from mud_assistant.assistant.worlds.telnet.surroundings import Line, SeenSurroundings, read_room
-from mud_assistant.tools.trust import Principal
+from mud_assistant.tools.trust import Kind, Principal
 
 #: Seconds of silence after which lines belong together no more, and after which fighting is told of.
 BURST, FIGHT = 0.3, 10.0
 #: The most lines that are noticed of one burst, and the seconds within which the same words are told twice over.
 MAX_NOTICED, _TWICE = 5, 2.0
+#: How many people who spoke are kept in mind.
+MOST_SPEAKERS = 60
 #: What everybody may ask for in private.
 RIGHTS = frozenset({"mute", "unmute", "forget me"})
 #: How many lines that are nobody's words are noticed a second on average, and at once.
@@ -67,8 +69,9 @@ class Ears:
         self._hear, self._report, self._asked_for = hear, heard, asked_for
         self._listener = BodyListener(me, hear, self._is_alone_with, self._others)
         self.window: AnswerWindow | None = None
-        #: The ids of those who spoke where the character heard it; nobody else is spoken to in private.
-        self.spoke: set[str] = set()
+        #: The names, by their ids, of players who spoke where the character heard it, the last of them last. Nobody
+        #: else is spoken to in private.
+        self.spoke: dict[str, str] = {}
         #: Whether channels come as messages of the game's own, so that no line of text counts as one.
         self.has_channel_messages = False
         self._unknown: list[Line] = []
@@ -163,7 +166,7 @@ class Ears:
         if reading.kind in {*SPEECH, "emote", "arrival", "gave"} - {"tell"}:
             self._around.acted(reading.name)
         if reading.words:
-            self.spoke.add(who.id)
+            self._note_speaker(who)
         is_private = reading.kind in {"tell", "whisper"}
         if is_private and (phrase := phrase_in(words)):
             self._take_phrase(reading.name, phrase)
@@ -171,6 +174,14 @@ class Ears:
             self._asked_for(who, words.strip(" .!").casefold())
         else:
             self._tell(reading, who, words)
+
+    def _note_speaker(self, who: Principal) -> None:
+        """Note that somebody spoke; of too many the one who spoke longest ago is forgotten."""
+        if who.kind is Kind.PLAYER:
+            self.spoke.pop(who.id, None)
+            self.spoke[who.id] = who.name
+            if len(self.spoke) > MOST_SPEAKERS:
+                del self.spoke[next(iter(self.spoke))]
 
     def _tell(self, reading: LineReading, who: Principal, words: str) -> None:
         """Tell the listener of what somebody did."""

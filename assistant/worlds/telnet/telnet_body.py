@@ -257,8 +257,9 @@ class TelnetBody:
         )  # fmt: skip
 
     def _known_names(self) -> list[str]:
-        """Return the names of those who are here and who are in the game, each once, without the character."""
-        names = {bare_name(name): name for name in (*self._around.names(), *self._listed)}
+        """Return the names of those who are here, in the game or spoke, each once, without the character."""
+        spoke = self._ears.spoke.values()
+        names = {bare_name(name): name for name in (*self._around.names(), *self._listed, *spoke)}
         return [name for name in names.values() if loosely(name) != loosely(self._me.name)]
 
     def _principal(self, name: str) -> Principal:

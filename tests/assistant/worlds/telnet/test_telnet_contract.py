@@ -10,7 +10,8 @@ from twisted.python.failure import Failure
 
 from mud_assistant.assistant.worlds.telnet.answer_window import UNCONFIRMED_AFTER
 from mud_assistant.assistant.worlds.telnet.profile import shipped_profile, shipped_profiles
-from mud_assistant.assistant.worlds.telnet.typing_lines import AT_ONCE, MOST_WAITING
+from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
+from mud_assistant.assistant.worlds.telnet.typing_lines import AT_ONCE, HELD_BACK, MOST_WAITING
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed
 from mud_assistant.tools.game import GameCommand
 from mud_assistant.tools.testing import Act, now
@@ -294,3 +295,46 @@ def test_a_thousand_orders_type_nothing_but_speech_looks_and_the_table(diku: Pla
         assert line.startswith(allowed), line
         assert line.isprintable() or "\xff" in line, line
         assert not set(line) & set("\r\n\x00"), line
+
+
+def test_a_line_that_the_session_dropped_was_not_typed_and_the_next_one_is() -> None:
+    heard = hearing()
+    first, second = failing(heard), failing(heard)
+    heard.typist.dropped("say something else")
+    assert (first, second) == ([], [])
+    heard.typist.dropped("say Hello there.")
+    assert [str(one) for one in first] == [HELD_BACK]
+    heard.lines("You say, 'Hello there.'")
+    heard.clock.advance(10.0)
+    assert (heard.sent, second) == (["say Hello there."] * 2, [])
+
+
+def test_what_waits_when_the_connection_is_gone_is_not_typed_and_what_was_typed_is_unconfirmed() -> None:
+    heard = hearing()
+    typed, waiting = failing(heard), failing(heard)
+    heard.typist.stop()
+    heard.ears.stop()
+    heard.around.leave()
+    assert [type(one) for one in typed] == [Unconfirmed]
+    assert [str(one) for one in waiting] == [HELD_BACK]
+    heard.clock.advance(10.0)
+    assert heard.sent == ["say Hello there."]
+    assert [type(event).__name__ for event in heard.lines("Anna says, 'hello'")] == ["Said"]
+
+
+def test_everybody_is_told_once_that_a_machine_speaks() -> None:
+    game = PlayedGame("diku")
+    heard = game.heard
+    body = TelnetBody(
+        heard.me, heard.profile, persons=heard.persons, around=heard.around, ears=heard.ears, typist=heard.typist,
+        clock=heard.clock, introduction="(A machine plays me.)",
+    )  # fmt: skip
+    now(body.look())
+    anna_speaks(game)
+    now(body.say("Hello."))
+    now(body.say("Good day."))
+    now(body.page("Anna", "psst"))
+    assert [act.text for act in game.witnessed] == ["Hello. (A machine plays me.)", "Good day.", "psst"]
+    heard.lines("Bob tells you, 'and me?'", colour="red")
+    now(body.page("Bob", "And you."))
+    assert game.witnessed[-1] == Act("page", "And you. (A machine plays me.)", "Bob")
