@@ -12,7 +12,7 @@ from mud_assistant.assistant.worlds.telnet.session_tables import LoginStep, Patt
 from mud_assistant.assistant.worlds.telnet.wire_events import Cause, HeardLine, Prompt
 
 #: The most lines that are kept of what came since the last line was typed.
-_MOST_LINES = 300
+_MOST_LINES = 100
 #: Shorter secrets are not looked for in what the game shows: they would be found in any text.
 _LEAST_SECRET = 4
 _ENDS = {"wrong": Cause.WRONG_PASSWORD, "refused": Cause.REFUSED, "new": Cause.NEW_CHARACTER}

@@ -95,7 +95,7 @@ class GameSession:
             self._heard_prompt(event)
         elif isinstance(event, Secret):
             self._is_secret = event.on
-            if self.state is State.LOGIN:
+            if self.state is State.LOGIN and event.on and self._login.waits_for_secret:
                 self._try_step()
         elif isinstance(event, Closed):
             self._close(event.cause)

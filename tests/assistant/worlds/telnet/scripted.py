@@ -24,7 +24,7 @@ from tests.assistant.worlds.telnet.recorded import Recording
 #: What a script does next: it sends bytes, or waits for a line.
 Step = bytes | str
 PASSWORD = "hunter22secret"
-_NEGOTIATION = re.compile(rb"\xff\xfa.*?\xff\xf0|\xff[\xfb-\xfe].|\xff\xf1", re.DOTALL)
+NEGOTIATION = re.compile(rb"\xff\xfa.*?\xff\xf0|\xff[\xfb-\xfe].|\xff\xf1", re.DOTALL)
 
 
 def shipped(name: str, character: str) -> SessionProfile:
@@ -96,12 +96,12 @@ class Stage:
         for cut in cuts:
             if self.wire.is_open:
                 self.wire.dataReceived(cut)
-                while self.transport.producerState == "paused":
+                while self.wire.is_open and self.transport.producerState == "paused":
                     self.clock.advance(0)
 
     def typed(self) -> list[str]:
         """Return the lines that were typed since this was asked last."""
-        self._unread += _NEGOTIATION.sub(b"", self.transport.value())
+        self._unread += NEGOTIATION.sub(b"", self.transport.value())
         self.transport.clear()
         *lines, self._unread = self._unread.split(b"\r\n")
         return [line.decode() for line in lines]
