@@ -1,0 +1,94 @@
+"""Puts one guest in one game together: its connection, its ears, what it types, and its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from twisted.internet.interfaces import IReactorTime, IStreamClientEndpoint
+
+from mud_assistant.assistant.runtime.listener import MakeEvent
+from mud_assistant.assistant.worlds.telnet.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.game_wire import Listener, Place
+from mud_assistant.assistant.worlds.telnet.line_reader import LineReading
+from mud_assistant.assistant.worlds.telnet.link import GameLink
+from mud_assistant.assistant.worlds.telnet.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.profile import Profile
+from mud_assistant.assistant.worlds.telnet.session_state import State
+from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
+from mud_assistant.assistant.worlds.telnet.typing_lines import Typist
+from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
+from mud_assistant.tools.trust import Principal
+
+_AWAY = frozenset({State.CONNECTING, State.CLOSED})
+
+
+class TelnetGuest:
+    """A character as a guest in a game.
+
+    `place` is where the game is, with the session of `profile`. `hear` takes the events of the character, `heard` every
+    reading of a line, `asked_for` what somebody asks for in private (`game_ears.RIGHTS`), `on_state` each state of the
+    game and why, and `on_bytes` all bytes of both sides (by the server or not), without secrets.
+    """
+
+    def __init__(
+        self,
+        me: Principal,
+        profile: Profile,
+        persons: Persons,
+        place: Place,
+        *,
+        endpoint: IStreamClientEndpoint,
+        clock: IReactorTime,
+        dice: Random,
+        hear: Callable[[MakeEvent], None],
+        heard: Callable[[LineReading], None] = lambda _: None,
+        asked_for: Callable[[Principal, str], None] | None = None,
+        on_state: Callable[[State, str], None] = lambda _state, _why: None,
+        on_bytes: Callable[[bool, bytes], None] = lambda _by_server, _data: None,
+        introduction: str = "",
+    ) -> None:
+        self._on_state = on_state
+        self._around = SeenSurroundings(clock.seconds)
+        self._ears = Ears(
+            profile, persons, me, around=self._around, clock=clock, hear=hear, heard=heard, asked_for=asked_for
+        )
+        self._typist = Typist(clock, self._type, self._may_speak, self._ears)
+        self.body = TelnetBody(
+            me, profile, persons=persons, around=self._around, ears=self._ears, typist=self._typist, clock=clock,
+            introduction=introduction,
+        )  # fmt: skip
+        listener = Listener(
+            on_event=lambda event: hear_wire(self._ears, event),
+            on_state=self._entered,
+            on_dropped=self._typist.dropped,
+            on_bytes=on_bytes,
+        )
+        self.link = GameLink(endpoint, clock, dice, place, listener)
+
+    def start(self) -> None:
+        """Go into the game, and come back after each loss of the connection that passes."""
+        self.link.start()
+
+    def stop(self) -> None:
+        """Leave the game. Lines that wait are not typed."""
+        self.link.stop()
+        self._forget()
+
+    def _may_speak(self) -> bool:
+        return self.link.may_speak
+
+    def _type(self, line: str) -> None:
+        self.link.type_line(line)
+
+    def _entered(self, state: State, why: str) -> None:
+        if state in _AWAY:
+            self._forget()
+        self._on_state(state, why)
+
+    def _forget(self) -> None:
+        """Drop what waits for an answer, and what was seen of the room: the connection is gone."""
+        self._typist.stop()
+        self._ears.stop()
+        self._around.leave()

@@ -1,0 +1,72 @@
+"""Joins the lines into which a game breaks what somebody says, and tells what may be the second half of a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mud_assistant.assistant.worlds.telnet.line_reader import LineReader
+
+#: The most lines that one spoken line is joined from, and how near to the margin a broken line ends, in characters.
+MAX_JOINED, NEAR = 6, 25
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A line that is complete. `is_doubtful` when another person may have chosen where it begins or ends."""
+
+    text: str
+    is_doubtful: bool = False
+
+
+class LineBreaks:
+    """Holds back the beginning of a spoken line until the rest of it is there. `margin` is 0 where no line is broken.
+
+    Whoever chooses the words of a long line chooses where the game breaks it, and so how the second half looks. A line
+    that may be a second half is doubtful.
+    """
+
+    def __init__(self, reader: LineReader, margin: int) -> None:
+        self._reader = reader
+        self._margin = margin
+        self._held: list[str] = []
+        self._is_doubtful = False
+        self._before = ""
+
+    def take(self, text: str) -> list[Whole]:
+        """Take a line; return those that are complete now."""
+        if not self._margin:
+            return [Whole(text)]
+        before, self._before = self._before, text
+        given_up: list[Whole] = []
+        if self._held and not self._has_tail() and text[:2].strip():
+            given_up = self.give_up()
+        if self._held:
+            return self._add(text)
+        first = len(text.split(" ", 1)[0])
+        is_second = bool(before.strip()) and len(before.rstrip()) + 1 + first > self._margin - 2
+        is_whole = self._reader.is_speech(text) and self._reader.has_tail(text)
+        if len(text) >= self._margin - NEAR and not is_whole and self._reader.begins_speech(text):
+            self._held, self._is_doubtful = [text], is_second
+            return given_up
+        return [*given_up, Whole(text, is_second)]
+
+    def give_up(self) -> list[Whole]:
+        """Return what is held back, for no more of it comes, and forget the line before."""
+        held, self._held = self._held, []
+        self._before = ""
+        if not held:
+            return []
+        return [Whole(" ".join(held), self._is_doubtful or self._reader.has_tail(held[0]))]
+
+    def _has_tail(self) -> bool:
+        return self._reader.has_tail(self._held[0])
+
+    def _add(self, text: str) -> list[Whole]:
+        self._is_doubtful = self._is_doubtful or self._reader.is_speech(text)
+        self._held.append(text.strip())
+        joined = " ".join(self._held)
+        is_complete = self._has_tail() and self._reader.is_speech(joined)
+        if not is_complete and len(self._held) < MAX_JOINED:
+            return []
+        self._held = []
+        return [Whole(joined, self._is_doubtful or not is_complete)]
