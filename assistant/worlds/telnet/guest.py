@@ -8,17 +8,17 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime, IStreamClientEndpoint
 
 from mud_assistant.assistant.runtime.listener import MakeEvent
-from mud_assistant.assistant.worlds.telnet.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.game_wire import Listener, Place
-from mud_assistant.assistant.worlds.telnet.line_reader import LineReading
-from mud_assistant.assistant.worlds.telnet.link import GameLink
-from mud_assistant.assistant.worlds.telnet.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.session_state import State
-from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
+from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReading
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.session.game_wire import Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.link import GameLink
+from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
 from mud_assistant.assistant.worlds.telnet.typing_lines import Typist
-from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
 from mud_assistant.tools.trust import Principal
 
 _AWAY = frozenset({State.CONNECTING, State.CLOSED})

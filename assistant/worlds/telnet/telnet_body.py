@@ -6,13 +6,19 @@ from collections.abc import Sequence
 
 from twisted.internet.interfaces import IReactorTime
 
-from mud_assistant.assistant.worlds.telnet.answer_window import AnswerEnding
-from mud_assistant.assistant.worlds.telnet.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.line_forms import fill_line, match_any
-from mud_assistant.assistant.worlds.telnet.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.player_names import bare_name, has_article, is_nobody, loosely, may_be_name
-from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.surroundings import DIRECTIONS, SeenSurroundings, read_room
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import fill_line, match_any
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
+from mud_assistant.assistant.worlds.telnet.reading.answer_window import AnswerEnding
+from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.reading.player_names import (
+    bare_name,
+    has_article,
+    is_nobody,
+    loosely,
+    may_be_name,
+)
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import DIRECTIONS, SeenSurroundings, read_room
 from mud_assistant.assistant.worlds.telnet.typed_commands import line_to_type, resolve_line, typed, typed_words
 from mud_assistant.assistant.worlds.telnet.typing_lines import Answer, Typist
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mud_assistant.assistant.worlds.telnet.line_forms import fill_line, holes_of
-from mud_assistant.assistant.worlds.telnet.profile import Profile
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import fill_line, holes_of
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.game import GameCommand
 from mud_assistant.tools.text.clean import one_line

@@ -11,9 +11,9 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from mud_assistant.assistant.http_server.token_bucket import TokenBucket
-from mud_assistant.assistant.worlds.telnet.answer_window import AnswerEnding, AnswerWindow
-from mud_assistant.assistant.worlds.telnet.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.line_forms import Form
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import Form
+from mud_assistant.assistant.worlds.telnet.reading.answer_window import AnswerEnding, AnswerWindow
+from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
 from mud_assistant.tools.errors import ToolFailed
 
 #: Lines a second on average, lines at once, and the most that may wait.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mud_assistant.assistant.worlds.telnet.login import Credentials
+from mud_assistant.assistant.worlds.telnet.session.login import Credentials
 from tests.assistant.worlds.telnet.scripted import PASSWORD, Step
 
 POINTS = b"19H 100M 84V (news) (motd) > "

@@ -11,11 +11,11 @@ from twisted.internet.task import Clock
 
 from mud_assistant.assistant.events.events import Event
 from mud_assistant.assistant.runtime.listener import MakeEvent
-from mud_assistant.assistant.worlds.telnet.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.line_reader import LineReading
-from mud_assistant.assistant.worlds.telnet.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.profile import Profile, read_profile, shipped_profile
-from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile, read_profile, shipped_profile
+from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReading
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenSurroundings
 from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
 from mud_assistant.assistant.worlds.telnet.typing_lines import Typist
 from mud_assistant.tools.testing import Act

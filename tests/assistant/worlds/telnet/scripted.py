@@ -14,11 +14,11 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
 from mud_assistant.assistant.toml_text import parse_toml
-from mud_assistant.assistant.worlds.telnet.game_wire import GameWire, Listener, Place
-from mud_assistant.assistant.worlds.telnet.login import Credentials
-from mud_assistant.assistant.worlds.telnet.session_state import State
-from mud_assistant.assistant.worlds.telnet.session_tables import SessionProfile, read_session
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, HeardLine, WireEvent
+from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile, read_session
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GameWire, Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.login import Credentials
+from mud_assistant.assistant.worlds.telnet.session.session_state import State
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, WireEvent
 from tests.assistant.worlds.telnet.recorded import Recording
 
 #: What a script does next: it sends bytes, or waits for a line.

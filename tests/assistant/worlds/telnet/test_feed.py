@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mud_assistant.assistant.worlds.telnet.feed import Feed
-from mud_assistant.assistant.worlds.telnet.wire_events import (
+from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import (
     Cause,
     Closed,
     Gmcp,

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from mud_assistant.assistant.events.events import Emoted, Event, Noticed
-from mud_assistant.assistant.worlds.telnet.profile import shipped_profiles
+from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profiles
 from mud_assistant.tools.trust import Kind
 from tests.assistant.worlds.telnet.forgeries import FORGER, VICTIM, Forgery, forgeries, said
 from tests.assistant.worlds.telnet.played_game import Heard, hearing

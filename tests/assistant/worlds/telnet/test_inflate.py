@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from mud_assistant.assistant.worlds.telnet.inflate import CannotInflate, GrowsTooFast, Inflater
+from mud_assistant.assistant.worlds.telnet.wire.inflate import CannotInflate, GrowsTooFast, Inflater
 
 TEXT = b"".join(b"A rat squeaks %d.\r\n" % number for number in range(2000))
 

@@ -15,10 +15,10 @@ from twisted.internet.task import deferLater
 from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 
-from mud_assistant.assistant.worlds.telnet.game_wire import KEEP_ALIVE, MOST_LINES, NOP, Listener, Place
-from mud_assistant.assistant.worlds.telnet.link import ASK_AFTER, FIRST_WAIT, MAY_IT, MOST_WAIT, GameLink
-from mud_assistant.assistant.worlds.telnet.session_state import State
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, HeardLine
+from mud_assistant.assistant.worlds.telnet.session.game_wire import KEEP_ALIVE, MOST_LINES, NOP, Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.link import ASK_AFTER, FIRST_WAIT, MAY_IT, MOST_WAIT, GameLink
+from mud_assistant.assistant.worlds.telnet.session.session_state import State
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine
 from tests.assistant.worlds.telnet.games import GAMES, MOO, POINTS, WHO
 from tests.assistant.worlds.telnet.scripted import NEGOTIATION, PASSWORD, Stage, Step, Transport, shipped
 

@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
-from mud_assistant.assistant.worlds.telnet.login import Credentials, Typed
-from mud_assistant.assistant.worlds.telnet.session import STEP_SECONDS
-from mud_assistant.assistant.worlds.telnet.session_state import State
-from mud_assistant.assistant.worlds.telnet.session_tables import read_session
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause
+from mud_assistant.assistant.worlds.telnet.profiles.session_tables import read_session
+from mud_assistant.assistant.worlds.telnet.session.login import Credentials, Typed
+from mud_assistant.assistant.worlds.telnet.session.session import STEP_SECONDS
+from mud_assistant.assistant.worlds.telnet.session.session_state import State
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause
 from tests.assistant.worlds.telnet.games import DIKU, EVENNIA, GAMES, MUDPY, RANVIER, WHO
 from tests.assistant.worlds.telnet.recorded import load
 from tests.assistant.worlds.telnet.scripted import PASSWORD, Stage, script_of, shipped

@@ -4,8 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mud_assistant.assistant.worlds.telnet.negotiation import CHARSET, ECHO, GMCP, MCCP2, MSDP, NAWS, TTYPE, Options
-from mud_assistant.assistant.worlds.telnet.telnet_codec import DO, DONT, IAC, WILL, WONT, subnegotiation
+from mud_assistant.assistant.worlds.telnet.wire.negotiation import (
+    CHARSET,
+    ECHO,
+    GMCP,
+    MCCP2,
+    MSDP,
+    NAWS,
+    TTYPE,
+    Options,
+)
+from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import DO, DONT, IAC, WILL, WONT, subnegotiation
 
 LINEMODE, MCCP1, MXP, MSSP, EOR, SGA = 34, 85, 91, 70, 25, 3
 REQUESTS = st.tuples(

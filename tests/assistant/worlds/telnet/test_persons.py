@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from mud_assistant.assistant.worlds.telnet.name_holders import MOST_TRIES, UNSEEN, Persons
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import MOST_TRIES, UNSEEN, Persons
 from mud_assistant.tools.trust import Kind, authority_of_words
 from tests.assistant.worlds.telnet.played_game import START, hearing
 

@@ -8,11 +8,16 @@ from time import process_time
 
 import pytest
 
-from mud_assistant.assistant.worlds.telnet.line_forms import FormError, compile_form, fill_line
-from mud_assistant.assistant.worlds.telnet.player_names import bare_name, is_nobody, loosely, may_be_name
-from mud_assistant.assistant.worlds.telnet.profile import ProfileError, read_profile, shipped_profile, shipped_profiles
-from mud_assistant.assistant.worlds.telnet.profile_tables import WrittenProfile
-from mud_assistant.assistant.worlds.telnet.surroundings import exits_of, names_in, read_room
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import FormError, compile_form, fill_line
+from mud_assistant.assistant.worlds.telnet.profiles.profile import (
+    ProfileError,
+    read_profile,
+    shipped_profile,
+    shipped_profiles,
+)
+from mud_assistant.assistant.worlds.telnet.profiles.profile_tables import WrittenProfile
+from mud_assistant.assistant.worlds.telnet.reading.player_names import bare_name, is_nobody, loosely, may_be_name
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import exits_of, names_in, read_room
 from tests.assistant.worlds.telnet.played_game import hearing_by
 
 

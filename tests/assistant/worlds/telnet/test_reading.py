@@ -10,9 +10,9 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mud_assistant.assistant.events.events import Arrived, Emoted, Left, Noticed, Said
-from mud_assistant.assistant.worlds.telnet.game_ears import NOTICED_AT_ONCE
-from mud_assistant.assistant.worlds.telnet.wire_events import Gmcp, HeardLine, Msdp, Prompt
-from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.reading.game_ears import NOTICED_AT_ONCE
+from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, HeardLine, Msdp, Prompt
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.testing import now
 from mud_assistant.tools.trust import Kind

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from mud_assistant.assistant.events.events import Noticed, format_event
-from mud_assistant.assistant.worlds.telnet.profile import read_profile, shipped_profile
-from mud_assistant.assistant.worlds.telnet.replaying import RecordingError, Replayed, replay
+from mud_assistant.assistant.worlds.telnet.profiles.profile import read_profile, shipped_profile
+from mud_assistant.assistant.worlds.telnet.reading.replaying import RecordingError, Replayed, replay
 from tests.assistant.worlds.telnet.recorded import FOLDER
 
 

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from mud_assistant.assistant.events.events import format_event
-from mud_assistant.assistant.worlds.telnet.feed import Feed
-from mud_assistant.assistant.worlds.telnet.profile import shipped_profile
-from mud_assistant.assistant.worlds.telnet.wire_events import Closed
-from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profile
+from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Closed
 from tests.assistant.worlds.telnet.played_game import Heard
 from tests.assistant.worlds.telnet.recorded import Recording, at_random, every, load, pieces
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mud_assistant.assistant.worlds.telnet.session import MOST_HELD, STALE_AFTER
-from mud_assistant.assistant.worlds.telnet.session_state import State, shape_of
-from mud_assistant.assistant.worlds.telnet.session_tables import read_session
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, Gmcp, Prompt
+from mud_assistant.assistant.worlds.telnet.profiles.session_tables import read_session
+from mud_assistant.assistant.worlds.telnet.session.session import MOST_HELD, STALE_AFTER
+from mud_assistant.assistant.worlds.telnet.session.session_state import State, shape_of
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Gmcp, Prompt
 from tests.assistant.worlds.telnet.games import GAMES, POINTS, WHO
 from tests.assistant.worlds.telnet.recorded import load
 from tests.assistant.worlds.telnet.scripted import PASSWORD, Stage, script_of, shipped

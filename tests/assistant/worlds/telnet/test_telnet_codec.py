@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mud_assistant.assistant.worlds.telnet.telnet_codec import (
+from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import (
     DO,
     IAC,
     MOST_DATA,

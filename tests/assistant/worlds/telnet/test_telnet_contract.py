@@ -8,8 +8,8 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from mud_assistant.assistant.worlds.telnet.answer_window import UNCONFIRMED_AFTER
-from mud_assistant.assistant.worlds.telnet.profile import shipped_profile, shipped_profiles
+from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profile, shipped_profiles
+from mud_assistant.assistant.worlds.telnet.reading.answer_window import UNCONFIRMED_AFTER
 from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
 from mud_assistant.assistant.worlds.telnet.typing_lines import AT_ONCE, HELD_BACK, MOST_WAITING
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed

@@ -13,12 +13,12 @@ from twisted.internet.protocol import Factory
 
 from mud_assistant.assistant.events.events import Event, Noticed, format_event
 from mud_assistant.assistant.runtime.listener import MakeEvent
-from mud_assistant.assistant.worlds.telnet.game_wire import Place
 from mud_assistant.assistant.worlds.telnet.guest import TelnetGuest
-from mud_assistant.assistant.worlds.telnet.login import Credentials
-from mud_assistant.assistant.worlds.telnet.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.profile import shipped_profile
-from mud_assistant.assistant.worlds.telnet.session_state import State
+from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profile
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.session.game_wire import Place
+from mud_assistant.assistant.worlds.telnet.session.login import Credentials
+from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from tests.assistant.worlds.telnet.played_game import ME, START
 from tests.assistant.worlds.telnet.tbamud_server import PASSWORD, SmallTba
 

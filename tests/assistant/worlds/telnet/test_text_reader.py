@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mud_assistant.assistant.worlds.telnet.text import MOST_LINE, LineTooLong, TextReader
-from mud_assistant.assistant.worlds.telnet.wire_events import HeardLine, Prompt
+from mud_assistant.assistant.worlds.telnet.wire.text import MOST_LINE, LineTooLong, TextReader
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import HeardLine, Prompt
 
 POINTS = re.compile(r"\d+H \d+M \d+V (?:\(\w+\) )*> ")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mud_assistant.assistant.worlds.telnet.profile import read_profile
+from mud_assistant.assistant.worlds.telnet.profiles.profile import read_profile
 from mud_assistant.assistant.worlds.telnet.typed_commands import (
     harmless,
     line_to_type,

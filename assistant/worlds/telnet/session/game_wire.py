@@ -11,12 +11,12 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from mud_assistant.assistant.worlds.telnet.feed import Feed
-from mud_assistant.assistant.worlds.telnet.login import Credentials, LoginScript, Typed
-from mud_assistant.assistant.worlds.telnet.session import GameSession
-from mud_assistant.assistant.worlds.telnet.session_state import Hooks, State
-from mud_assistant.assistant.worlds.telnet.session_tables import SessionProfile
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, HeardLine, WireEvent
+from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile
+from mud_assistant.assistant.worlds.telnet.session.login import Credentials, LoginScript, Typed
+from mud_assistant.assistant.worlds.telnet.session.session import GameSession
+from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State
+from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, WireEvent
 
 #: Seconds without a byte from us after which NOP is sent, which is no command of the game.
 KEEP_ALIVE = 240.0

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mud_assistant.assistant.worlds.telnet.session_forms import fits
-from mud_assistant.assistant.worlds.telnet.session_tables import LoginStep, Patterns, SessionProfile
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, HeardLine, Prompt
+from mud_assistant.assistant.worlds.telnet.profiles.session_forms import fits
+from mud_assistant.assistant.worlds.telnet.profiles.session_tables import LoginStep, Patterns, SessionProfile
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, Prompt
 
 #: The most lines that are kept of what came since the last line was typed.
 _MOST_LINES = 100

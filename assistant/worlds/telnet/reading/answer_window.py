@@ -8,9 +8,9 @@ from enum import Enum
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from mud_assistant.assistant.worlds.telnet.line_forms import Form, match_any
-from mud_assistant.assistant.worlds.telnet.player_names import loosely
-from mud_assistant.assistant.worlds.telnet.surroundings import Line
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import Form, match_any
+from mud_assistant.assistant.worlds.telnet.reading.player_names import loosely
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import Line
 
 #: Seconds until an act counts as unconfirmed, and seconds of silence that end an answer.
 UNCONFIRMED_AFTER, QUIET = 5.0, 0.4

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from mud_assistant.assistant.worlds.telnet.login import Typed
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, WireEvent
+from mud_assistant.assistant.worlds.telnet.session.login import Typed
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, WireEvent
 
 
 class State(StrEnum):

@@ -11,15 +11,15 @@ from twisted.internet.task import Clock
 
 from mud_assistant.assistant.events.events import Event, Noticed, format_event
 from mud_assistant.assistant.runtime.listener import MakeEvent
-from mud_assistant.assistant.worlds.telnet.answer_window import AnswerEnding, AnswerWindow
-from mud_assistant.assistant.worlds.telnet.feed import Feed
-from mud_assistant.assistant.worlds.telnet.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.line_reader import LineReading
-from mud_assistant.assistant.worlds.telnet.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings, read_room
-from mud_assistant.assistant.worlds.telnet.wire_events import Closed, Prompt, Secret, WireEvent
-from mud_assistant.assistant.worlds.telnet.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
+from mud_assistant.assistant.worlds.telnet.reading.answer_window import AnswerEnding, AnswerWindow
+from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReading
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenSurroundings, read_room
+from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Closed, Prompt, Secret, WireEvent
 from mud_assistant.tools.text.clean import one_line
 from mud_assistant.tools.trust import Kind, Principal
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 
-from mud_assistant.assistant.worlds.telnet.inflate import CannotInflate, GrowsTooFast, Inflater
-from mud_assistant.assistant.worlds.telnet.negotiation import ECHO, GMCP, MCCP2, MSDP, MSSP, Options
-from mud_assistant.assistant.worlds.telnet.structured import read_gmcp, read_msdp, read_mssp
-from mud_assistant.assistant.worlds.telnet.telnet_codec import (
+from mud_assistant.assistant.worlds.telnet.wire.inflate import CannotInflate, GrowsTooFast, Inflater
+from mud_assistant.assistant.worlds.telnet.wire.negotiation import ECHO, GMCP, MCCP2, MSDP, MSSP, Options
+from mud_assistant.assistant.worlds.telnet.wire.structured import read_gmcp, read_msdp, read_mssp
+from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import (
     DataTooLong,
     Mark,
     OptionData,
@@ -16,8 +16,8 @@ from mud_assistant.assistant.worlds.telnet.telnet_codec import (
     Request,
     TelnetCodec,
 )
-from mud_assistant.assistant.worlds.telnet.text import LineTooLong, TextReader
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, Closed, HeardLine, Secret, WireEvent
+from mud_assistant.assistant.worlds.telnet.wire.text import LineTooLong, TextReader
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Closed, HeardLine, Secret, WireEvent
 
 #: The most requests and data of options without a line of text between them.
 MOST_OPTIONS = 2000

@@ -7,9 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from mud_assistant.assistant.worlds.telnet.line_forms import match_any
-from mud_assistant.assistant.worlds.telnet.player_names import bare_name, has_article, is_nobody, loosely, may_be_name
-from mud_assistant.assistant.worlds.telnet.profile import Profile
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import match_any
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
+from mud_assistant.assistant.worlds.telnet.reading.player_names import (
+    bare_name,
+    has_article,
+    is_nobody,
+    loosely,
+    may_be_name,
+)
 
 #: The most people, things and exits of one room, lines of one description, and rooms of the map.
 MAX_SEEN, MAX_LINES, MAX_ROOMS = 60, 60, 5_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mud_assistant.assistant.worlds.telnet.line_reader import LineReader
+from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReader
 
 #: The most lines that one spoken line is joined from, and how near to the margin a broken line ends, in characters.
 MAX_JOINED, NEAR = 6, 25

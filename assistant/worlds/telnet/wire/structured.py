@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from mud_assistant.assistant.worlds.telnet.wire_events import Gmcp, Msdp, Mssp, Value
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, Msdp, Mssp, Value
 
 _VAR, _VAL, _TABLE, _TABLE_END, _ARRAY, _ARRAY_END = range(1, 7)
 #: How deep tables and arrays of MSDP may stand in each other; deeper ones are read as texts.

@@ -16,9 +16,9 @@ from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from mud_assistant.assistant.worlds.telnet.game_wire import GameWire, Listener, Place
-from mud_assistant.assistant.worlds.telnet.session_state import State
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GameWire, Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.session_state import State
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause
 
 #: Seconds before the first new connection, and the most; seconds of play after which the first counts again.
 FIRST_WAIT, MOST_WAIT, SETTLED_AFTER = 5.0, 600.0, 60.0

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from mud_assistant.assistant.toml_text import parse_toml
-from mud_assistant.assistant.worlds.telnet.line_forms import (
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import (
     MAX_FORMS,
     TYPED,
     Form,
@@ -24,7 +24,7 @@ from mud_assistant.assistant.worlds.telnet.line_forms import (
     compile_form,
     holes_of,
 )
-from mud_assistant.assistant.worlds.telnet.profile_tables import (
+from mud_assistant.assistant.worlds.telnet.profiles.profile_tables import (
     SESSION_TABLES,
     ColouredForm,
     EchoTable,
@@ -35,7 +35,11 @@ from mud_assistant.assistant.worlds.telnet.profile_tables import (
     VerbsTable,
     WrittenProfile,
 )
-from mud_assistant.assistant.worlds.telnet.session_tables import SessionProfile, SessionTableError, read_session
+from mud_assistant.assistant.worlds.telnet.profiles.session_tables import (
+    SessionProfile,
+    SessionTableError,
+    read_session,
+)
 
 #: The longest text of a profile, in characters, and how many profiles may stand on each other.
 MAX_TEXT, MAX_LAYERS = 100_000, 4
@@ -74,7 +78,7 @@ class Profile:
 
 def shipped_profiles() -> tuple[str, ...]:
     """Return the names of the profiles that come with the package."""
-    folder = files(__package__) / "profiles"
+    folder = files(__package__)
     return tuple(sorted(one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml")))
 
 
@@ -103,7 +107,7 @@ def _shipped_text(name: object, where: str) -> str:
     known = shipped_profiles()
     if name not in known:
         raise ProfileError(f"{where}: based_on: there is no profile {name!r}; those there are: {', '.join(known)}")
-    return (files(__package__) / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
+    return (files(__package__) / f"{name}.toml").read_text(encoding="utf-8")
 
 
 # Any: TOML of somebody.

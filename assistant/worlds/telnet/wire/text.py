@@ -10,8 +10,8 @@ import re
 from collections.abc import Generator, Iterator
 from enum import Enum, auto
 
-from mud_assistant.assistant.worlds.telnet.sgr import Colour
-from mud_assistant.assistant.worlds.telnet.wire_events import HeardLine, Prompt
+from mud_assistant.assistant.worlds.telnet.wire.sgr import Colour
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import HeardLine, Prompt
 
 #: The most characters of a line, of the parameters of a control sequence, and changes of colour in a line.
 MOST_LINE, MOST_SEQUENCE, MOST_COLOURS = 16 * 1024, 4096, 64

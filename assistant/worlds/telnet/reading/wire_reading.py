@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mud_assistant.assistant.worlds.telnet.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.wire_events import Gmcp, HeardLine, Msdp, Prompt, Value, WireEvent
+from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, HeardLine, Msdp, Prompt, Value, WireEvent
 
 #: The most exits of a room that a message may tell of.
 MAX_EXITS = 40

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mud_assistant.assistant.worlds.telnet.line_forms import Form, match_any
-from mud_assistant.assistant.worlds.telnet.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.player_names import (
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import Form, match_any
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
+from mud_assistant.assistant.worlds.telnet.reading.player_names import (
     MAX_NAME,
     bare_name,
     has_article,
@@ -20,8 +21,7 @@ from mud_assistant.assistant.worlds.telnet.player_names import (
     loosely,
     may_be_name,
 )
-from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenSurroundings
 from mud_assistant.tools.text.clean import clean_heard
 from mud_assistant.tools.trust import Principal
 

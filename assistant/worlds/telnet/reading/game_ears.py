@@ -21,13 +21,13 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from mud_assistant.assistant.events.events import Noticed
 from mud_assistant.assistant.http_server.token_bucket import TokenBucket
 from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
-from mud_assistant.assistant.worlds.telnet.answer_window import AnswerWindow
-from mud_assistant.assistant.worlds.telnet.line_breaks import LineBreaks, Whole
-from mud_assistant.assistant.worlds.telnet.line_reader import SPEECH, LineReader, LineReading
-from mud_assistant.assistant.worlds.telnet.name_holders import Persons, known_again, phrase_in, phrase_kept
-from mud_assistant.assistant.worlds.telnet.player_names import bare_name, loosely
-from mud_assistant.assistant.worlds.telnet.profile import Profile
-from mud_assistant.assistant.worlds.telnet.surroundings import Line, SeenSurroundings, read_room
+from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
+from mud_assistant.assistant.worlds.telnet.reading.answer_window import AnswerWindow
+from mud_assistant.assistant.worlds.telnet.reading.line_breaks import LineBreaks, Whole
+from mud_assistant.assistant.worlds.telnet.reading.line_reader import SPEECH, LineReader, LineReading
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons, known_again, phrase_in, phrase_kept
+from mud_assistant.assistant.worlds.telnet.reading.player_names import bare_name, loosely
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import Line, SeenSurroundings, read_room
 from mud_assistant.tools.trust import Kind, Principal
 
 #: Seconds of silence after which lines belong together no more, and after which fighting is told of.

@@ -15,11 +15,11 @@ import re
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from mud_assistant.assistant.worlds.telnet.login import LoginScript, Typed
-from mud_assistant.assistant.worlds.telnet.session_forms import fits
-from mud_assistant.assistant.worlds.telnet.session_state import Hooks, State, shape_of
-from mud_assistant.assistant.worlds.telnet.session_tables import SessionProfile
-from mud_assistant.assistant.worlds.telnet.wire_events import Cause, Closed, HeardLine, Prompt, Secret, WireEvent
+from mud_assistant.assistant.worlds.telnet.profiles.session_forms import fits
+from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile
+from mud_assistant.assistant.worlds.telnet.session.login import LoginScript, Typed
+from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State, shape_of
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Closed, HeardLine, Prompt, Secret, WireEvent
 
 #: Seconds of silence after which what stands there is a prompt, and after which a pager, a question or an editor that
 #: still waits is left. Seconds that the game has to answer each step of a login.

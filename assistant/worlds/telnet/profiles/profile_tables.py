@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mud_assistant.assistant.worlds.telnet.line_forms import MAX_FORM, VERBS
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import MAX_FORM, VERBS
 
 #: The tables that the session reads; their fields are its own.
 SESSION_TABLES = ("login", "prompt", "pager", "states", "manners")

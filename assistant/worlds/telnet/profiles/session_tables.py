@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mud_assistant.assistant.worlds.telnet.session_forms import (
+from mud_assistant.assistant.worlds.telnet.profiles.session_forms import (
     MOST_FORM,
     SessionFormError,
     compile_session_form,

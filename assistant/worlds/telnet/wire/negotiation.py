@@ -10,7 +10,7 @@ import codecs
 from collections.abc import Callable
 from enum import IntEnum
 
-from mud_assistant.assistant.worlds.telnet.telnet_codec import DO, DONT, IAC, WILL, WONT, subnegotiation
+from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import DO, DONT, IAC, WILL, WONT, subnegotiation
 
 ECHO, SGA, TTYPE, EOR, NAWS, CHARSET, MSDP, MSSP, MCCP2, GMCP = 1, 3, 24, 25, 31, 42, 69, 70, 86, 201
 #: What the server may do, and what we do when it asks. Everything else is refused.
