@@ -50,6 +50,7 @@ class TelnetGuest:
         introduction: str = "",
     ) -> None:
         self._on_state = on_state
+        self._state = State.CLOSED
         self._around = SeenSurroundings(clock.seconds)
         self._ears = Ears(
             profile, persons, me, around=self._around, clock=clock, hear=hear, heard=heard, asked_for=asked_for
@@ -85,6 +86,9 @@ class TelnetGuest:
     def _entered(self, state: State, why: str) -> None:
         if state in _AWAY:
             self._forget()
+        elif state is State.PLAYING and self._state is State.LOGIN:
+            self._ears.greet()
+        self._state = state
         self._on_state(state, why)
 
     def _forget(self) -> None:

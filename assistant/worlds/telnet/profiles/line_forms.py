@@ -16,9 +16,11 @@ from itertools import pairwise
 MAX_LINE = 4_000
 #: The most forms of one profile, and the longest form in characters.
 MAX_FORMS, MAX_FORM = 400, 200
+#: The kinds that are somebody's words, besides those of channels.
+SPEECH = frozenset({"say", "say_to_me", "say_to_other", "tell", "whisper"})
 #: The verbs of speech where a profile names none.
 VERBS = ("says", "asks", "exclaims", "states", "mutters", "replies", "answers")
-_WORD = r"[\w.'@+-]{1,40}"
+_WORD = r"\w[\w.'@+-]{0,39}"
 #: What each hole fits. A name ends as early as it can, so that the first verb counts.
 _HOLES = {
     "who": rf"{_WORD}(?: {_WORD}){{0,4}}?",
@@ -36,6 +38,8 @@ _HOLES = {
 }
 #: The holes of any length, and how many of them a form may have.
 _WIDE, MOST_WIDE = frozenset({"text", "any", "thing", "exits", "people", "things"}), 2
+#: The holes that may stand twice: `{who}` then has to be the same name, as where the game marks a line with its sender.
+_TWICE = frozenset({"who", "me", "any"})
 #: The holes that a line to be typed may have.
 TYPED = frozenset({"text", "who", "thing", "direction"})
 _PART = re.compile(r"\{([a-z_]*)\}|([^{}]+)|(.)", re.DOTALL)
@@ -51,6 +55,7 @@ class Form:
 
     `kind` is what a line of it is, such as `say`. `colour` is the colour that its lines begin with where the game
     shows colours, empty for any. `head` and `tail` are the words at its ends, and `literals` all that it has.
+    `acts` is whether only a space parts the name from what its owner did, so that the line may hold anything.
     """
 
     kind: str
@@ -60,6 +65,12 @@ class Form:
     head: str = ""
     tail: str = ""
     colour: str = ""
+    acts: bool = False
+
+    @property
+    def is_speech(self) -> bool:
+        """Whether its lines are somebody's words."""
+        return self.kind in SPEECH or self.kind.startswith("channel:")
 
     def match(self, line: str) -> dict[str, str] | None:
         """Return what the holes hold if the whole line fits, else None."""
@@ -87,9 +98,12 @@ def compile_form(kind: str, line: str, verbs: Sequence[str] = VERBS, colour: str
             continue
         if name not in holes:
             raise FormError(f"{{{name}}} is no hole: use {', '.join(f'{{{one}}}' for one in sorted(holes))}")
-        if name in seen and name != "any":
-            raise FormError(f"{{{name}}} stands twice: a line has one of each")
-        pieces.append(f"(?:{holes[name]})" if name in {"any", "me"} else f"(?P<{name}>{holes[name]})")
+        if name in seen and name not in _TWICE:
+            raise FormError(f"{{{name}}} stands twice: only {{who}}, {{me}} and {{any}} may")
+        if name in {"any", "me"}:
+            pieces.append(f"(?:{holes[name]})")
+        else:
+            pieces.append(f"(?P={name})" if name in seen else f"(?P<{name}>{holes[name]})")
         seen.add(name)
     if len([name for name, _ in parts if name in _WIDE]) > MOST_WIDE:
         raise FormError(f"at most {MOST_WIDE} of the holes of any length: {', '.join(sorted(_WIDE))}")
@@ -99,7 +113,8 @@ def compile_form(kind: str, line: str, verbs: Sequence[str] = VERBS, colour: str
         at = [name for name, _ in parts].index("text")
         begins = re.compile("".join(pieces[: at + 1]), re.DOTALL)
     head, tail = parts[0][1].split(" ", 1)[0], parts[-1][1].rsplit(" ", 1)[-1]
-    return Form(kind, re.compile("".join(pieces), re.DOTALL), begins, literals, head, tail, colour)
+    acts = "{who} {text}" in line
+    return Form(kind, re.compile("".join(pieces), re.DOTALL), begins, literals, head, tail, colour, acts)
 
 
 def fill_line(template: str, **values: str) -> str:
@@ -118,6 +133,24 @@ def match_any(forms: Iterable[Form], line: str) -> tuple[Form, dict[str, str]] |
         if (found := form.match(line)) is not None:
             return form, found
     return None
+
+
+def match_spoken(forms: Iterable[Form], line: str) -> tuple[Form, dict[str, str]] | None:
+    """Return the form that a line of the game fits, with what its holes hold; None for none.
+
+    The forms of speech come before all others. Of those that fit, the one with the shortest name counts, since what
+    stands behind the first verb are the words of whoever has that name. Otherwise the first counts.
+    """
+    best: tuple[Form, dict[str, str]] | None = None
+    for form in forms:
+        if best is not None and not form.is_speech:
+            break
+        found = form.match(line)
+        if found is not None and (best is None or len(found.get("who", "")) < len(best[1].get("who", ""))):
+            best = form, found
+            if not (form.is_speech and found.get("who")):
+                break
+    return best
 
 
 def _parts(line: str) -> list[tuple[str, str]]:

@@ -45,6 +45,7 @@ class SpeechTable(_ProfileTable):
 
     names: Literal["word", "words"] = "words"
     wraps: int = Field(default=0, ge=0, le=1_000)
+    breaks: bool = False
     verbs: Annotated[tuple[str, ...], Field(max_length=80)] = VERBS
     nobody: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     say: Forms = ()

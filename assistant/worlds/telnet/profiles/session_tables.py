@@ -165,10 +165,13 @@ class SessionProfile:
         return is_firm(form) or not self.tables.prompt.forms
 
     def _forms(self, place: str, forms: Iterable[str]) -> Patterns:
-        try:
-            return tuple(compile_session_form(form, self._name) for form in forms)
-        except SessionFormError as error:
-            raise SessionTableError(f"{place}: {error}") from None
+        compiled = []
+        for form in forms:
+            try:
+                compiled.append(compile_session_form(form, self._name))
+            except SessionFormError as error:
+                raise SessionTableError(f"{place}: {form!r}: {error}") from None
+        return tuple(compiled)
 
 
 # Any: tables as TOML gives them.

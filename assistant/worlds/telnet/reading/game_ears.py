@@ -65,7 +65,7 @@ class Ears:
     ) -> None:
         self._profile, self._persons, self._around, self._clock, self._me = profile, persons, around, clock, me
         self.lines = LineReader(profile, persons, around, me.name)
-        self._breaks = LineBreaks(self.lines, profile.speech.wraps)
+        self._breaks = LineBreaks(self.lines, profile.speech.wraps, by_players=profile.speech.breaks)
         self._hear, self._report, self._asked_for = hear, heard, asked_for
         self._listener = BodyListener(me, hear, self._is_alone_with, self._others)
         self.window: AnswerWindow | None = None
@@ -75,7 +75,8 @@ class Ears:
         #: Whether channels come as messages of the game's own, so that no line of text counts as one.
         self.has_channel_messages = False
         self._unknown: list[Line] = []
-        self._is_in_room = False
+        self._is_in_room = self._is_greeted = False
+        self._line_at = -BURST
         self._fights = self._unnoticed = 0
         self._noticing = TokenBucket(clock.seconds, NOTICED_RATE, NOTICED_AT_ONCE)
         self._timers: dict[str, IDelayedCall] = {}
@@ -86,6 +87,7 @@ class Ears:
         self._later("burst", BURST, self._end_burst, restart=True)
         if colour:
             self.lines.shows_colours = True
+        is_first, self._line_at = self._clock.seconds() - self._line_at >= BURST, self._clock.seconds()
         window = self.window
         is_speech = window is not None and window.collects and self.lines.is_speech(text)
         if window is not None and window.take(text, colour, self._profile.errors, is_speech=is_speech):
@@ -94,6 +96,9 @@ class Ears:
                 self._notice(text)
         elif not text.strip():
             self._complete(self._breaks.give_up())
+        elif self._is_greeted:
+            self._unknown.append((text, colour))
+            self._report(LineReading("answer", text.strip()))
         elif self._is_in_room or self._begins_room(text, colour):
             if not self._is_in_room:
                 self._end_burst()
@@ -101,7 +106,12 @@ class Ears:
             self._unknown.append((text, colour))
             self._report(LineReading("room", text.strip()))
         else:
-            self._complete(self._breaks.take(text), colour)
+            self._complete(self._breaks.take(text, is_first=is_first), colour)
+
+    def greet(self) -> None:
+        """Take what comes now, until a prompt or silence, as the answer to the log-in: nobody speaks in it."""
+        self._is_greeted = True
+        self._later("burst", BURST, self._end_burst, restart=True)
 
     def prompt(self, text: str = "") -> None:
         """Hear that the game waits for the next line."""
@@ -130,7 +140,7 @@ class Ears:
                 timer.cancel()
         if self.window is not None:
             self.window.close()
-        self.window, self._unknown, self._is_in_room = None, [], False
+        self.window, self._unknown, self._is_in_room, self._is_greeted = None, [], False, False
         self._breaks.give_up()
 
     def _complete(self, wholes: list[Whole], colour: str = "") -> None:
@@ -227,7 +237,7 @@ class Ears:
         self._stop("burst")
         self._complete(self._breaks.give_up())
         lines, self._unknown = self._unknown, []
-        self._is_in_room = False
+        self._is_in_room = self._is_greeted = False
         self._take_unknown(lines)
         if self.window is None or not self.window.collects:
             self._around.settle()

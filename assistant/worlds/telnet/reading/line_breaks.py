@@ -22,20 +22,26 @@ class LineBreaks:
     """Holds back the beginning of a spoken line until the rest of it is there. `margin` is 0 where no line is broken.
 
     Whoever chooses the words of a long line chooses where the game breaks it, and so how the second half looks. A line
-    that may be a second half is doubtful.
+    that may be a second half is doubtful. In some games players put a line break into what they say (`%r`, `{/`): so
+    what comes together with a quotation that is not closed is doubtful, and, with `by_players`, what comes together
+    with any other line.
     """
 
-    def __init__(self, reader: LineReader, margin: int) -> None:
+    def __init__(self, reader: LineReader, margin: int, *, by_players: bool = False) -> None:
         self._reader = reader
         self._margin = margin
+        self._by_players = by_players
+        self._is_open = False
         self._held: list[str] = []
         self._is_doubtful = False
         self._before = ""
 
-    def take(self, text: str) -> list[Whole]:
-        """Take a line; return those that are complete now."""
+    def take(self, text: str, *, is_first: bool = True) -> list[Whole]:
+        """Take a line; return those that are complete now. `is_first` says that silence came before it."""
+        is_second = not is_first and (self._by_players or self._is_open)
+        self._is_open = self._opens(text) or (self._is_open and not is_first)
         if not self._margin:
-            return [Whole(text)]
+            return [Whole(text, is_second)]
         before, self._before = self._before, text
         given_up: list[Whole] = []
         if self._held and not self._has_tail() and text[:2].strip():
@@ -43,7 +49,7 @@ class LineBreaks:
         if self._held:
             return self._add(text)
         first = len(text.split(" ", 1)[0])
-        is_second = bool(before.strip()) and len(before.rstrip()) + 1 + first > self._margin - 2
+        is_second = is_second or (bool(before.strip()) and len(before.rstrip()) + 1 + first > self._margin - 2)
         is_whole = self._reader.is_speech(text) and self._reader.has_tail(text)
         if len(text) >= self._margin - NEAR and not is_whole and self._reader.begins_speech(text):
             self._held, self._is_doubtful = [text], is_second
@@ -57,6 +63,10 @@ class LineBreaks:
         if not held:
             return []
         return [Whole(" ".join(held), self._is_doubtful or self._reader.has_tail(held[0]))]
+
+    def _opens(self, text: str) -> bool:
+        """Tell whether the line begins a quotation that does not end with it."""
+        return not self._reader.is_speech(text) and self._reader.has_tail(text)
 
     def _has_tail(self) -> bool:
         return self._reader.has_tail(self._held[0])

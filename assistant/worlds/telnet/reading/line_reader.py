@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mud_assistant.assistant.worlds.telnet.profiles.line_forms import Form, match_any
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import SPEECH, Form, match_any, match_spoken
 from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.reading.player_names import (
@@ -34,8 +34,6 @@ _LIKE_SPEECH = re.compile(
     re.IGNORECASE,
 )
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?=\s)")
-#: The kinds that are somebody's words.
-SPEECH = frozenset({"say", "say_to_me", "say_to_other", "tell", "whisper"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ class LineReader:
             return LineReading("echo", shown)
         if match_any(self._profile.errors, shown):
             return LineReading("refusal", shown)
-        found = match_any(self._profile.heard, bare)
+        found = match_spoken(self._profile.heard, bare)
         if found is None:
             return LineReading("unknown", shown)
         form, holes = found
@@ -90,13 +88,13 @@ class LineReader:
 
     def is_speech(self, raw: str) -> bool:
         """Tell whether the line has a form of speech, whoever made it look so."""
-        found = match_any(self._profile.heard, clean_heard(raw, MAX_SHOWN))
-        return found is not None and (found[0].kind in SPEECH or found[0].kind.startswith("channel:"))
+        found = match_spoken(self._profile.heard, clean_heard(raw, MAX_SHOWN))
+        return found is not None and found[0].is_speech
 
     def words_in(self, raw: str, talker: str) -> str:
         """Return the words of a line that this person is known to have spoken, the whole line where no form fits."""
         shown = clean_heard(raw, MAX_SHOWN)
-        found = match_any(self._profile.heard, shown)
+        found = match_spoken(self._profile.heard, shown)
         if found is None or found[0].kind == "emote" or found[1].get("who") != talker:
             return shown
         return found[1].get("text", shown)
@@ -126,7 +124,9 @@ class LineReader:
             return LineReading("own", shown, words=words)
         if form.kind == "emote":
             return self._emoted(name, words, shown)
-        who = self._who(name, form.kind)
+        if form.acts and not self._may_act(name, words):
+            return LineReading("imitation", shown, name=name)
+        who = self._marked(name, form.kind, holes.get("mark", ""))
         if who is None:
             return LineReading("imitation" if words else "unknown", shown, name=name)
         kind, _, channel = form.kind.partition(":")
@@ -140,10 +140,28 @@ class LineReader:
         """Return an act, only of somebody who is here, and only when nothing in it looks like speech."""
         if not words or not self._around.holds(name):
             return LineReading("unknown", shown, name=name)
-        if _LIKE_SPEECH.search(_APOSTROPHE.sub("", words)):
+        if not self._may_act(name, words):
             return LineReading("imitation", shown, name=name)
         who = self._who(name, "emote")
         return LineReading("unknown" if who is None else "emote", shown, who, name, words)
+
+    def _may_act(self, name: str, words: str) -> bool:
+        """Tell whether this may be an act of who has the name: it holds no speech, and completes no other name.
+
+        In many games an act may follow its actor's name without a space: so Imp acts as "Implor".
+        """
+        bare = bare_name(name)
+        is_completed = any(bare.startswith(other) and bare != other for other in self._around.people)
+        return not is_completed and _LIKE_SPEECH.search(_APOSTROPHE.sub("", words)) is None
+
+    def _marked(self, name: str, kind: str, mark: str) -> Principal | None:
+        """Return whose name this is. A line that shows a mark of the account beside the name tells holders apart."""
+        if mark:
+            self._persons.note_mark(name, mark)
+        who = self._who(name, kind)
+        if mark and who is not None:
+            self._persons.note_mark(name, mark)
+        return who
 
     def _who(self, name: str, kind: str) -> Principal | None:
         """Return whose name this is, None where it may be anybody's."""

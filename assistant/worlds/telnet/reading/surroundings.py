@@ -30,7 +30,7 @@ _STANDS = re.compile(
 _LISTED = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _NOTE = re.compile(r"\s*\([^()]*\)|^\(\s*\d+\)\s*")
 #: The number that some games show builders after a name.
-_NUMBER = re.compile(r"\s*\(#\d+\)$")
+_NUMBER = re.compile(r"\s*\(#\d+\w*\)$")
 #: One line of the game with its colour.
 Line = tuple[str, str]
 
@@ -61,15 +61,21 @@ def read_room(lines: Sequence[Line], profile: Profile, *, is_asked: bool = False
     room = SeenRoom()
     told: list[str] = []
     is_past_exits = False
+    heading = ""
     for text, colour in lines[start or 0 :][:MAX_LINES]:
         shown = " ".join(text.split())
         if not shown or set(shown) <= set("-=_* "):
+            heading = ""
             continue
         if not room.name:
             room.name = _NUMBER.sub("", re.split(r" {2,}", text.strip())[0])[:80]
+        elif begun := _heading(shown, profile):
+            heading, is_past_exits = begun, is_past_exits or begun == "exits"
         elif found := match_any(profile.room["exits"], shown):
             room.exits, room.closed = exits_of(found[1].get("exits", ""))
-            is_past_exits = True
+            is_past_exits, heading = True, ""
+        elif heading:
+            _list(heading, text, room, profile)
         elif not _place(shown, colour, room, profile, is_past_exits=is_past_exits):
             told.append(shown)
     room.description = " ".join(told)
@@ -189,6 +195,35 @@ class SeenSurroundings:
             yield direction, self.map.get(behind, ("", {}))[0], behind
 
 
+def _heading(shown: str, profile: Profile) -> str:
+    """Return what is listed from the next line on, where this line is a form without a hole, such as `Contents:`."""
+    for kind in ("exits", "people", "things"):
+        if (found := match_any(profile.room[kind], shown)) is not None and not found[1]:
+            return kind
+    return ""
+
+
+def _list(kind: str, text: str, room: SeenRoom, profile: Profile) -> None:
+    """Add what a line below a heading lists: names with commas or wide spaces between them, or a single one."""
+    parts = re.split(r"\s{2,}", text.strip())
+    listed = [_NUMBER.sub("", one) for part in parts for one in names_in(part)]
+    if kind == "exits":
+        names, closed = exits_of(", ".join(listed) + ",")
+        room.exits, room.closed = (*room.exits, *names)[:MAX_SEEN], room.closed | closed
+    else:
+        for name in listed:
+            _add_person(name, room, profile, to_people=kind == "people")
+
+
+def _add_person(name: str, room: SeenRoom, profile: Profile, *, to_people: bool = True) -> None:
+    """Add a name to the people of a room, or to its things where nobody can have it."""
+    is_person = to_people and may_be_name(name) and not is_nobody(name, profile.speech.nobody)
+    is_person = is_person and (profile.speech.names == "words" or " " not in name or has_article(name))
+    seen = room.people if is_person and len(room.people) < MAX_SEEN else room.things
+    if len(seen) < MAX_SEEN:
+        seen.append(name)
+
+
 def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past_exits: bool) -> bool:
     """Put a line of a room among its people or things. Return whether it is of neither, but of the description."""
     table = profile.room_table
@@ -204,15 +239,22 @@ def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past
     if table.people_colour and colour and not is_coloured:
         return is_past_exits and _add_thing(shown, room)
     found = match_any(profile.room["people"], shown)
-    if found is not None and (is_past_exits or is_coloured or found[0].head or not table.title):
-        for name in names_in(found[1].get("people", "")) or [found[1].get("who", "")]:
-            is_person = may_be_name(name) and not is_nobody(name, profile.speech.nobody)
-            (room.people if is_person and len(room.people) < MAX_SEEN else room.things).append(name)
+    names = [] if found is None else names_in(found[1].get("people", "")) or [found[1].get("who", "")]
+    # A description may look like people: `A lawn to the east.`
+    is_named = not table.title and all(map(_is_capital, names))
+    if found is not None and (is_past_exits or is_coloured or found[0].head or is_named):
+        for name in names:
+            _add_person(name, room, profile)
         return True
     if is_coloured:
         room.people.append(_phrase(shown)[:40])
         return True
     return is_past_exits and _add_thing(shown, room)
+
+
+def _is_capital(name: str) -> bool:
+    """Tell whether all words of the name begin with a capital letter, or the first is an article."""
+    return has_article(name) or all(word[:1].isupper() for word in name.split())
 
 
 def _add_thing(shown: str, room: SeenRoom) -> bool:

@@ -46,7 +46,7 @@ def test_these_profiles_come_with_the_package() -> None:
         ('based_on = "dikku"', "game.toml: based_on: there is no profile 'dikku'; those there are: diku, "),
         ('[speech]\nsay = ["{who} says {foo}"]', "game.toml: speech.say[0]: {foo} is no hole: use {any}, "),
         ('[speech]\nsay = ["{who}{text}"]', "game.toml: speech.say[0]: {who} and {text} touch: "),
-        ('[speech]\nsay = ["{who} x {who}"]', "game.toml: speech.say[0]: {who} stands twice"),
+        ('[speech]\nsay = ["{text} x {text}"]', "game.toml: speech.say[0]: {text} stands twice: only {who}, "),
         ('[speech]\nsay = ["{any} x {any} y {text}"]', "game.toml: speech.say[0]: at most 2 of the holes"),
         ('[speech]\nsay = ["a } b"]', "game.toml: speech.say[0]: a brace stands alone"),
         ('[verbs]\nsay = "say"', "game.toml: verbs.say: {text} is missing: the line says where it stands"),
