@@ -76,7 +76,7 @@ def read_room(lines: Sequence[Line], profile: Profile, *, is_asked: bool = False
             is_past_exits, heading = True, ""
         elif heading:
             _list(heading, text, room, profile)
-        elif not _place(shown, colour, room, profile, is_past_exits=is_past_exits):
+        elif not _place(shown, colour, room, profile, is_past_exits=is_past_exits, is_titled=start is not None):
             told.append(shown)
     room.description = " ".join(told)
     room.key = _key(room)
@@ -224,7 +224,9 @@ def _add_person(name: str, room: SeenRoom, profile: Profile, *, to_people: bool 
         seen.append(name)
 
 
-def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past_exits: bool) -> bool:
+def _place(
+    shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past_exits: bool, is_titled: bool
+) -> bool:
     """Put a line of a room among its people or things. Return whether it is of neither, but of the description."""
     table = profile.room_table
     if match_any(profile.room["ignored"], shown):
@@ -241,7 +243,7 @@ def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past
     found = match_any(profile.room["people"], shown)
     names = [] if found is None else names_in(found[1].get("people", "")) or [found[1].get("who", "")]
     # A description may look like people: `A lawn to the east.`
-    is_named = not table.title and all(map(_is_capital, names))
+    is_named = not is_titled and all(map(_is_capital, names))
     if found is not None and (is_past_exits or is_coloured or found[0].head or is_named):
         for name in names:
             _add_person(name, room, profile)

@@ -210,6 +210,8 @@ class GameSession:
             for line in seen:
                 self._enter_shown(line.text)
                 self._tell(line)
+            if self._prompt:
+                self._tell(Prompt(self._prompt))
             self._settle()
 
     def _stir(self) -> None:
