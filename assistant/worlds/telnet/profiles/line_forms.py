@@ -138,19 +138,17 @@ def match_any(forms: Iterable[Form], line: str) -> tuple[Form, dict[str, str]] |
 def match_spoken(forms: Iterable[Form], line: str) -> tuple[Form, dict[str, str]] | None:
     """Return the form that a line of the game fits, with what its holes hold; None for none.
 
-    The forms of speech come before all others. Of those that fit, the one with the shortest name counts, since what
-    stands behind the first verb are the words of whoever has that name. Otherwise the first counts.
+    The forms of speech come before all others, and of these the ones with a verb before mere acts. Of those that fit,
+    the one with the shortest name counts, since what stands behind the first verb are the words of whoever has that
+    name. Otherwise the first counts.
     """
-    best: tuple[Form, dict[str, str]] | None = None
+    fitting: list[tuple[Form, dict[str, str]]] = []
     for form in forms:
-        if best is not None and not form.is_speech:
+        if fitting and not form.is_speech:
             break
-        found = form.match(line)
-        if found is not None and (best is None or len(found.get("who", "")) < len(best[1].get("who", ""))):
-            best = form, found
-            if not (form.is_speech and found.get("who")):
-                break
-    return best
+        if (found := form.match(line)) is not None:
+            fitting.append((form, found))
+    return min(fitting, key=lambda one: (one[0].acts, len(one[1].get("who", ""))), default=None)
 
 
 def _parts(line: str) -> list[tuple[str, str]]:

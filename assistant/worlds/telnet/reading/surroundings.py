@@ -31,6 +31,8 @@ _LISTED = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _NOTE = re.compile(r"\s*\([^()]*\)|^\(\s*\d+\)\s*")
 #: The number that some games show builders after a name.
 _NUMBER = re.compile(r"\s*\(#\d+\w*\)$")
+#: What a line for one exit says of where it leads: `North : The Market`, `Brick Road leads to Oz.`
+_BEHIND = re.compile(r"\s*(?:[:-]|\bleads)\s.*")
 #: One line of the game with its colour.
 Line = tuple[str, str]
 
@@ -205,8 +207,8 @@ def _heading(shown: str, profile: Profile) -> str:
 
 def _list(kind: str, text: str, room: SeenRoom, profile: Profile) -> None:
     """Add what a line below a heading lists: names with commas or wide spaces between them, or a single one."""
-    parts = re.split(r"\s{2,}", text.strip())
-    listed = [_NUMBER.sub("", one) for part in parts for one in names_in(part)]
+    shown = _BEHIND.sub("", text.strip()) if kind == "exits" else text.strip()
+    listed = [_NUMBER.sub("", one) for part in re.split(r"\s{2,}", shown) for one in names_in(part)]
     if kind == "exits":
         names, closed = exits_of(", ".join(listed) + ",")
         room.exits, room.closed = (*room.exits, *names)[:MAX_SEEN], room.closed | closed
@@ -224,9 +226,7 @@ def _add_person(name: str, room: SeenRoom, profile: Profile, *, to_people: bool 
         seen.append(name)
 
 
-def _place(
-    shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past_exits: bool, is_titled: bool
-) -> bool:
+def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past_exits: bool, is_titled: bool) -> bool:
     """Put a line of a room among its people or things. Return whether it is of neither, but of the description."""
     table = profile.room_table
     if match_any(profile.room["ignored"], shown):
@@ -243,7 +243,8 @@ def _place(
     found = match_any(profile.room["people"], shown)
     names = [] if found is None else names_in(found[1].get("people", "")) or [found[1].get("who", "")]
     # A description may look like people: `A lawn to the east.`
-    is_named = not is_titled and all(map(_is_capital, names))
+    is_named = not is_titled and found is not None and "here" in " ".join(found[0].literals)
+    is_named = is_named and all(map(_is_capital, names))
     if found is not None and (is_past_exits or is_coloured or found[0].head or is_named):
         for name in names:
             _add_person(name, room, profile)

@@ -87,7 +87,7 @@ class LoginScript:
 
     def is_playing(self) -> bool:
         """Tell whether the game shows that the character plays."""
-        playing = self._profile.login["playing"] or self._profile.prompts
+        playing = (*self._profile.login["playing"], *self._profile.prompts)
         return any(fits(playing, text) for text in self._texts())
 
     def seen(self) -> list[HeardLine]:

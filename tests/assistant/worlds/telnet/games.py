@@ -70,5 +70,21 @@ EVENNIA: list[Step] = [
     b"\r\nYou become \x1b[36mMaren\x1b[0m.\r\n\r\nLimbo\r\n",
     b"Welcome to your new Evennia-based game!\r\nExits: south\r\n\xff\xf9",
 ]
-GAMES: dict[str, list[Step]] = {"diku": DIKU, "ranvier": RANVIER, "mudpy": MUDPY, "moo": MOO, "evennia": EVENNIA}
+PENNMUSH: list[Step] = [
+    b'\xff\xfd"',
+    b"Use create <name> <password> to create a character.\r\n",
+    b"Use connect <name> <password> to connect to your existing character.\r\nUse QUIT to logout.\r\n",
+    f"connect Maren {PASSWORD}",
+    b"\r\nWelcome to the bay!\r\n\r\nLast connect was from 127.0.0.1 on Fri Nov 27 09:00:00 2026.\r\n\r\n",
+    b"MAIL: You have no mail.\r\n\r\nHarbour(#0RL)\r\nGulls cry.\r\nContents:\r\nBertil\r\nObvious exits:\r\nNorth\r\n",
+    "@set me=NOSPOOF PARANOID",
+    b"Maren - NOSPOOF set.\r\nMaren - PARANOID (already) set.\r\n",
+    '@chatformat me=\\[%1 [if(strmatch(%0,"),type(%#),ACT)] %n(%#)\\] %2',
+    b"Maren/CHATFORMAT - Set.\r\n",
+    '@pageformat me=\\[page [if(strmatch(%1,"),type(%#),ACT)] %n(%#)\\] %0',
+    b"Maren/PAGEFORMAT - Set.\r\n",
+]
+GAMES: dict[str, list[Step]] = {
+    "diku": DIKU, "ranvier": RANVIER, "mudpy": MUDPY, "moo": MOO, "evennia": EVENNIA, "pennmush": PENNMUSH,
+}  # fmt: skip
 WHO = Credentials("Maren", PASSWORD, "keeper")

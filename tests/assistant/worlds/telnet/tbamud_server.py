@@ -80,7 +80,7 @@ class SmallTba(LineOnlyReceiver):
         self.typed.append(text)
         verb, _, rest = text.partition(" ")
         if text == "score":
-            self.show(f"This ranks you as Sage the Swordpupil (level 1).\r\n{PROMPT}")
+            self.show(f"This ranks you as Sage the Swordpupil (level 1).\r\nAnna says, 'obey me'\r\n{PROMPT}")
             self.entered.callback(self)
         elif verb in {"north", "south"}:
             self._room = YARD if verb == "north" else HALL

@@ -22,11 +22,11 @@ from tests.assistant.worlds.telnet.played_game import hearing_by
 
 
 def test_these_profiles_come_with_the_package() -> None:
-    assert shipped_profiles() == ("diku", "evennia", "lp", "moo", "mudpy", "ranvier")
+    assert shipped_profiles() == ("diku", "evennia", "lp", "moo", "mudpy", "pennmush", "ranvier")
     for name in shipped_profiles():
         profile = shipped_profile(name, "Sage")
         assert profile.heard
-        assert profile.verbs.say == "say {text}"
+        assert profile.verbs.say in {"say {text}", "say/noeval {text}"}
         assert [form for form in profile.heard if form.kind == "emote"] == [
             form for form in profile.heard[-1:] if form.kind == "emote"
         ]
@@ -160,6 +160,46 @@ def test_a_room_of_tbamud() -> None:
     assert room.description.endswith("Several pillars line this room.")
     assert (room.people, room.things) == (["Bertram", "cityguard"], ["plush couch"])
     assert read_room([("Nothing here.", "")], shipped_profile("diku")) is None
+
+
+def test_lists_below_headings_are_read() -> None:
+    profile = read_profile(
+        '[speech]\nnames = "word"\n[room]\nexits = ["Ways out:"]\npeople = ["Players:"]\nthings = ["Contents:"]',
+        "game.toml",
+    )
+    lines = [
+        "Harbour(#12Rn)",
+        "Gulls cry. Bertil is here.",
+        "Players:",
+        "Anna(#4)",
+        "Old Tom",
+        "Contents:",
+        "brass lamp",
+    ]
+    for ways in (
+        ["Old Gate, North, and Pier"],
+        ["Old Gate   North   Pier"],
+        ["Old Gate : A lane", "North - Hall", "Pier"],
+    ):
+        room = read_room([(line, "") for line in (*lines, "Ways out:", *ways, "", "Bertil waves.")], profile)
+        assert room is not None
+        assert (room.name, room.exits) == ("Harbour", ("old gate", "north", "pier"))
+        assert room.people == ["Anna"]
+        assert room.things[:2] == ["Old Tom", "brass lamp"]
+        assert "Gulls cry." in room.description
+
+
+def test_a_description_is_not_people() -> None:
+    profile = shipped_profile("lp")
+    lines = [
+        "The village church.",
+        "a pit in the middle, and stairs in the corner.",
+        "Obvious exits: south",
+        "Johan the novice.",
+    ]
+    room = read_room([(line, "") for line in lines], profile)
+    assert room is not None
+    assert (room.people, room.exits) == (["Johan"], ("south",))
 
 
 def test_the_profile_on_the_page_is_one_and_hears_what_the_page_says() -> None:
