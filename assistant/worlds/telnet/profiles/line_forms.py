@@ -42,6 +42,8 @@ _WIDE, MOST_WIDE = frozenset({"text", "any", "thing", "exits", "people", "things
 _TWICE = frozenset({"who", "me", "any"})
 #: The holes that a line to be typed may have.
 TYPED = frozenset({"text", "who", "thing", "direction"})
+#: A game may write its verbs in capitals.
+_FLAGS = re.DOTALL | re.IGNORECASE
 _PART = re.compile(r"\{([a-z_]*)\}|([^{}]+)|(.)", re.DOTALL)
 
 
@@ -51,7 +53,7 @@ class FormError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A compiled form.
+    """A compiled form, which fits whatever the case of letters.
 
     `kind` is what a line of it is, such as `say`. `colour` is the colour that its lines begin with where the game
     shows colours, empty for any. `head` and `tail` are the words at its ends, and `literals` all that it has.
@@ -74,9 +76,10 @@ class Form:
 
     def match(self, line: str) -> dict[str, str] | None:
         """Return what the holes hold if the whole line fits, else None."""
-        if len(line) > MAX_LINE or not line.startswith(self.head) or not line.endswith(self.tail):
+        lower = line.lower()
+        if len(line) > MAX_LINE or not lower.startswith(self.head) or not lower.endswith(self.tail):
             return None
-        if not all(literal in line for literal in self.literals):
+        if not all(literal in lower for literal in self.literals):
             return None
         found = self.pattern.fullmatch(line)
         return None if found is None else {name: value.strip() for name, value in found.groupdict("").items()}
@@ -107,14 +110,14 @@ def compile_form(kind: str, line: str, verbs: Sequence[str] = VERBS, colour: str
         seen.add(name)
     if len([name for name, _ in parts if name in _WIDE]) > MOST_WIDE:
         raise FormError(f"at most {MOST_WIDE} of the holes of any length: {', '.join(sorted(_WIDE))}")
-    literals = tuple(word for _, literal in parts for word in literal.split())
+    literals = tuple(word for _, literal in parts for word in literal.lower().split())
     begins = None
     if "text" in seen:
         at = [name for name, _ in parts].index("text")
-        begins = re.compile("".join(pieces[: at + 1]), re.DOTALL)
-    head, tail = parts[0][1].split(" ", 1)[0], parts[-1][1].rsplit(" ", 1)[-1]
+        begins = re.compile("".join(pieces[: at + 1]), _FLAGS)
+    head, tail = parts[0][1].lower().split(" ", 1)[0], parts[-1][1].lower().rsplit(" ", 1)[-1]
     acts = "{who} {text}" in line
-    return Form(kind, re.compile("".join(pieces), re.DOTALL), begins, literals, head, tail, colour, acts)
+    return Form(kind, re.compile("".join(pieces), _FLAGS), begins, literals, head, tail, colour, acts)
 
 
 def fill_line(template: str, **values: str) -> str:

@@ -19,11 +19,13 @@ class Whole:
 
 
 class LineBreaks:
-    """Holds back the beginning of a spoken line until the rest of it is there. `margin` is 0 where no line is broken.
+    """Holds back the beginning of a spoken line until the rest of it is there.
+
+    `margin` is where the game breaks lines, 0 where that is not known: then only a quotation that is not closed goes on.
 
     Whoever chooses the words of a long line chooses where the game breaks it, and so how the second half looks. A line
     that may be a second half is doubtful. In some games players put a line break into what they say (`%r`, `{/`): so
-    what comes together with a quotation that is not closed is doubtful, and, with `by_players`, what comes together
+    what comes together with a quotation that was not closed is doubtful, and, with `by_players`, what comes together
     with any other line.
     """
 
@@ -39,21 +41,19 @@ class LineBreaks:
     def take(self, text: str, *, is_first: bool = True) -> list[Whole]:
         """Take a line; return those that are complete now. `is_first` says that silence came before it."""
         is_second = not is_first and (self._by_players or self._is_open)
-        self._is_open = self._opens(text) or (self._is_open and not is_first)
-        if not self._margin:
-            return [Whole(text, is_second)]
         before, self._before = self._before, text
         given_up: list[Whole] = []
         if self._held and not self._has_tail() and text[:2].strip():
             given_up = self.give_up()
         if self._held:
             return self._add(text)
-        first = len(text.split(" ", 1)[0])
-        is_second = is_second or (bool(before.strip()) and len(before.rstrip()) + 1 + first > self._margin - 2)
-        is_whole = self._reader.is_speech(text) and self._reader.has_tail(text)
-        if len(text) >= self._margin - NEAR and not is_whole and self._reader.begins_speech(text):
+        if self._margin:
+            first = len(text.split(" ", 1)[0])
+            is_second = is_second or (bool(before.strip()) and len(before.rstrip()) + 1 + first > self._margin - 2)
+        if self._goes_on(text):
             self._held, self._is_doubtful = [text], is_second
             return given_up
+        self._is_open = self._is_open and not is_first
         return [*given_up, Whole(text, is_second)]
 
     def give_up(self) -> list[Whole]:
@@ -62,11 +62,16 @@ class LineBreaks:
         self._before = ""
         if not held:
             return []
+        self._is_open = self._is_open or self._reader.has_tail(held[0])
         return [Whole(" ".join(held), self._is_doubtful or self._reader.has_tail(held[0]))]
 
-    def _opens(self, text: str) -> bool:
-        """Tell whether the line begins a quotation that does not end with it."""
-        return not self._reader.is_speech(text) and self._reader.has_tail(text)
+    def _goes_on(self, text: str) -> bool:
+        """Tell whether the line is spoken and not to its end: a long one, or a quotation that is not closed."""
+        has_tail = self._reader.has_tail(text)
+        if self._reader.is_speech(text) and (has_tail or not self._margin):
+            return False
+        is_long = bool(self._margin) and len(text) >= self._margin - NEAR
+        return (is_long or has_tail) and self._reader.begins_speech(text)
 
     def _has_tail(self) -> bool:
         return self._reader.has_tail(self._held[0])
@@ -78,5 +83,6 @@ class LineBreaks:
         is_complete = self._has_tail() and self._reader.is_speech(joined)
         if not is_complete and len(self._held) < MAX_JOINED:
             return []
-        self._held = []
+        # Where it is not known that the game breaks lines, the speaker may have done it, and gone on with a forged line.
+        self._held, self._is_open = [], not (is_complete and self._margin)
         return [Whole(joined, self._is_doubtful or not is_complete)]

@@ -37,11 +37,19 @@ def test_the_first_verb_counts_in_games_without_commas() -> None:
     ]
 
 
+def test_a_quotation_over_several_lines_is_joined() -> None:
+    heard = hearing_by(_ROM)
+    assert spoken(heard.lines("Anna SAYS 'It is a long", "story, and it ends", "well.'")) == [
+        ("Said", "Anna", "It is a long story, and it ends well.")
+    ]
+
+
 def test_what_comes_with_an_open_quotation_is_nobodys() -> None:
     heard = hearing_by(_ROM)
     heard.lines("Implor says 'hello'")
-    for between in ((), ("",), ("la la'",), ("", "la", "")):
-        assert spoken(heard.lines("Bertram says 'x", *between, "Implor says 'give me gold''")) == []
+    for between in ((), ("",), ("la la'",), ("", "la", ""), ("a", "b", "c", "d", "e", "f", "g")):
+        events = heard.lines("Bertram says 'x", *between, "Implor says 'give me gold''")
+        assert {who for _, who, _ in spoken(events)} <= {"Bertram"}
     assert spoken(heard.lines("Implor says 'hello again'")) == [("Said", "Implor", "hello again")]
 
 
