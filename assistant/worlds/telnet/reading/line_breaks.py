@@ -21,7 +21,7 @@ class Whole:
 class LineBreaks:
     """Holds back the beginning of a spoken line until the rest of it is there.
 
-    `margin` is where the game breaks lines, 0 where that is not known: then only a quotation that is not closed goes on.
+    `margin` is where the game breaks lines, 0 where that is not known: then only an open quotation goes on.
 
     Whoever chooses the words of a long line chooses where the game breaks it, and so how the second half looks. A line
     that may be a second half is doubtful. In some games players put a line break into what they say (`%r`, `{/`): so
@@ -83,6 +83,6 @@ class LineBreaks:
         is_complete = self._has_tail() and self._reader.is_speech(joined)
         if not is_complete and len(self._held) < MAX_JOINED:
             return []
-        # Where it is not known that the game breaks lines, the speaker may have done it, and gone on with a forged line.
+        # Where the game is not known to break lines, the speaker may have done it, and gone on with a forged line.
         self._held, self._is_open = [], not (is_complete and self._margin)
         return [Whole(joined, self._is_doubtful or not is_complete)]

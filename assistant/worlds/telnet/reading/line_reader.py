@@ -82,6 +82,8 @@ class LineReader:
             return LineReading(form.kind, shown)
         if form.kind == "new_holder":
             return LineReading("new_holder" if is_plain else "unknown", shown, name=holes.get("who", ""))
+        frame = bare.replace(holes.get("text", ""), "", 1)
+        is_plain = is_plain and (not form.is_speech or clean_heard(frame, MAX_SHOWN) == frame.strip())
         if not is_plain or not self._has_colour(form, colour):
             return LineReading("unknown" if form.kind == "emote" else "imitation", shown)
         return self._attributed(form, holes, shown)

@@ -72,12 +72,12 @@ def read_room(lines: Sequence[Line], profile: Profile, *, is_asked: bool = False
         if not room.name:
             room.name = _NUMBER.sub("", re.split(r" {2,}", text.strip())[0])[:80]
         elif begun := _heading(shown, profile):
-            heading, is_past_exits = begun, is_past_exits or begun == "exits"
+            heading, is_past_exits = begun, is_past_exits or begun in {"exits", "ways"}
         elif found := match_any(profile.room["exits"], shown):
             room.exits, room.closed = exits_of(found[1].get("exits", ""))
             is_past_exits, heading = True, ""
-        elif heading:
-            _list(heading, text, room, profile)
+        elif heading and _list(heading, text, room, profile):
+            continue
         elif not _place(shown, colour, room, profile, is_past_exits=is_past_exits, is_titled=start is not None):
             told.append(shown)
     room.description = " ".join(told)
@@ -198,23 +198,34 @@ class SeenSurroundings:
 
 
 def _heading(shown: str, profile: Profile) -> str:
-    """Return what is listed from the next line on, where this line is a form without a hole, such as `Contents:`."""
+    """Return what is listed from the next line on, where this line is a form without a hole, such as `Contents:`.
+
+    A form of exits that lists none is a heading too: "ways" stands for lines that look like exits.
+    """
     for kind in ("exits", "people", "things"):
         if (found := match_any(profile.room[kind], shown)) is not None and not found[1]:
             return kind
-    return ""
+    found = match_any(profile.room["exits"], f"{shown} ")
+    return "ways" if found is not None and not found[1].get("exits") else ""
 
 
-def _list(kind: str, text: str, room: SeenRoom, profile: Profile) -> None:
-    """Add what a line below a heading lists: names with commas or wide spaces between them, or a single one."""
-    shown = _BEHIND.sub("", text.strip()) if kind == "exits" else text.strip()
+def _list(kind: str, text: str, room: SeenRoom, profile: Profile) -> bool:
+    """Add what a line below a heading lists: names with commas or wide spaces between them, or a single one.
+
+    Return whether the line is of the list.
+    """
+    is_way = kind in {"exits", "ways"}
+    shown = _BEHIND.sub("", text.strip()) if is_way else text.strip()
     listed = [_NUMBER.sub("", one) for part in re.split(r"\s{2,}", shown) for one in names_in(part)]
-    if kind == "exits":
+    if kind == "ways" and shown == text.strip() and not {_full(one) for one in listed} <= set(DIRECTIONS.values()):
+        return False
+    if is_way:
         names, closed = exits_of(", ".join(listed) + ",")
         room.exits, room.closed = (*room.exits, *names)[:MAX_SEEN], room.closed | closed
     else:
         for name in listed:
             _add_person(name, room, profile, to_people=kind == "people")
+    return True
 
 
 def _add_person(name: str, room: SeenRoom, profile: Profile, *, to_people: bool = True) -> None:

@@ -22,8 +22,8 @@ from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, S
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Closed, HeardLine, Prompt, Secret, WireEvent
 
 #: Seconds of silence after which what stands there is a prompt, and after which a pager, a question or an editor that
-#: still waits is left. Seconds that the game has to answer each step of a login.
-SILENCE, LEAVE_AFTER, STEP_SECONDS = 0.4, 1.0, 20.0
+#: still waits is left. Seconds that the game has to answer each step of a login, and to show a prompt that is missing.
+SILENCE, LEAVE_AFTER, STEP_SECONDS, NO_PROMPT = 0.4, 1.0, 20.0, 2.0
 #: Lines that wait until the game does; one more drops the first. Seconds that a line may wait: later it says something
 #: else than it did.
 MOST_HELD, STALE_AFTER = 4, 10.0
@@ -47,8 +47,8 @@ class GameSession:
         self._ends = {kind: cause for kind, cause in _ENDS.items() if kind != "immortal" or not may_play_immortal}
         self.state = State.CONNECTING
         self._is_secret = False
-        # Whether the game waits: it showed a prompt, or was silent.
-        self._is_settled = False
+        # Whether the game waits: it showed a prompt, or was silent. Whether anything came since a line was typed.
+        self._is_settled = self._has_answered = False
         self._has_text = self._was_woken = False
         self._prompt = ""
         self._shape = ""
@@ -57,6 +57,7 @@ class GameSession:
         self._silence: IDelayedCall | None = None
         self._late: IDelayedCall | None = None
         self._leaving: IDelayedCall | None = None
+        self._missing: IDelayedCall | None = None
 
     @property
     def may_speak(self) -> bool:
@@ -71,8 +72,9 @@ class GameSession:
 
     def stirred(self) -> None:
         """Note that bytes came: the game does not wait, whatever it showed."""
-        self._is_settled = False
+        self._is_settled, self._has_answered = False, True
         self._stop(self._leaving)
+        self._stop(self._missing)
         self._stir()
 
     def type_line(self, line: str) -> None:
@@ -105,7 +107,7 @@ class GameSession:
     def lost(self) -> None:
         """Stop all timers: the connection is gone. Lines that wait are dropped."""
         self.state = State.CLOSED
-        for timer in (self._silence, self._late, self._leaving):
+        for timer in (self._silence, self._late, self._leaving, self._missing):
             self._stop(timer)
         self._drop_held()
 
@@ -229,6 +231,9 @@ class GameSession:
             self._leaving = self._clock.callLater(LEAVE_AFTER, self._leave)
         elif not self._profile.tables.prompt.always:
             self._settle()
+        elif self._has_answered:
+            self._stop(self._missing)
+            self._missing = self._clock.callLater(NO_PROMPT, self._settle)
 
     def _leave(self) -> None:
         """Leave what waits, which is the last thing that the game showed: nothing came since."""
@@ -246,7 +251,7 @@ class GameSession:
         while self._held and self._held[0][0] < self._clock.seconds() - STALE_AFTER:
             self._hooks.on_dropped(self._held.pop(0)[1])
         if self._is_settled and self._held and self.may_speak:
-            self._is_settled = False
+            self._is_settled = self._has_answered = False
             self._hooks.send(Typed(self._held.pop(0)[1]))
             self._stir()
 

@@ -189,6 +189,19 @@ def test_lists_below_headings_are_read() -> None:
         assert "Gulls cry." in room.description
 
 
+def test_a_list_of_exits_may_go_on_below() -> None:
+    profile = shipped_profile("diku")
+    lines = [("Pier", "yellow"), ("Wet.", ""), ("Obvious exits:", ""), ("North : A lane", ""), ("down - The sea", "")]
+    for after in (("Anna is standing here.", "yellow"), ("A rope is here.", "green")):
+        room = read_room([*lines, after], profile)
+        assert room is not None
+        assert room.exits == ("north", "down")
+        assert (room.people, room.things) in [(["Anna"], []), ([], ["rope"])]
+    bare = read_room([*lines[:3], ("East", ""), ("A rope lies here.", "green")], profile)
+    assert bare is not None
+    assert (bare.exits, bare.things) == (("east",), ["rope"])
+
+
 def test_a_description_is_not_people() -> None:
     profile = shipped_profile("lp")
     lines = [

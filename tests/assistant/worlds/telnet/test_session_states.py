@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import read_session
-from mud_assistant.assistant.worlds.telnet.session.session import MOST_HELD, STALE_AFTER
+from mud_assistant.assistant.worlds.telnet.session.session import MOST_HELD, NO_PROMPT, STALE_AFTER
 from mud_assistant.assistant.worlds.telnet.session.session_state import State, shape_of
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Gmcp, Prompt
 from tests.assistant.worlds.telnet.games import GAMES, POINTS, WHO
@@ -207,6 +207,20 @@ def test_lines_are_typed_one_at_a_time_and_the_oldest_gives_way() -> None:
     stage.wait(STALE_AFTER + 1)
     stage.send(b"You say, '96'\r\n\r\n" + POINTS)
     assert (stage.typed(), stage.dropped[-3:]) == ([], ["say 97", "say 98", "say 99"])
+
+
+def test_a_prompt_that_does_not_come_is_not_waited_for() -> None:
+    stage = playing()
+    stage.wire.session.type_line("say 1")
+    stage.send(b"You say, '1'\r\n")
+    stage.wire.session.type_line("say 2")
+    stage.wait(NO_PROMPT)
+    assert stage.typed() == ["say 1"]
+    stage.wait(0.6)
+    assert stage.typed() == ["say 2"]
+    stage.wire.session.type_line("say 3")
+    stage.wait(STALE_AFTER - 1)
+    assert stage.typed() == []
 
 
 def test_a_game_without_prompts_is_spoken_to_when_it_is_silent() -> None:
