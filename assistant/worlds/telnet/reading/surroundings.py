@@ -57,7 +57,8 @@ def read_room(lines: Sequence[Line], profile: Profile, *, is_asked: bool = False
     """
     titled = profile.room_table.title
     start = next((at for at, (text, colour) in enumerate(lines) if titled and titled in colour and text.strip()), None)
-    has_exits = any(match_any(profile.room["exits"], text.strip()) for text, _ in lines)
+    exits = profile.room["exits"]
+    has_exits = any(match_any(exits, shown) or match_any(exits, f"{shown} ") for shown in _shown(lines))
     if start is None and not has_exits and not (is_asked and any(text.strip() for text, _ in lines)):
         return None
     room = SeenRoom()
@@ -83,6 +84,10 @@ def read_room(lines: Sequence[Line], profile: Profile, *, is_asked: bool = False
     room.description = " ".join(told)
     room.key = _key(room)
     return room
+
+
+def _shown(lines: Sequence[Line]) -> Iterable[str]:
+    return (text.strip() for text, _ in lines)
 
 
 def exits_of(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
