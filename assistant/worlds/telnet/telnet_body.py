@@ -22,7 +22,7 @@ from mud_assistant.assistant.worlds.telnet.reading.surroundings import DIRECTION
 from mud_assistant.assistant.worlds.telnet.typed_commands import line_to_type, resolve_line, typed, typed_words
 from mud_assistant.assistant.worlds.telnet.typing_lines import Answer, Typist
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed
-from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, Thing, Written
+from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Thing, Written
 from mud_assistant.tools.text.clean import clean_heard
 from mud_assistant.tools.text.lenient import candidates, pick, pick_person, plain
 from mud_assistant.tools.text.route import search_route
@@ -159,10 +159,6 @@ class TelnetBody:
         """Return False: a guest is nowhere at home."""
         return False
 
-    def time(self) -> GameTime | None:
-        """Return None: what a game says of its time is not read."""
-        return None
-
     def present(self, seconds: float) -> tuple[Principal, ...]:
         """Return the players here who did something that was seen within `seconds`."""
         seen = map(self._seen, self._around.acted_within(seconds))
@@ -270,13 +266,14 @@ class TelnetBody:
 
     def _principal(self, name: str) -> Principal:
         """Return who has a name that the game lists."""
-        is_creature = has_article(name) or (" " in name and self._profile.speech.names == "word")
-        return self._persons.creature(name) if is_creature else self._persons.meet(name)
+        return self._persons.creature(name) if self._is_creature(name) else self._persons.meet(name)
 
     def _seen(self, name: str) -> Principal | None:
         """Return who has a name, without noting that they were seen."""
-        is_creature = has_article(name) or (" " in name and self._profile.speech.names == "word")
-        return self._persons.creature(name) if is_creature else self._persons.holder_of(name)
+        return self._persons.creature(name) if self._is_creature(name) else self._persons.holder_of(name)
+
+    def _is_creature(self, name: str) -> bool:
+        return has_article(name) or (" " in name and self._profile.speech.names == "word")
 
     def _person(self, name: str) -> Person:
         return Person(name, authority=0, id=self._principal(name).id)
