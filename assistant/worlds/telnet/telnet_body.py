@@ -22,9 +22,9 @@ from mud_assistant.assistant.worlds.telnet.reading.surroundings import DIRECTION
 from mud_assistant.assistant.worlds.telnet.typed_commands import line_to_type, resolve_line, typed, typed_words
 from mud_assistant.assistant.worlds.telnet.typing_lines import Answer, Typist
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed
-from mud_assistant.tools.game import GameCommand, Person, Route, Scene, Thing, Written
+from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, Thing, Written
 from mud_assistant.tools.text.clean import clean_heard
-from mud_assistant.tools.text.lenient import candidates, pick, pick_person, plain
+from mud_assistant.tools.text.lenient import candidates, pick_person, plain
 from mud_assistant.tools.text.route import search_route
 from mud_assistant.tools.trust import Audience, Kind, Principal
 
@@ -131,7 +131,7 @@ class TelnetBody:
         """Speak on a channel of the profile."""
         channels = self._profile.verbs.channels
         names = list(channels)
-        name = names[pick(channel, names, what="Your channels")]
+        name = names[self._pick(channel, names, "Your channels")]
         words = typed_words(self._profile, text)
         await self._confirmed(fill_line(channels[name], text=words), "channels", words)
 
@@ -158,6 +158,10 @@ class TelnetBody:
     def is_left_alone(self) -> bool:
         """Return False: a guest is nowhere at home."""
         return False
+
+    def time(self) -> GameTime | None:
+        """Return None: what a game says of its time is not read."""
+        return None
 
     def present(self, seconds: float) -> tuple[Principal, ...]:
         """Return the players here who did something that was seen within `seconds`."""
@@ -284,11 +288,7 @@ class TelnetBody:
         return clean_heard(printed, keep_newlines=True)
 
     def _pick(self, wanted: str, names: Sequence[str], what: str = "You see") -> int:
-        try:
-            return pick(wanted, names, what=what)
-        except ToolFailed as failed:
-            failed.authority = 0
-            raise
+        return self._pick_person(wanted, [("", name) for name in names], None, what)
 
     def _pick_person(self, wanted: str, people: Sequence[tuple[str, str]], only: Audience, what: str) -> int:
         try:
