@@ -10,7 +10,7 @@ import pytest
 
 from mud_assistant.llm.testing import Call
 from tests.live.command import Command, reactor, start
-from tests.live.hosted_game import ENVIRONMENT, Speaker, hosted, soon
+from tests.live.hosted_game import ENVIRONMENT, Speaker, hosted, soon, until
 from tests.postgres import PostgresServer
 
 #: Within so many seconds the other worker has logged in.
@@ -39,7 +39,8 @@ async def test_who_takes_over_logs_in_alone_and_says_nothing_twice(
         try:
             for ending in ("TERM", "KILL", "TERM"):
                 server = await soon(game.entered.get())
-                home = next(name for name in workers if await lives_in(workers[name], game.address))
+                await until(lambda: any(lives_in(one, game.address) for one in workers.values()))
+                home = next(name for name, one in workers.items() if lives_in(one, game.address))
                 said = server.types("say")
                 server.says("Anna says, 'Hello, Sage!'")
                 await soon(said)
@@ -63,7 +64,7 @@ async def test_who_takes_over_logs_in_alone_and_says_nothing_twice(
     assert len(spoken) == 3
 
 
-async def lives_in(command: Command, address: str) -> bool:
+def lives_in(command: Command, address: str) -> bool:
     """Tell whether the character lives in this process, by what it told last."""
     told = command.err.decode()
     here = told.rfind(f"Sage is in the game at {address}")
