@@ -98,8 +98,6 @@ class _GameChecks:
         by_tls = " over TLS" if parse_address(self._config.world.telnet).is_tls else ""
         codebase = f" ({one_line(shown.codebase)})" if shown.codebase else ""
         said = f"the game at {access.address} is there{by_tls}{codebase}"
-            f" ({one_line(shown.codebase)})" if shown.codebase else ""
-        )
         if shown.fits(access.profile):
             return f"{said}, and the profile knows how to log in"
         last = shown.prompt or next((line.text for line in reversed(shown.lines) if line.text.strip()), "nothing")
@@ -136,7 +134,10 @@ class _GameChecks:
         link.start()
         try:
             await playing
-            await prompted.addTimeout(PROMPT_SECONDS, self._reactor, onTimeoutCancel=lambda _result, _seconds: None)
+            if link.prompt:
+                prompts.append(link.prompt)
+            else:
+                await prompted.addTimeout(PROMPT_SECONDS, self._reactor, onTimeoutCancel=lambda _result, _seconds: None)
         finally:
             await link.stop()
         if not prompts:

@@ -79,7 +79,7 @@ def _unreachable(failure: Failure) -> Failure:
     """Say in one error why there is no connection, whichever it was: TLS, DNS, a socket."""
     if failure.check(CancelledError):
         return failure
-    raise Unreachable(failure.getErrorMessage() or failure.type.__name__)
+    raise Unreachable(failure.getErrorMessage() or repr(failure.value))
 
 
 class _Looking(Protocol):
