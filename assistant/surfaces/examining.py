@@ -18,6 +18,7 @@ from mud_assistant.assistant.keys.reference import key_sources
 from mud_assistant.assistant.runtime.own_tools import load_tools
 from mud_assistant.assistant.surfaces.doctor import DoctorScreen
 from mud_assistant.assistant.surfaces.trial.day_ground import keeper_in_trial
+from mud_assistant.assistant.worlds.telnet.game_checks import game_checks
 
 
 def examined_settings(options: argparse.Namespace, screen: DoctorScreen) -> Config | None:
@@ -46,13 +47,8 @@ async def run_doctor(
 ) -> int:
     """Run all checks and return the exit status. `wall` gives seconds since 1970."""
     folder = (options.config or DEFAULT_FILE).absolute().parent
-    is_guest = bool(config.world.telnet)
-    world: tuple[Any, ...] = ()
-    if is_guest:
-        from mud_assistant.assistant.worlds.telnet.game_checks import game_checks  # noqa: PLC0415  (only for guests)
-
-        keys = key_sources(reactor, environment, folder, secrets)
-        world = tuple(game_checks(reactor, config, folder, keys, tries_login=options.login))
+    keys = key_sources(reactor, environment, folder, secrets)
+    world = tuple(game_checks(reactor, config, folder, keys, tries_login=options.login))
     request = DoctorRequest(
         config,
         folder,
@@ -64,7 +60,7 @@ async def run_doctor(
         options.web,
         options.page or PAGE,
         load_tools(config.tools.modules, folder),
-        None if is_guest else keeper_in_trial(reactor, config.assistant, folder, wall),
+        None if world else keeper_in_trial(reactor, config.assistant, folder, wall),
         world,
     )
     return await examine(reactor, request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,23 @@ async def test_what_is_missing_is_said(tmp_path: Path) -> None:
     taught = await run(["play", "--help"], b"", folder=str(tmp_path))
     assert "examples:" in taught.out
     assert "--dry" in taught.out
+
+
+async def test_setup_asks_for_the_game_and_matches_its_profile(tmp_path: Path) -> None:
+    async with hosted(tmp_path, Speaker()) as game:
+        url = str((tmp_path / "assistant.toml").read_text().split('url = "')[1].split('"')[0])
+        (tmp_path / "assistant.toml").unlink()
+        answers = (
+            "ollama", url, "no", "sage", "no", "none", "game", game.address, "Sage", "", "", "env", "SAGES_PASSWORD",
+            "yes",
+        )  # fmt: skip
+        asked = await run(["setup"], "".join(f"{one}\n" for one in answers).encode(), ENVIRONMENT, str(tmp_path))
+        assert "It is there. It shows: 'By what name do you wish to be known?'" in asked.out
+        written = tomllib.loads((tmp_path / "assistant.toml").read_text())
+        assert "ok       world: the game at" in asked.out
+        assert written["world"] == {"telnet": game.address, "profile": "diku", "password": "env:SAGES_PASSWORD"}
+        assert written["assistant"] == {"name": "Sage"}
+        assert PASSWORD not in asked.out + asked.err
 
 
 async def test_the_doctor_looks_at_the_game_and_logs_in_where_it_is_asked_to(tmp_path: Path) -> None:

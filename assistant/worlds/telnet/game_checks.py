@@ -35,7 +35,12 @@ _CONNECT_SECONDS = 35.0
 def game_checks(
     reactor: Any, config: Config, folder: Path, keys: KeySources, *, tries_login: bool
 ) -> Iterator[WorldCheck]:
-    """Yield the checks of the game of the settings, in order: after one that finds something wrong none is made."""
+    """Yield the checks of the game of the settings, in order: after one that finds something wrong none is made.
+
+    None where they name no game.
+    """
+    if not config.world.telnet:
+        return
     checks = _GameChecks(reactor, config, folder, keys)
     yield WorldCheck("world profile", KEY_SECONDS, checks.profile)
     yield WorldCheck("world permission", 1.0, checks.permission)
