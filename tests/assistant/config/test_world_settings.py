@@ -19,7 +19,7 @@ DIGEST = "ab:" * 31 + "cd"
     [
         (
             '[world]\ntelnet = "localhost"\n',
-            'line 2: world.telnet: write the host and the port',
+            "line 2: world.telnet: write the host and the port",
         ),
         ('[world]\ntelnet = "http://localhost:80"\n', "write the host and the port of the game"),
         ('[world]\ntelnet = "localhost:70000"\n', "write the host and the port of the game"),
