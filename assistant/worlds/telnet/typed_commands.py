@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mud_assistant.assistant.worlds.telnet.honest_words import honest
 from mud_assistant.assistant.worlds.telnet.profiles.line_forms import fill_line, holes_of
 from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.tools.errors import ToolFailed
@@ -25,8 +26,8 @@ def typed(profile: Profile, verb: str, **values: str) -> str:
 
 
 def typed_words(profile: Profile, text: str) -> str:
-    """Return words to be said as one line, short enough for the game. Raises ToolFailed for none."""
-    words = harmless(profile, one_line(text, max_chars=profile.verbs.longest))
+    """Return words to be said as one line, honest and short enough for the game. Raises ToolFailed for none."""
+    words = harmless(profile, one_line(honest(text), max_chars=profile.verbs.longest))
     if not words:
         raise ToolFailed("There is nothing to say in that.")
     return words

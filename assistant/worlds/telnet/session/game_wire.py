@@ -12,8 +12,8 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile
+from mud_assistant.assistant.worlds.telnet.session.game_session import GameSession
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials, LoginScript, Typed
-from mud_assistant.assistant.worlds.telnet.session.session import GameSession
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, WireEvent
@@ -26,7 +26,7 @@ NOP = b"\xff\xf1"
 _HIDDEN = b"(a secret)\r\n"
 
 
-class Place(Struct, frozen=True):
+class GamePlace(Struct, frozen=True):
     """Where the game is, and how it is played.
 
     `permission` says who allowed a character there; without it only this machine is connected to.
@@ -38,15 +38,21 @@ class Place(Struct, frozen=True):
     encoding: str = ""
     permission: str = ""
     may_play_immortal: bool = False
+    #: Whether nothing is typed after the log-in.
+    hears_only: bool = False
 
 
-class Listener(Struct, frozen=True):
-    """Whom a link tells: see `Hooks`. `on_bytes` gets all that is sent (by the server or not), without secrets."""
+class LinkListener(Struct, frozen=True):
+    """Whom a link tells: see `Hooks`. `on_bytes` gets all that is sent (by the server or not), without secrets.
+
+    `may_act` is asked before a connection is made, and before each line is typed.
+    """
 
     on_event: Callable[[WireEvent], None]
     on_state: Callable[[State, str], None]
     on_dropped: Callable[[str], None] = lambda _: None
     on_bytes: Callable[[bool, bytes], None] = lambda _by_server, _data: None
+    may_act: Callable[[], bool] = lambda: True
 
 
 class GameWire(Protocol):
@@ -56,9 +62,9 @@ class GameWire(Protocol):
 
     def __init__(
         self,
-        place: Place,
+        place: GamePlace,
         clock: IReactorTime,
-        listener: Listener,
+        listener: LinkListener,
         on_lost: Callable[[GameWire, Cause, str], None],
         on_entered: Callable[[State], None],
         *,
@@ -76,7 +82,14 @@ class GameWire(Protocol):
             on_dropped=listener.on_dropped,
         )
         login = LoginScript(place.profile, place.who)
-        self.session = GameSession(place.profile, clock, hooks, login, may_play_immortal=place.may_play_immortal)
+        self.session = GameSession(
+            place.profile,
+            clock,
+            hooks,
+            login,
+            may_play_immortal=place.may_play_immortal,
+            hears_only=place.hears_only,
+        )
         self._pending: Iterator[WireEvent] | None = None
         self._lines = 0
         self._turn: IDelayedCall | None = None
@@ -176,7 +189,7 @@ class GameWire(Protocol):
             self._write(answers, answers)
 
     def _type(self, typed: Typed) -> None:
-        if self._cause is None:
+        if self._cause is None and self._listener.may_act():
             data = self._feed.encode(typed.line, self._place.profile.tables.manners.longest)
             self._write(data, _HIDDEN if typed.is_secret else data)
 

@@ -22,11 +22,11 @@ class PlainText(Struct, frozen=True):
     data: bytes
 
 
-class Mark(Struct, frozen=True):
+class PromptMark(Struct, frozen=True):
     """GA or EOR: the text before it may be a prompt."""
 
 
-class Request(Struct, frozen=True):
+class OptionRequest(Struct, frozen=True):
     """WILL, WONT, DO or DONT of an option."""
 
     command: int
@@ -40,7 +40,7 @@ class OptionData(Struct, frozen=True):
     data: bytes
 
 
-Piece = PlainText | Mark | Request | OptionData
+Piece = PlainText | PromptMark | OptionRequest | OptionData
 
 
 class DataTooLong(Exception):
@@ -70,10 +70,11 @@ class TelnetCodec:
     def take(self) -> Piece | None:
         """Return the next piece, or None when it needs more bytes. Raises DataTooLong."""
         while self._at < len(self._bytes):
+            piece: Piece | None = None
             if not self._next:
-                piece: Piece | None = self._text()
+                piece = self._text()
             elif self._next == SB:
-                piece = self._gather()
+                self._gather()
             else:
                 byte = self._bytes[self._at]
                 self._at += 1
@@ -103,7 +104,7 @@ class TelnetCodec:
     def _command(self, byte: int) -> Piece | None:
         state, self._next = self._next, 0
         if state in _REQUESTS:
-            return Request(state, byte)
+            return OptionRequest(state, byte)
         if state == SE and byte == SE:
             return OptionData(self._data[0], bytes(self._data[1:])) if self._data else None
         if state == SE and byte == IAC:
@@ -117,7 +118,7 @@ class TelnetCodec:
             self._next = byte
         elif byte == SB:
             self._data, self._next = bytearray(), SB
-        return Mark() if byte in _MARKS else None
+        return PromptMark() if byte in _MARKS else None
 
 
 def subnegotiation(option: int, data: bytes) -> bytes:

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from mud_assistant.assistant.toml_text import parse_toml
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile, read_session
-from mud_assistant.assistant.worlds.telnet.session.game_wire import GameWire, Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace, GameWire, LinkListener
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, WireEvent
@@ -48,7 +48,7 @@ class Transport(StringTransport):
     """A transport in memory that tells when it is closed by us."""
 
     def __init__(self, on_abort: Callable[[], None]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
         self._on_abort = on_abort
 
     def setTcpKeepAlive(self, enabled: bool) -> None:  # noqa: N802  (Twisted's name)
@@ -70,16 +70,22 @@ class Stage:
         self.recorded: list[tuple[bool, bytes]] = []
         self.causes: list[Cause] = []
         self._unread = b""
-        listener = Listener(
+        listener = LinkListener(
             on_event=self.events.append,
             on_state=lambda state, why: self.states.append((state, why)),
             on_dropped=self.dropped.append,
             on_bytes=lambda by_server, data: self.recorded.append((by_server, data)),
         )
-        settings = Place("127.0.0.1", profile, who, **place)
+        settings = GamePlace("127.0.0.1", profile, who, **place)
         self.wire = GameWire(settings, self.clock, listener, self._lost, lambda _: None, compress=True)
-        self.transport = Transport(lambda: self.end(ConnectionLost()))
-        self.wire.makeConnection(self.transport)
+        # Any: Twisted's transport of tests has no types.
+        self.transport: Any = Transport(lambda: self.end(ConnectionLost()))
+        self.wire.makeConnection(self.transport)  # type: ignore[no-untyped-call]  # Twisted's
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is there, as it is now."""
+        return self.wire.is_open
 
     @property
     def state(self) -> State:
@@ -96,7 +102,7 @@ class Stage:
         for cut in cuts:
             if self.wire.is_open:
                 self.wire.dataReceived(cut)
-                while self.wire.is_open and self.transport.producerState == "paused":
+                while self.is_open and self.transport.producerState == "paused":
                     self.clock.advance(0)
 
     def typed(self) -> list[str]:

@@ -32,7 +32,10 @@ _ENDS = {"usurped": Cause.USURPED, "removed": Cause.REMOVED, "restart": Cause.RE
 
 
 class GameSession:
-    """One connection's session. `may_play_immortal` allows a character that has rights over the game."""
+    """One connection's session. `may_play_immortal` allows a character that has rights over the game.
+
+    One that `hears_only` types nothing after the log-in.
+    """
 
     def __init__(
         self,
@@ -42,9 +45,11 @@ class GameSession:
         login: LoginScript,
         *,
         may_play_immortal: bool = False,
+        hears_only: bool = False,
     ) -> None:
         self._profile, self._clock, self._hooks, self._login = profile, clock, hooks, login
         self._ends = {kind: cause for kind, cause in _ENDS.items() if kind != "immortal" or not may_play_immortal}
+        self._hears_only = hears_only
         self.state = State.CONNECTING
         self._is_secret = False
         # Whether the game waits: it showed a prompt, or was silent. Whether anything came since a line was typed.
@@ -62,7 +67,12 @@ class GameSession:
     @property
     def may_speak(self) -> bool:
         """Whether a line may be typed, at once or when the game is silent."""
-        return self.state is State.PLAYING and not self._is_secret
+        return self.state is State.PLAYING and not (self._is_secret or self._hears_only)
+
+    @property
+    def prompt(self) -> str:
+        """What the game showed last and waits behind, empty where it waits behind nothing."""
+        return self._prompt
 
     def connected(self) -> None:
         """Begin to log in."""
@@ -239,7 +249,7 @@ class GameSession:
         """Leave what waits, which is the last thing that the game showed: nothing came since."""
         leave = {State.PAGER: self._profile.tables.pager.leave}
         leave |= {State(kind): line for kind, line in self._profile.tables.states.leave.model_dump().items()}
-        if line := leave.get(self.state, ""):
+        if (line := leave.get(self.state, "")) and not self._hears_only:
             self._was_left = True
             self._hooks.send(Typed(line))
 
@@ -267,7 +277,7 @@ class GameSession:
             self._hooks.send(Typed(""))
             self._late = self._clock.callLater(STEP_SECONDS, self._is_late)
             return
-        self._close(Cause.OPEN_PASSWORD if self._login.waits_for_secret else Cause.LOGIN, self._prompt)
+        self._close(Cause.LOGIN_UNHIDDEN if self._login.waits_for_secret else Cause.LOGIN, self._prompt)
 
     def _close(self, cause: Cause, why: str = "") -> None:
         self.lost()
