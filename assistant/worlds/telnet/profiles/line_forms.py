@@ -58,6 +58,7 @@ class Form:
     `kind` is what a line of it is, such as `say`. `colour` is the colour that its lines begin with where the game
     shows colours, empty for any. `head` and `tail` are the words at its ends, and `literals` all that it has.
     `acts` is whether only a space parts the name from what its owner did, so that the line may hold anything.
+    `opening` are the literals before what was said.
     """
 
     kind: str
@@ -68,15 +69,16 @@ class Form:
     tail: str = ""
     colour: str = ""
     acts: bool = False
+    opening: tuple[str, ...] = ()
 
     @property
     def is_speech(self) -> bool:
         """Whether its lines are somebody's words."""
         return self.kind in SPEECH or self.kind.startswith("channel:")
 
-    def match(self, line: str) -> dict[str, str] | None:
-        """Return what the holes hold if the whole line fits, else None."""
-        lower = line.lower()
+    def match(self, line: str, lower: str = "") -> dict[str, str] | None:
+        """Return what the holes hold if the whole line fits, else None. `lower` is it in lower case."""
+        lower = lower or line.lower()
         if len(line) > MAX_LINE or not lower.startswith(self.head) or not lower.endswith(self.tail):
             return None
         if not all(literal in lower for literal in self.literals):
@@ -86,7 +88,10 @@ class Form:
 
     def begins_in(self, line: str) -> bool:
         """Tell whether the line may be the beginning of one that the game broke into several."""
-        return self.begins is not None and len(line) <= MAX_LINE and self.begins.match(line) is not None
+        if self.begins is None or len(line) > MAX_LINE:
+            return False
+        lower = line.lower()
+        return all(literal in lower for literal in self.opening) and self.begins.match(line) is not None
 
 
 def compile_form(kind: str, line: str, verbs: Sequence[str] = VERBS, colour: str = "", me: str = "") -> Form:
@@ -111,13 +116,14 @@ def compile_form(kind: str, line: str, verbs: Sequence[str] = VERBS, colour: str
     if len([name for name, _ in parts if name in _WIDE]) > MOST_WIDE:
         raise FormError(f"at most {MOST_WIDE} of the holes of any length: {', '.join(sorted(_WIDE))}")
     literals = tuple(word for _, literal in parts for word in literal.lower().split())
-    begins = None
+    begins, opening = None, tuple[str, ...]()
     if "text" in seen:
         at = [name for name, _ in parts].index("text")
+        opening = tuple(word for _, literal in parts[:at] for word in literal.lower().split())
         begins = re.compile("".join(pieces[: at + 1]), _FLAGS)
     head, tail = parts[0][1].lower().split(" ", 1)[0], parts[-1][1].lower().rsplit(" ", 1)[-1]
     acts = "{who} {text}" in line
-    return Form(kind, re.compile("".join(pieces), _FLAGS), begins, literals, head, tail, colour, acts)
+    return Form(kind, re.compile("".join(pieces), _FLAGS), begins, literals, head, tail, colour, acts, opening)
 
 
 def fill_line(template: str, **values: str) -> str:
@@ -132,8 +138,9 @@ def holes_of(template: str) -> frozenset[str]:
 
 def match_any(forms: Iterable[Form], line: str) -> tuple[Form, dict[str, str]] | None:
     """Return the first form that the line fits, with what its holes hold; None for none."""
+    lower = line.lower()
     for form in forms:
-        if (found := form.match(line)) is not None:
+        if (found := form.match(line, lower)) is not None:
             return form, found
     return None
 
@@ -146,10 +153,11 @@ def match_spoken(forms: Iterable[Form], line: str) -> tuple[Form, dict[str, str]
     name. Otherwise the first counts.
     """
     fitting: list[tuple[Form, dict[str, str]]] = []
+    lower = line.lower()
     for form in forms:
         if fitting and not form.is_speech:
             break
-        if (found := form.match(line)) is not None:
+        if (found := form.match(line, lower)) is not None:
             fitting.append((form, found))
     return min(fitting, key=lambda one: (one[0].acts, len(one[1].get("who", ""))), default=None)
 

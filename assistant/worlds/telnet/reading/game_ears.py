@@ -21,10 +21,11 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from mud_assistant.assistant.events.events import Noticed
 from mud_assistant.assistant.http_server.token_bucket import TokenBucket
 from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
+from mud_assistant.assistant.worlds.telnet.profiles.line_forms import SPEECH
 from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.assistant.worlds.telnet.reading.answer_window import AnswerWindow
 from mud_assistant.assistant.worlds.telnet.reading.line_breaks import LineBreaks, Whole
-from mud_assistant.assistant.worlds.telnet.reading.line_reader import SPEECH, LineReader, LineReading
+from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReader, LineReading
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons, phrase_in
 from mud_assistant.assistant.worlds.telnet.reading.player_names import bare_name, loosely
 from mud_assistant.assistant.worlds.telnet.reading.surroundings import Line, SeenSurroundings, read_room

@@ -67,11 +67,12 @@ class LineBreaks:
 
     def _goes_on(self, text: str) -> bool:
         """Tell whether the line is spoken and not to its end: a long one, or a quotation that is not closed."""
+        if not self._reader.begins_speech(text):
+            return False
         has_tail = self._reader.has_tail(text)
         if self._reader.is_speech(text) and (has_tail or not self._margin):
             return False
-        is_long = bool(self._margin) and len(text) >= self._margin - NEAR
-        return (is_long or has_tail) and self._reader.begins_speech(text)
+        return has_tail or (bool(self._margin) and len(text) >= self._margin - NEAR)
 
     def _has_tail(self) -> bool:
         return self._reader.has_tail(self._held[0])

@@ -60,6 +60,7 @@ class LineReader:
         self._persons = persons
         self._around = around
         self._me = me
+        self._last: tuple[str, tuple[Form, dict[str, str]] | None] = ("", None)
         #: Whether the game shows colours: then a form with a colour needs it.
         self.shows_colours = False
 
@@ -74,7 +75,7 @@ class LineReader:
             return LineReading("echo", shown)
         if match_any(self._profile.errors, shown):
             return LineReading("refusal", shown)
-        found = match_spoken(self._profile.heard, bare)
+        found = self._matched(bare)
         if found is None:
             return LineReading("unknown", shown)
         form, holes = found
@@ -90,13 +91,13 @@ class LineReader:
 
     def is_speech(self, raw: str) -> bool:
         """Tell whether the line has a form of speech, whoever made it look so."""
-        found = match_spoken(self._profile.heard, clean_heard(raw, MAX_SHOWN))
+        found = self._matched(clean_heard(raw, MAX_SHOWN))
         return found is not None and found[0].is_speech
 
     def words_in(self, raw: str, talker: str) -> str:
         """Return the words of a line that this person is known to have spoken, the whole line where no form fits."""
         shown = clean_heard(raw, MAX_SHOWN)
-        found = match_spoken(self._profile.heard, shown)
+        found = self._matched(shown)
         if found is None or found[0].kind == "emote" or found[1].get("who") != talker:
             return shown
         return found[1].get("text", shown)
@@ -115,6 +116,12 @@ class LineReader:
         shown = clean_heard(name, MAX_NAME + 1)
         is_somebody = shown == name and may_be_name(shown) and not is_nobody(shown, self._profile.speech.nobody)
         return self._persons.meet(shown) if is_somebody and loosely(shown) != loosely(self._me) else None
+
+    def _matched(self, line: str) -> tuple[Form, dict[str, str]] | None:
+        """Return the form of a line with its holes. The last one is kept: a line is asked about more than once."""
+        if line != self._last[0]:
+            self._last = line, match_spoken(self._profile.heard, line)
+        return self._last[1]
 
     def _beginning(self, raw: str) -> Form | None:
         return next((form for form in self._profile.heard if form.kind in SPEECH and form.begins_in(raw)), None)
