@@ -77,7 +77,7 @@ class Form:
         return self.kind in SPEECH or self.kind.startswith("channel:")
 
     def match(self, line: str, lower: str = "") -> dict[str, str] | None:
-        """Return what the holes hold if the whole line fits, else None. `lower` is it in lower case."""
+        """Return what the holes hold if the whole line fits, else None. `lower` is the same in lower case."""
         lower = lower or line.lower()
         if len(line) > MAX_LINE or not lower.startswith(self.head) or not lower.endswith(self.tail):
             return None
