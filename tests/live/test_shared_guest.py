@@ -51,6 +51,7 @@ async def test_who_takes_over_logs_in_alone_and_says_nothing_twice(
                 server = await taken.addTimeout(TAKEN_OVER, reactor)
                 assert reactor.seconds() - began < TAKEN_OVER
                 workers[home] = work(tmp_path, home)
+                await soon(workers[home].saw("or waits for them"))
                 game.entered.put(server)
         finally:
             for one in workers.values():

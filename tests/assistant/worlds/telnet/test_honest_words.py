@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mud_assistant.assistant.worlds.telnet.honest_words import honest
+from mud_assistant.assistant.worlds.telnet.typed_commands import honest
 
 TRUTH = "(I am an AI character, not a person.)"
 
