@@ -3,7 +3,8 @@
 ToolError
 ├── ToolRetry    try again differently: the sentence says what to change
 └── ToolFailed   the world said no: told, not retried
-    └── Unheard  it was speech, and its hearers are gone: dropped, and the run with it
+    ├── Unheard  it was speech, and its hearers are gone: dropped, and the run with it
+    └── Unconfirmed  it was done, and the world gave no sign: it may have happened, and is never done again
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ class Unheard(ToolFailed):
     """The words came too late: the people they were for would not hear them, so nothing was said."""
 
 
+class Unconfirmed(ToolFailed):
+    """The act was sent to the world, which showed no sign of it: it may have happened."""
+
+
 class Away(Exception):
     """What a tool needs does not work for now, such as a disk or a database: no bug. The owner is told elsewhere."""
 
@@ -51,7 +56,7 @@ class Status(StrEnum):
     REFUSED = "refused"  # policy said no
     TIMED_OUT = "timed_out"
     CRASHED = "crashed"  # a bug in the tool, logged
-    UNKNOWN = "unknown"  # the process died while it ran: it may have happened, and is never done again
+    UNKNOWN = "unknown"  # the process died while it ran, or the world gave no sign: it is never done again
 
 
 class NoAnswer(Struct, frozen=True):

@@ -12,7 +12,7 @@ from mud_assistant.llm.messages import ToolCall
 from mud_assistant.resilience.background import Full
 from mud_assistant.resilience.deadline import Deadline
 from mud_assistant.resilience.errors import DeadlineExceeded
-from mud_assistant.tools.errors import Away, NoAnswer, Status, ToolError, Unheard
+from mud_assistant.tools.errors import Away, NoAnswer, Status, ToolError, Unconfirmed, Unheard
 from mud_assistant.tools.game import Written
 from mud_assistant.tools.tool import Answer, Labelled
 
@@ -38,6 +38,8 @@ async def run_within(
         return await begun
     except Unheard as late:
         return NoAnswer(Status.UNHEARD, str(late))
+    except Unconfirmed as unsure:
+        return NoAnswer(Status.UNKNOWN, str(unsure), unsure.authority)
     except ToolError as refused:
         return NoAnswer(Status.FAILED, str(refused), getattr(refused, "authority", None))
     except DeadlineExceeded:

@@ -7,7 +7,7 @@ from twisted.logger import capturedLogs
 from mud_assistant.llm.messages import ToolCall
 from mud_assistant.resilience.background import Full
 from mud_assistant.tools.context import ToolContext
-from mud_assistant.tools.errors import Away, Status, ToolFailed, ToolRetry
+from mud_assistant.tools.errors import Away, Status, ToolFailed, ToolRetry, Unconfirmed
 from mud_assistant.tools.execution.dispatch import Dispatcher
 from mud_assistant.tools.execution.step import MAX_RESULT_CHARS
 from mud_assistant.tools.policy.config import PolicyConfig
@@ -118,6 +118,14 @@ def test_a_dangerous_call_that_crashed_may_have_happened(flush_failures: FlushFa
 def test_what_the_tool_itself_refuses_is_failed(error: Exception) -> None:
     executed = answer(crashing_tool("take", error))
     assert (executed.status, executed.result.text, executed.result.failed) == (Status.FAILED, "Say which one.", True)
+
+
+def test_what_the_world_gave_no_sign_of_may_have_happened() -> None:
+    executed = answer(crashing_tool("odd", Unconfirmed("It may have been done: do not do it again.", 0)))
+    assert (executed.status, executed.result.text) == (
+        Status.UNKNOWN,
+        "It may have been done: do not do it again.",
+    )
 
 
 def test_a_crash_is_logged_and_told_without_details(flush_failures: FlushFailures) -> None:

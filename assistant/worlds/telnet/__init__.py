@@ -1,0 +1,1 @@
+"""A game that is played over telnet, as an ordinary player of it."""

@@ -1,0 +1,1 @@
+"""What a game's lines mean: the tables of a profile, and the six that come with the package."""

@@ -1,0 +1,1 @@
+"""One connection to a game: logging in, its states, and coming back."""
