@@ -14,7 +14,6 @@ import tempfile
 import time
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from benchmarks.figures import Figure
@@ -42,7 +41,7 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
 
     with tempfile.TemporaryDirectory(dir=_FOLDER) as folder:
         empty = await nobody_plays(reactor, Path(folder))
-        brain = Brain(Random(7))  # noqa: S311
+        brain = Brain(7)
         async with served(brain) as url:
             seen = await watched(reactor, url, 4, brain)
         fates = await fated(reactor, Path(folder))
