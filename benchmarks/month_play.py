@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import zlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,14 +12,14 @@ from typing import Any
 
 import orjson
 
+from benchmarks.children import PROGRESS
 from benchmarks.living_town import HOUR, START, Inhabitant, Town, many_rooms
+from benchmarks.month_brain import ACCEPTS, Brain
 from benchmarks.month_scenes import MINUTE, ROOMS, Watcher, lock_at_night, locks, rows_of, settle_many
 from benchmarks.month_tally import Tally, cpu
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.life.goal_book import due_at
-from mud_assistant.assistant.life.impulses import IMPULSE
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
-from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from mud_assistant.tools import Principal
 
 CHARACTERS, PLAYERS = 20, 10
@@ -37,40 +36,9 @@ _ASKS = (
     "{who}, remind me at noon to find {token}",
 )
 _TALK = ("{who}, how are you?", "{who}, what do you think of this place?", "Nice weather, {who}.", "{who}, farewell.")
-_ACCEPTS = ("I will.", "Gladly, I will remember it.", "Of course, I shall.", "I promise.", "Very well, I will.")
-_OTHER = ("It is a quiet place.", "I will slay the dragon for you tomorrow.", "Well met.", "Ask somebody else.")
-_ASKED = re.compile(r"remind me|when they come|come to House|wait here")
 #: Under which name an act is drawn.
 _DRAWN = {"move": "walks", "home": "walks", "promise": "promises"}
 _TOKEN = re.compile(r"thing\d+x")
-
-
-class Brain:
-    """An obedient model: it accepts what is asked for later, and now and then promises too much."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self.calls = self.impulses = self.tokens = self.summaries = 0
-
-    @property
-    def answers(self) -> int:
-        """How often it was asked what to do; else it was asked to summarise what had been."""
-        return self.calls - self.summaries
-
-    def __call__(self, request: RecordedRequest) -> Step:
-        """Answer the last line."""
-        last = str(request.messages[-1].get("content"))
-        self.calls += 1
-        self.tokens += len(str(request.body)) // 4
-        if "Write the summary" in last:
-            self.summaries += 1
-            return Reply(f"They came and went, and asked for things {self.summaries} times.")
-        if IMPULSE in last:
-            self.impulses += 1
-            return Reply(calls=(Call("emote", {"text": "looks round, and thinks of something."}),))
-        dice = Random(zlib.crc32(last.encode()) + self._seed)  # noqa: S311  (the same in whatever order they ask)
-        words = dice.choice(_ACCEPTS if _ASKED.search(last) else _OTHER)
-        return Reply(calls=(Call("say", {"text": words}),))
 
 
 @dataclass(slots=True)
@@ -124,10 +92,10 @@ class Month:
     def _told(self, days: int) -> None:
         """Show on standard error how far it is, at the end of each day."""
         if self.by_day:
-            seconds, promises = cpu() - self._used, sum(len(one) for one in self._asked_at.values())
+            calls, requests = self.by_day[-1]["calls"], sum(len(one) for one in self._asked_at.values())
             print(
-                f"day {len(self.by_day)} of {days}: {seconds:.0f} s of CPU, {self.by_day[-1]['calls']} calls, "
-                f"{promises} requests so far, {len(self.late)} late",
+                f"{PROGRESS}day {len(self.by_day)} of {days}: {cpu() - self._used:.0f} s of CPU, {calls} calls, "
+                f"{requests} requests so far, {len(self.late)} late",
                 file=sys.stderr, flush=True,
             )  # fmt: skip
         self._used = cpu()
@@ -170,7 +138,7 @@ class Month:
         if token is None or self.dice.random() < 0.5:  # noqa: PLR2004  (else others come in between)
             return
         await self.town.quiet()
-        if any((who.me.name, words) in player.ears.seen[heard:] for words in _ACCEPTS):
+        if any((who.me.name, words) in player.ears.seen[heard:] for words in ACCEPTS):
             self.accepted.add(token[0])
 
     def _line(self, template: str, who: Inhabitant, player: Player) -> str:
@@ -244,14 +212,15 @@ class Month:
                 _DRAWN.get(kind, "gestures and words of the day")
             ] += 1
         no_why = sum(not why for _, why, _ in rows)
+        most = max(one.counted.calls for one in self.town.people.values())
         return {
-            "promised": len(goals), "states": {state.value: states[state] for state in GoalState},
+            "promised": len(goals), "states": {state.value: states[state] for state in GoalState}, "false": false,
             "late": sorted(self.late.values()), "twice": sum(times > 1 for times in said.values()),
-            "no_reason": len(unsaid), "lost": len(self.accepted - kept),
-            "unasked": len(rows), "no_why": no_why, "restarts": self.restarts, "calls": self.brain.calls,
-            "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day, "false": false,
-            "tokens": self.brain.tokens, "summaries": self.brain.summaries, "most_calls": max(one.counted.calls for one in self.town.people.values()),
-            "rows": await rows_of(self.town), **self.tally.found(),
+            "no_reason": len(unsaid), "lost": len(self.accepted - kept), "restarts": self.restarts,
+            "unasked": len(rows), "no_why": no_why, "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day,
+            "calls": self.brain.calls, "summaries": self.brain.summaries, "tokens": self.brain.tokens, "most": most,
+            "seen": 100 * len(rows) / max(1, len(rows) + self.brain.answers), "rows": await rows_of(self.town),
+            **self.tally.found(),
         }  # fmt: skip
 
 
