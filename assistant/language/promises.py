@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -14,6 +15,8 @@ from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.later.chores import WHOSE
 from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
+from mud_assistant.assistant.language.later.hours import NAME, NOBODY
+from mud_assistant.assistant.language.later.phrasing import spelled_out
 from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked, asked_in, is_asked, to_listener
 from mud_assistant.assistant.language.persons import to_first
 from mud_assistant.assistant.language.times import PRONOUNS, find_when, spoken_time
@@ -34,8 +37,15 @@ _QUOTED = re.compile(
 )
 
 
+_TO_BE_SAID = re.compile(r"(?i)(?:^|[,;:] |\b(?:and|please|then) )(?:say|tell [\w'-]+(?: \w+)?)[,:]? *$")
+
+
 #: What is passed on may stand in the next sentence.
 _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
+#: Who is not here, so that a message is left for them.
+_MESSAGE_FOR = re.compile(
+    rf"(?i)\b(?:take|leave|pass on|have) (?:a|my|this) (?:message|word|note) (?:for|to) (?P<whom>{NOBODY}{NAME})"
+)
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
 _A_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b")
 _WHEN_THEY = re.compile(
@@ -46,18 +56,26 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
-    text = _QUOTED.sub(lambda match: " " if len(match[0]) < len(line) else match[0], line)
+    text = _QUOTED.sub(partial(_unquoted, line), line)
     spoken_of = waited = ""
     for sentence in sentences_of(write_out(text).replace("\u2019", "'")):
-        whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else sentence
+        whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
         asked = _in_sentence(whole) or (_in_sentence(f"When {waited} comes, {sentence}") if waited else None)
         if asked is not None:
             return asked
         spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
         found = find_when(whole) if _MESSAGE.search(whole) else None
         waits = found is not None and found[2].person
-        waited = spoken_of if waits in PRONOUNS else waits or ""
+        left = _MESSAGE_FOR.search(whole)
+        waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
     return None
+
+
+def _unquoted(line: str, quoted: re.Match[str]) -> str:
+    """Return nothing for what somebody else said; the words themselves where they are to be said."""
+    if len(quoted[0]) == len(line):
+        return quoted[0]
+    return quoted[0][1:-1] if _TO_BE_SAID.search(line[: quoted.start()]) else " "
 
 
 def _in_sentence(sentence: str) -> Asked | None:
@@ -259,10 +277,12 @@ def listed(asked: Asked, asker_name: str = "") -> str:
         return f"be {f'at the {asked.place}' if asked.place else 'here'} {time}"
     what = WHOSE.sub("the", asked.what) if asker_name else to_listener(asked.what)
     if asked.kind is GoalKind.WAIT:
-        return f"{_DO_NOT.sub('not ', what)} {time.replace('when', 'until', 1)}"
+        return f"{_DO_NOT.sub('not ', what)} {_AT_END.sub('for ' if asked.when.seconds else 'until ', time, count=1)}"
     return f"{what} {time}"
 
 
+#: What begins a time at which waiting ends.
+_AT_END = re.compile(r"^(?:(?:when|at|in) )?")
 _DO_NOT = re.compile(r"(?i)^(?:do not|don't) ")
 
 

@@ -16,6 +16,7 @@ from mud_assistant.assistant.language.later.hours import (
     AFTER,
     AMOUNT,
     AMOUNTS,
+    BARE,
     BEFORE,
     CLOCK,
     CLOCK_ENDS,
@@ -66,8 +67,12 @@ def _found(pattern: str) -> re.Pattern[str]:
 def _amount(match: re.Match[str]) -> float:
     count = match["n"].casefold()
     number = AMOUNTS.get(count) or float(count)
-    more = 0.5 if match["half"] or match["late"] else 0.0
+    more = {"half": 0.5, "quarter": 0.25}.get((match["half"] or match["late"] or "").rpartition(" ")[2].casefold(), 0.0)
     return (number + more) * UNITS[(match["unit"] or match["short"])[0].casefold()]
+
+
+def _minutes(count: str) -> float:
+    return (AMOUNTS.get(count.casefold()) or float(count)) * MINUTE
 
 
 def _hour(name: str, relation: str) -> float:
@@ -128,6 +133,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
             r"(?: (?:again|next|here|around|(?:come|coming) in|coming))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
+    (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),
     (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
     (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
     (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<also> and (?:every "
@@ -136,6 +142,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(r"once (?:a|an|every|per) (?P<of>hour|day|week|night|morning|evening)"), _every),
     (_found(r"(?P<of>dai|hour|night)ly"), lambda match: _ly(match["of"])),
     (_found(rf"(?:in|after|within) {AMOUNT}(?: from now)?"), lambda match: When(seconds=_amount(match))),
+    (_found(rf"in {BARE}"), lambda match: When(seconds=_minutes(match["n"]))),
     (_found(rf"{AMOUNT} from now"), lambda match: When(seconds=_amount(match))),
     (_found(r"in (?:a|just a) (?:(?:little|short) )?(?:while|bit)|(?:a (?:bit|little) )?later(?: on)?(?: today)?"
             r"(?! than)"), lambda _: When(seconds=A_WHILE)),

@@ -28,17 +28,23 @@ NUMBERS = {word: float(at) for at, word in enumerate(NUMBERS_TEXT.split(), 1)}
 AMOUNTS = NUMBERS | {
     "a": 1.0, "an": 1.0, "a couple of": 2.0, "couple of": 2.0, "a few": 3.0, "few": 3.0, "half": 0.5, "half a": 0.5,
     "half an": 0.5, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "forty": 40.0, "forty-five": 45.0, "fifty": 50.0,
-    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "other": 2.0, "a half": 0.5,
+    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "three quarters of an": 0.75, "other": 2.0, "a half": 0.5,
 }  # fmt: skip
 UNITS = {"s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 
 NUMBER = rf"(?:{'|'.join(NUMBERS)}|\d{{1,2}})"
 COUNT = rf"(?:{'|'.join(sorted(AMOUNTS, key=len, reverse=True))}|\d{{1,4}})"
+MORE = r"(?: and a (?:half|quarter))"
 UNIT = r"(?:sec(?:ond)?|min(?:ute)?|hour|hr|day|week)s?(?![\w-])"
 AMOUNT = (
-    rf"(?:(?:about|around|say|just|like|another|exactly|roughly) )*(?P<n>{COUNT})(?P<half> and a half)?(?: more)?"
-    rf"(?: game)? ?(?:(?P<unit>{UNIT})|(?<=\d)(?P<short>[smhd])(?!\w))(?P<late> and a half)?"
+    rf"(?:(?:(?:about|around|say|just|like|another|exactly|roughly) )|~ ?)*(?P<n>{COUNT})(?P<half>{MORE})?(?: more)?"
+    rf"(?: game)? ?(?:(?P<unit>{UNIT})|(?<=\d)(?P<short>[smhd])(?!\w))(?P<late>{MORE})?"
     rf"(?: or (?:so|{COUNT}))?(?:['\u2019]s? time)?"
+)
+#: "In ten" is in ten minutes, where nothing follows that is counted.
+BARE = (
+    r"(?P<n>two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|forty-five|fifty|[1-9]\d?)"
+    r"(?=\W*$|[,.!?;:]| (?:please|would|will|could|can|okay|thanks|thank|then|to|that|about|and|tell|remind)\b)"
 )
 PART = "morning|afternoon|evening|night"
 MEAL = r"breakfast|lunch|dinner|supper|tea|bed"
@@ -80,16 +86,19 @@ NOBODY = (
 COMES = (
     r"(?:(?:next|finally|ever|happens? to|has|have|is|are|am|should) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?"
     r"|steps?|drops?|stops?"
-    r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on)\b"
+    r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up"
+    r"|on(?:line)?)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
-    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online|near(?:by)?|awake"
+    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online"
+    r"|(?:on|in)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give)\b)|near(?:by)?|awake"
     r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?)\b)"
     r"(?: (?:back|again|here|in|home|by|round|around|over|next|through|to you|to (?:the|this|your|see) \w+"
     r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|(?:looking|asking|calling) for (?:me|us"
     r"|you))\b)*"
 )
 ONCE = (
-    r"(?:when(?:ever)?|once|if|as soon as|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
+    r"(?:(?:if and )?when(?:ever)?|once|if|when and if|as soon as"
+    r"|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
     r"|instant)(?: that)?|after|until|till|'?til|for when|in case)"
 )
 SEE = (
