@@ -31,7 +31,7 @@ _POLITE = one_of(
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
     (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
     (?:is there )?any way you (?:could|would|can|might)
-    (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|appreciate it) if you{_MAY}
+    (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|(?:appreciate|love|like) it) if you{_MAY}
     it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful) if you{_MAY}
     (?:are|would) you (?:be )?able to|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
     (?:is there )?any chance you (?:could|would|can|might)
@@ -46,7 +46,7 @@ _POLITE = one_of(
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
-    you (?:could|can|must|have to|may|need to)|one (?:more )?thing|a (?:small )?favou?r
+    you(?: (?:could|can|must|have to|may|need to|had better)|'d better)|one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
     I almost forgot

@@ -6,6 +6,7 @@ What it returns says the same, for `wishes.py` to read. A line that asks for not
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, NAME, NOBODY
 from mud_assistant.assistant.language.times import find_when
@@ -16,11 +17,11 @@ _FOR_WHAT = r"(?: (?:for|about|to|that)\b|[:,-]+)?"
 #: "Ten minute timer: the eggs", "set a timer for ten minutes", "set an alarm for 7am", "ten minutes, then call me".
 _TIMERS = (
     (re.compile(rf"(?i)^{_SET}(?P<time>{AMOUNT})[ -]{_TIMER}{_FOR_WHAT}"), r"remind me in \g<time> about"),
-    (re.compile(rf"(?i)^{_SET}{_TIMER}(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?"
+    (re.compile(rf"(?i)^{_SET}{_TIMER},?(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?"
                 rf"(?=\W*$|[:,-]| (?:to|for|about|that|please|thanks)\b){_FOR_WHAT}"), r"remind me in \g<time> about"),
     (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK})"), r"remind me at \g<time>"),
-    (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait) )?(?P<time>{AMOUNT})(?: from now)?(?:[:,-]+ ?| and then | then "
-                r"| and )"
+    (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait|count) )?(?P<time>{AMOUNT})(?: from now)?"
+                r"(?:[:,-]+ ?(?:and )?(?:then )?| and then | then | and )"
                 r"(?=(?:please )?(?:remind|tell|wake|call|ping|poke|nudge|give|let|shout|holler|yell)\b)"),
      r"in \g<time>, "),
 )  # fmt: skip
@@ -33,13 +34,14 @@ _MESSAGES = tuple(
     re.compile(rf"(?i)^{whom}{_THEY_COME}(?: ?[:,-]+| that\b| saying(?: that)?\b) (?P<what>.+)")
     for whom in (
         rf"(?:(?:take|leave|pass on|relay|keep) )?(?:{_ONE} )?(?:message|note|word) (?:for|to) (?P<whom>{_NAMED})",
-        rf"(?:leave|give) (?P<whom>{_NAMED}) (?:a|this|my) (?:message|note)",
+        rf"(?:leave|give) (?P<whom>{_NAMED}) (?:a|this|my) (?:message|note)(?: from me)?",
     )
 )
 #: Who is expected is who is meant by "he" afterwards: "I wait for Ann", "Ann is on her way".
 _EXPECTED = re.compile(
     rf"(?i)\b(?:(?:waiting|looking|look|lookout|out|wait|listen) for|expecting|await(?:ing)?) (?P<whom>{NOBODY}{NAME})"
-    rf"(?=,| and\b| -)|^(?P<late>{NOBODY}{NAME})(?:'s| is| should| will|'ll| might| may)(?: [\w']+){{0,3}}?"
+    rf"(?: [\w']+){{0,3}}?(?=,| and\b| -)"
+    rf"|^(?P<late>{NOBODY}{NAME})(?:'s| is| should| will|'ll| might| may)(?: [\w']+){{0,3}}?"
     r" (?:coming|due|way|here|back|arriv\w+|visit\w*|come)\b[^,]*,"
 )
 _SAID_BEFORE = re.compile(
@@ -50,6 +52,27 @@ _WHEN_THEY = re.compile(
     r"(?i)\b(when|once|if|as soon as|the moment|next time|should) (?:he|she|they)"
     r"(?P<does> (?:does|is|do|has)\W*$)?"
 )
+
+
+QUOTED = re.compile(
+    r"[\"\u201c][^\"\u201d]*[\"\u201d]?|\u2018[^\u2019]*\u2019(?!\w)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))+'(?!\w)"
+)
+#: Before what is to be said in these very words.
+_TO_BE_SAID = re.compile(r"(?i)(?:^|[,;:] |\b(?:and|please|then) )(?:say|tell [\w'-]+(?: \w+)?)[,:]? *$")
+#: A pause in the middle of a sentence.
+_PAUSE = re.compile(r"(?:\.{2,}|\u2026) ?(?=[a-z])")
+
+
+def without_quotes(line: str) -> str:
+    """Return a line without what it quotes of others, and with a comma for a pause."""
+    return _PAUSE.sub(", ", QUOTED.sub(partial(_unquoted, line), line))
+
+
+def _unquoted(line: str, quoted: re.Match[str]) -> str:
+    """Return nothing for what somebody else said; the words themselves where they are to be said."""
+    if len(quoted[0]) == len(line):
+        return quoted[0]
+    return quoted[0][1:-1] if _TO_BE_SAID.search(line[: quoted.start()]) else " "
 
 
 def as_mostly_put(clause: str) -> str:

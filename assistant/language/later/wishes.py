@@ -59,18 +59,20 @@ _GOES_ON = (
 )
 _REMIND = re.compile(
     r"(?i)(?:(?:remind|nudge|prod|poke|nag) (?:me|us)(?: again)?"
-    r"|(?:give|send) (?:me|us) a (?:nudge|poke|prod)|(?:(?:give|send|set) (?:me |us )?|I(?: will"
-    r"|'ll)? need )a reminder|I need reminding"
+    r"|(?:give|send) (?:me|us) a (?:nudge|poke|prod)"
+    r"|(?:(?:give|send|set) (?:me |us )?|(?:(?:can|could|may) )?I(?: will|'ll|'d| would)?"
+    r" (?:need|want|like|get|have) )a reminder|I need reminding"
     r"|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget|remember|do not forget))"
     r"[,:]?(?: (?:of|about|bout|that|to|2)\b)?[,:]?(?: (?P<what>.*))?"
 )
 _WAKE = re.compile(
-    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|to|for|we"
+    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake"
+    r"|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|or|to|for|we"
     r"|I) .*)?"
 )
 _KNOW = re.compile(
     r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge"
-    r"|poke|tap|buzz|text|message|msg|page|hail|fetch|get"
+    r"|poke|tap|buzz|text|message|msg|page|hail|ring|fetch|get"
     r"|find|wake"
     r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
     r"|nudge|poke|knock|prod|tap|buzz|ring|yell|shake|heads[ -]?up)|drop (?:me|us) a (?:line|note|word)"
@@ -87,8 +89,8 @@ _KNOW_THAT = re.compile(
 )
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
-    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
-    rf"|(?:give|pass) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
+    rf"|(?:give|pass)(?! on\b| along\b) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
     rf"|(?:say|whisper|explain|mention|pass(?: (?:it|this|that|word))? on) to {_WHOM.replace('whom', 'said')})"
     r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
@@ -129,7 +131,8 @@ _PLACED = re.compile(
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
-    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*|(?:for|in|during) my (?:absence|return))"
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*"
+    r"|(?:for|in|during|after|(?:up)?on) my (?:absence|return))"
 )
 _GUARDS = re.compile(
     r"(?i)(?:watch|guard|mind|protect|look after|keep an eye on|take care of|keep watch over) (?P<what>.+)"
@@ -149,6 +152,8 @@ def asked_in(clause: Clause) -> Asked | None:
 def _reminding(clause: Clause) -> Asked | None:
     if _WAKE.fullmatch(clause.text) and clause.when.person is None:
         return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
+    if clause.when.person and _KNOW.fullmatch(clause.text):
+        return None  # "Nudge me when Ann comes."
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
     if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
         return None
@@ -195,7 +200,9 @@ def _telling(clause: Clause) -> Asked | None:
         return None  # "Tell Ann that dinner is at six."
     what = re.sub(r"(?i) from me$|^from me,? (?:that )?", "", found["what"])
     if clause.text[:4].casefold() == "ask ":
-        what = re.sub(r"(?i)^if\b", "whether", what)
+        what = re.sub(r"(?i)^if\b", "whether", re.sub(r"(?i)^(for|about) ", _wanted, what))
+    if re.match(r"(?i)(?:and|or|but)\b", what):
+        return None  # the words themselves are missing
     return Asked(GoalKind.TELL, _whose(clause.when, whom), what, whom)
 
 
@@ -249,6 +256,10 @@ def _person(name: str, when: When) -> str:
     if name.casefold() in PRONOUNS:
         return when.person if when.person and when.person.casefold() not in PRONOUNS else ""
     return name.capitalize() if name.islower() and " " not in name else bare_name(name)
+
+
+def _wanted(preposition: re.Match[str]) -> str:
+    return "I would like " if preposition[1].casefold() == "for" else "I would like to hear about "
 
 
 def _is_same(name: str, other: str) -> bool:
