@@ -115,7 +115,7 @@ def _lived(found: dict[str, Any], days: int) -> list[Figure]:
     unasked, acts = f"{dict(found['kinds'])}", f"{found['unasked']} acts of initiative"
     where = ", ".join(f"{count} {place}" for place, count in found["places"].items())
     hours, name = f"{found['empty_hours']:.0f} hours in which nobody plays", "month"
-    answers, each = found["calls"] - found["summaries"], 1 / days / 20
+    answers, each = found["calls"] - found["summaries"] - found["nights"], 1 / days / 20
     size = f"{found['bytes'] / 1e6:.1f} MB of journal"
     seen = found["seen"]
     return [
@@ -132,6 +132,7 @@ def _lived(found: dict[str, Any], days: int) -> list[Figure]:
             note=f"the most asked: {found['most'] / days:.1f}",
         ),
         Figure("", "a character and day: summaries by its model", found["summaries"] * each),
+        Figure("", "a character and day: calls of its nights", found["nights"] * each),
         Figure("", "a character and day: tokens", found["tokens"] * each),
         Figure("", "20 characters: rows of the journal a day", found["rows"] / days, note=size),
     ]

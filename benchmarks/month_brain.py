@@ -13,6 +13,8 @@ from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 ACCEPTS = ("I will.", "Gladly, I will remember it.", "Of course, I shall.", "I promise.", "Very well, I will.")
 _OTHER = ("It is a quiet place.", "I will slay the dragon for you tomorrow.", "Well met.", "Ask somebody else.")
 _ASKED = re.compile(r"remind me|when they come|come to House|wait here")
+#: What a night asks for: notes of what was heard, or insights.
+_NIGHT = re.compile(r'Answer with a JSON object: \{"(notes|insights)"')
 
 
 class Brain:
@@ -20,18 +22,22 @@ class Brain:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self.calls = self.impulses = self.tokens = self.summaries = 0
+        self.calls = self.impulses = self.tokens = self.summaries = self.nights = 0
 
     @property
     def answers(self) -> int:
-        """How often it was asked what to do; else it was asked to summarise what had been."""
-        return self.calls - self.summaries
+        """How often it was asked what to do; else it was asked to summarise what had been, or to conclude by night."""
+        return self.calls - self.summaries - self.nights
 
     def __call__(self, request: RecordedRequest) -> Step:
         """Answer the last line."""
         last = str(request.messages[-1].get("content"))
         self.calls += 1
         self.tokens += len(str(request.body)) // 4
+        first = str(request.messages[0].get("content"))
+        if (wanted := _NIGHT.search(first)) is not None:
+            self.nights += 1
+            return Reply(f'{{"{wanted[1]}": []}}')
         if "Write the summary" in last:
             self.summaries += 1
             return Reply(f"They came and went, and asked for things {self.summaries} times.")

@@ -219,6 +219,7 @@ class Month:
             "no_reason": len(unsaid), "lost": len(self.accepted - kept), "restarts": self.restarts,
             "unasked": len(rows), "no_why": no_why, "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day,
             "calls": self.brain.calls, "summaries": self.brain.summaries, "tokens": self.brain.tokens, "most": most,
+            "nights": self.brain.nights,
             "seen": 100 * len(rows) / max(1, len(rows) + self.brain.answers), "rows": await rows_of(self.town),
             **self.tally.found(),
         }  # fmt: skip

@@ -8,6 +8,8 @@ import pytest
 
 from mud_assistant.assistant.events.goal import GoalState
 from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.tools import Scene, ToolFailed
 from tests.assistant.test_promises import MINUTE, days
 
 ASKS = (
@@ -41,3 +43,26 @@ async def test_every_promise_ends_in_time_once_and_with_a_reason(seed: int) -> N
             assert goal.evidence or goal.reason
         told = [words for words in life.heard if "asked me to remind you" in words]
         assert len(told) == len(set(told))
+
+
+async def locked(body: EmbeddedBody, direction: str) -> Scene:
+    raise ToolFailed("The door is locked.")
+
+
+@pytest.mark.usefixtures("reactor_baseline")
+async def test_who_waits_behind_a_locked_door_hears_it_before_ten_minutes_are_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EmbeddedBody, "move", locked)
+    async with days("I will.") as life:
+        await life.life.say("Sage, meet me in the attic in ten minutes")
+        await life.pass_(10 * MINUTE)
+        for _ in range(7):
+            await life.pass_(MINUTE)
+        [goal] = await life.goals()
+        assert goal.is_open, "it may open yet"
+        for _ in range(3):
+            await life.pass_(MINUTE)
+        [goal] = await life.goals()
+        assert (goal.state, goal.reason) == (GoalState.TOLD, "the way is closed")
+        assert life.heard[-1].endswith("I cannot: the way is closed.")
