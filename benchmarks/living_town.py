@@ -78,6 +78,8 @@ class Inhabitant:
     character: Character
     settings: dict[str, Any]
     body: DoorBody
+    #: Its way to its models, with dice of its own that go on over restarts: they make the ids of its events.
+    pipeline: Pipeline
     assistant: Assistant | None = None
     journal: Any = None
     counted: Counted = field(default_factory=Counted)
@@ -141,7 +143,9 @@ class Town:
         me = Principal(f"assistant:{len(self.people)}", name, Kind.ASSISTANT, settings.get("permission", 1))
         body = DoorBody(self.world, me, self.world.rooms[room])
         self.world.enter(body)
-        new = self.people[name] = Inhabitant(me, character, {"name": name, "join_seconds": 0, **settings}, body)
+        with_defaults = {"name": name, "join_seconds": 0, **settings}
+        pipeline = self._pipeline(zlib.crc32(name.encode()))
+        new = self.people[name] = Inhabitant(me, character, with_defaults, body, pipeline)
         await self.begin(new)
         return new
 
@@ -150,7 +154,7 @@ class Town:
         storage = await self.file.storage_of(one.me.id, 500, one.me.name)
         around = Dependencies(
             CharacterBody(one.me, one.body, one.counted, lambda: one.body.room.key),
-            replace(self._process, pipeline=self._pipeline(zlib.crc32(one.me.name.encode()))),
+            replace(self._process, pipeline=one.pipeline),
             storage,
             new_toolbox(Registry(WORLD_TOOLS), self.clock.seconds),
             character=index_character(one.character),

@@ -86,7 +86,10 @@ class Tally:
         memory = one.alive.context.memory
         if any(goal.kind in {GoalKind.WAIT, GoalKind.COME} for goal in memory.goals.all() if goal.is_open):
             return KEPT
-        is_shut = any("did not open" in why.why or "no way" in why.why for why in memory.reasons.latest)
+        last = next(
+            (one for one in memory.reasons.latest if one.what == "its day" and "here to see" not in one.why), None
+        )
+        is_shut = last is not None and ("did not open" in last.why or "no way" in last.why)
         return SHUT if is_shut else ELSEWHERE
 
     def found(self) -> dict[str, Any]:
