@@ -98,10 +98,10 @@ def spelled_out(sentence: str) -> str:
         begin, end, front = found[0], found[1], before["front"]
         rest = f"{front[:begin]}{front[end:]}".strip(" ,")
         return f"remind me {front[begin:end]}{f' that {rest}' if rest else ''}"
-    found = _EXPECTED.search(sentence)
-    if found is None:
+    expected = _EXPECTED.search(sentence)
+    if expected is None:
         return sentence
-    name, end = found["whom"] or found["late"], found.end()
+    name, end = expected["whom"] or expected["late"], expected.end()
 
     def named(match: re.Match[str]) -> str:
         return f"{match[1]} {name}{' comes' if match['does'] else ''}"
