@@ -96,7 +96,8 @@ class _CountedIndex(RecallFile):
     def run(self, work: Callable[[RecallIndex], T]) -> Awaitable[T]:
         self.outside.begin()
         running: Any = super().run(work)
-        return running.addBoth(self.outside.end)  # type: ignore[no-any-return]  # it is a Deferred
+        counted: Awaitable[T] = running.addBoth(self.outside.end)
+        return counted
 
     def run_then(self, work: Callable[[RecallIndex], T], then: Callable[[T | Failure], object]) -> None:
         self.outside.begin()

@@ -18,6 +18,7 @@ from contextlib import closing
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 from twisted.internet.defer import Deferred
@@ -112,7 +113,8 @@ def main_live(place: Place, first: int, worker: str) -> None:
     from twisted.internet.task import react  # noqa: PLC0415
 
     if worker:
-        store: JournalStore = PostgresStore(str(place), reactor, noon, JournalProcess(worker))
+        threads: Any = reactor
+        store: JournalStore = PostgresStore(str(place), threads, noon, JournalProcess(worker))
     else:
         store = store_in(place, reactor)
     react(lambda _: Deferred.fromCoroutine(live(store, first)), (), reactor)
