@@ -138,7 +138,7 @@ def is_slip(typed: str, meant: str) -> bool:
     """Tell whether a word differs from another by one letter too many or too few, or two in the wrong order."""
     if len(typed) == len(meant):
         off = [at for at, (one, other) in enumerate(zip(typed, meant, strict=True)) if one != other]
-        return len(off) == 2 and off[1] == off[0] + 1 and sorted(typed) == sorted(meant)  # noqa: PLR2004
+        return bool(off) and off == [off[0], off[0] + 1] and sorted(typed) == sorted(meant)
     longer, shorter = (typed, meant) if len(typed) > len(meant) else (meant, typed)
     return longer != f"{shorter}s" and any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
 
