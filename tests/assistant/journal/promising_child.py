@@ -1,20 +1,15 @@
 """A process that promises and keeps what it promised, and is killed at any moment, again and again.
 
-`promising_child.py PLACE KILLS SEED [two]` prints what is wrong, one line each. The last line counts the promises:
-those heard, those kept, and of these those that are not done; and those that are done without it being known whether
-they were kept. PLACE is a path or the URL of a schema in PostgreSQL. With `two` every other life there is stopped
-without knowing it, as on a machine that hangs: its lease ends, another worker takes over, and the first goes on before
-both are killed.
+`promising_child.py PLACE KILLS SEED` prints what is wrong, one line each. The last line counts the promises: those
+heard, those kept, and of these those that are not done; and those that are done without it being known whether they
+were kept. PLACE is a path or the URL of a schema in PostgreSQL.
 """
 
 from __future__ import annotations
 
 import random
-import signal
 import sys
-import time
 from collections import Counter
-from contextlib import closing
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -27,25 +22,9 @@ from mud_assistant.assistant.events.events import ByRule, Noticed
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Answered, Cancelled, NothingToDo
 from mud_assistant.assistant.journal import Accepted, InterruptedRun, StoredJournal
-from mud_assistant.assistant.journal.postgres.connection import connect
-from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
-from mud_assistant.assistant.journal.postgres.store import PostgresStore
-from mud_assistant.assistant.journal.store import JournalStore
 from mud_assistant.assistant.journal.tables.promised_goals import goal_of
-from tests.assistant.journal.keeping import (
-    ANNA,
-    NOON,
-    SAY,
-    TRIGGER,
-    Place,
-    event,
-    executed,
-    noon,
-    response,
-    rows,
-    store_in,
-)
-from tests.assistant.journal.sqlite.writing_child import Life, kill_one, say
+from tests.assistant.journal.keeping import ANNA, NOON, SAY, TRIGGER, Place, event, executed, opened, response, rows
+from tests.assistant.journal.sqlite.writing_child import kill_one, say
 
 #: What a goal says when its process died while it was being kept: it is not tried again.
 UNKNOWN = "begun"
@@ -89,10 +68,9 @@ async def recover(journal: StoredJournal, left: InterruptedRun) -> None:
     await journal.close_run(left.id, Answered(("say",)), goals=ended)
 
 
-async def live(store: JournalStore, first: int) -> None:
+async def live(place: Place, first: int, reactor: Any) -> None:
     """Hear lines and keep promises, without end."""
-    await store.open()
-    try:
+    async with opened(place, reactor) as store:
         journal = StoredJournal(store, "sage", 10**6)
         await journal.start()
         while (left := await journal.interrupted()) is not None:
@@ -104,60 +82,20 @@ async def live(store: JournalStore, first: int) -> None:
                 await journal.accept(Noticed(id=goal.event_id, at=0.0, who=ANNA, text="", by_rule=rule), TRIGGER)
             for accepted in await journal.pending():
                 await (keep if goal_of(accepted.event.id) else promise)(journal, accepted)
-    finally:
-        await store.close()
 
 
-def main_live(place: Place, first: int, worker: str) -> None:
+def main_live(place: Place, first: int) -> None:
     from twisted.internet import reactor  # noqa: PLC0415, TID251  (this process's composition root)
     from twisted.internet.task import react  # noqa: PLC0415
 
-    if worker:
-        threads: Any = reactor
-        store: JournalStore = PostgresStore(str(place), threads, noon, JournalProcess(worker))
-    else:
-        store = store_in(place, reactor)
-    react(lambda _: Deferred.fromCoroutine(live(store, first)), (), reactor)
+    react(lambda clock: Deferred.fromCoroutine(live(place, first, clock)), (), reactor)
 
 
-def killed(place: Place, kill: int, chance: random.Random, worker: str) -> list[list[str]]:
-    return kill_one(partial(main_live, place, kill * 10**6, worker), chance.uniform(0, 0.15))
-
-
-def end_lease(url: str) -> None:
-    """Let the lease end, as it does by the clock of the database when nobody renews it."""
-    with closing(connect(url)) as server:
-        server.execute("UPDATE leases SET expires_at = now() - interval '1 ms'")
-
-
-def hand_over(url: str, first: int, chance: random.Random) -> list[list[str]]:
-    """Let one worker hang in the middle of its work and another take over; return what both said."""
-    old = Life(partial(main_live, url, first, "a"))
-    old.wait()
-    time.sleep(chance.uniform(0, 0.15))  # noqa: TID251  (it may hang at any time)
-    old.signal(signal.SIGSTOP)
-    end_lease(url)
-    new = Life(partial(main_live, url, first + 10**5, "b"))
-    time.sleep(chance.uniform(0, 0.6))  # noqa: TID251  (for any time)
-    old.signal(signal.SIGCONT)
-    time.sleep(chance.uniform(0, 0.3))  # noqa: TID251  (a kill comes at any time)
-    return old.end() + new.end()
-
-
-def main(place: Place, kills: int, seed: int, *, is_handed_over: bool) -> None:
+def main(place: Place, kills: int, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     told: list[list[str]] = []
     for kill in range(kills):
-        if is_handed_over and isinstance(place, str):
-            is_second = kill % 2
-            told += (
-                hand_over(place, kill * 10**6, chance)
-                if is_second
-                else killed(place, kill, chance, "ab"[kill // 2 % 2])
-            )
-            end_lease(place)
-        else:
-            told += killed(place, kill, chance, "")
+        told += kill_one(partial(main_live, place, kill * 10**6), chance.uniform(0, 0.15))
     states = dict(rows(place, "SELECT id, state FROM goals"))
     heard, kept = (Counter(id_ for word, id_ in told if word == wanted) for wanted in ("heard", "kept"))
     for id_, times in (heard | kept).items():
@@ -168,5 +106,4 @@ def main(place: Place, kills: int, seed: int, *, is_handed_over: bool) -> None:
 
 
 if __name__ == "__main__":
-    where = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
-    main(where, int(sys.argv[2]), int(sys.argv[3]), is_handed_over="two" in sys.argv[4:])
+    main(sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

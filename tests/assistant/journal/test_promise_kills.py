@@ -24,31 +24,17 @@ CHILD = Path(__file__).with_name("promising_child.py")
 KILLS = int(os.environ.get("MUD_PROMISE_KILLS", "30"))
 
 
-def killed_often(place: Place, *more: str) -> list[int]:
-    """Let the child be killed, and return what it counted once nothing was wrong."""
-    command = [sys.executable, str(CHILD), str(place), str(KILLS), "1", *more]
+@pytest.mark.skipif(sys.platform != "linux", reason="the harness forks and kills")
+def test_no_promise_is_lost_or_kept_twice_when_the_process_is_killed(place: Place) -> None:
+    command = [sys.executable, str(CHILD), str(place), str(KILLS), "1"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    limit = max(300, 20 * KILLS)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     *wrong, counts = done.stdout.splitlines()
     assert wrong == []
-    return [int(count) for count in counts.split()]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the harness forks and kills")
-def test_no_promise_is_lost_or_kept_twice_when_the_process_is_killed(place: Place) -> None:
-    heard, kept, kept_and_open, _ = killed_often(place)
+    heard, kept, kept_and_open, _ = map(int, counts.split())
     assert heard + kept >= KILLS  # each life says one thing at least
     assert kept_and_open <= 1  # what the last kill cut off
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the harness forks and kills")
-def test_nor_when_another_worker_takes_over_from_one_that_hangs(postgres_url: str) -> None:
-    """Its lease ends while it hangs in the middle of anything, and it goes on when the other one is at work."""
-    heard, kept, kept_and_open, _ = killed_often(postgres_url, "two")
-    assert heard + kept >= KILLS
-    assert kept_and_open <= 1
 
 
 async def test_who_takes_the_assistant_over_has_its_promises_and_its_life(postgres_url: str, reactor: Any) -> None:

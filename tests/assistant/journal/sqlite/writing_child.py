@@ -85,42 +85,22 @@ def main_write(path: Path, first: int, count: int, *, runs: bool) -> None:
     react(lambda clock: Deferred.fromCoroutine(write(path, first, count, clock, runs=runs)), (), reactor)
 
 
-class Life:
-    """A child that works until it is killed, and what it said in words."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        reading, writing = os.pipe()
-        self._child = os.fork()
-        if not self._child:
-            os.dup2(writing, 1)
-            work()
-            os._exit(1)
-        os.close(writing)
-        self._pipe = os.fdopen(reading)
-        self._lines: list[str] = []
-
-    def wait(self) -> None:
-        """Wait for its first line: it is at work."""
-        self._lines.append(self._pipe.readline())
-
-    def signal(self, number: int) -> None:
-        os.kill(self._child, number)
-
-    def end(self) -> list[list[str]]:
-        """Kill it, and return all that it said."""
-        with self._pipe:
-            self.signal(signal.SIGKILL)
-            self._lines += self._pipe.readlines()
-        os.waitpid(self._child, 0)
-        return [line.split() for line in self._lines if line.endswith("\n")]
-
-
 def kill_one(work: Callable[[], object], seconds: float) -> list[list[str]]:
     """What a child that works said, in words, before it was killed. It lives so many seconds after its first line."""
-    life = Life(work)
-    life.wait()
-    time.sleep(seconds)  # noqa: TID251  (a kill comes at any time)
-    return life.end()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(writing, 1)
+        work()
+        os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        lines = [pipe.readline()]  # the first one: it is at work
+        time.sleep(seconds)  # noqa: TID251  (a kill comes at any time)
+        os.kill(child, signal.SIGKILL)
+        lines += pipe.readlines()
+    os.waitpid(child, 0)
+    return [line.split() for line in lines if line.endswith("\n")]
 
 
 def main_kill(path: Path, kills: int, seed: int) -> None:
