@@ -22,6 +22,8 @@ from benchmarks.paired import Turn
 
 #: A stub that was forgotten ends by itself after this many seconds.
 STUB_SECONDS = 1800
+#: How a line to standard error begins that says how far a long section is.
+PROGRESS = "  ... "
 ROOT = Path(__file__).parent.parent
 
 
@@ -69,8 +71,11 @@ class Child(ProcessProtocol):
         self._hand_out()
 
     def errReceived(self, data: bytes) -> None:
-        """Keep its last words."""
+        """Keep its last words, and show at once how far it is."""
         self._said = (self._said + data)[-2000:]
+        for line in data.decode(errors="replace").splitlines():
+            if line.startswith(PROGRESS):
+                print(line, file=sys.stderr, flush=True)
 
     def processEnded(self, reason: Failure) -> None:
         """Tell those who wait for it."""

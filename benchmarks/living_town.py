@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from msgspec.structs import replace
-from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import Clock
 
+from benchmarks.outside import CountedExchange, Outside, counted_journal
 from mud_assistant.assistant.characters import Character
-from mud_assistant.assistant.config.schema import AssistantConfig, JournalConfig, ModelConfig
+from mud_assistant.assistant.config.schema import AssistantConfig, ModelConfig
 from mud_assistant.assistant.events.conversation import Floor
 from mud_assistant.assistant.events.outcome import Failed, LimitReached
 from mud_assistant.assistant.events.trace import NobodyWatches, StepTrace
@@ -24,12 +25,12 @@ from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import MemoryFile
 from mud_assistant.assistant.runtime.listener import BodyListener
-from mud_assistant.assistant.runtime.storage import JournalFile
+from mud_assistant.assistant.runtime.storage import KeptJournal
 from mud_assistant.assistant.worlds.embedded.game import EventListener
 from mud_assistant.assistant.worlds.embedded.hamlet import Exit, Place, Room
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import get_provider
-from mud_assistant.resilience import HttpExchange, Ledger, Pipeline
+from mud_assistant.resilience import Ledger, Pipeline
 from mud_assistant.tools import Kind, Principal, Registry, Scene, ToolFailed
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.verbs import WORLD_TOOLS
@@ -41,19 +42,18 @@ NOWHERE = "http://127.0.0.1:9"
 HOUR = 3600.0
 #: The least by which the clock goes on, in seconds.
 LEAST_STEP = 1.0
-#: How long the disk and the model server are waited for before the clock goes on, in seconds.
-_PATIENCE = 0.05
 
 
 class Counted(NobodyWatches):
-    """How often models answered."""
+    """How often the model of a character answered, and for how many tokens as the window reckons them."""
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.calls = self.tokens = 0
 
-    def step(self, _: StepTrace) -> None:
+    def step(self, step: StepTrace) -> None:
         """Count an answer."""
         self.calls += 1
+        self.tokens += step.prompt_tokens
 
 
 class DoorBody(EmbeddedBody):
@@ -78,14 +78,28 @@ class Inhabitant:
     character: Character
     settings: dict[str, Any]
     body: DoorBody
+    #: Its way to its models, with dice of its own that go on over restarts: they make the ids of its events.
+    pipeline: Pipeline
     assistant: Assistant | None = None
     journal: Any = None
+    counted: Counted = field(default_factory=Counted)
 
     @property
     def alive(self) -> Assistant:
         """The running assistant."""
         assert self.assistant is not None
         return self.assistant
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it has nothing to do at this moment."""
+        waiting = self.alive.settled()
+        try:
+            waiting.send(None)
+        except StopIteration:
+            return True
+        waiting.close()
+        return False
 
 
 class Town:
@@ -96,21 +110,24 @@ class Town:
     ) -> None:
         self.clock = Clock()
         self.clock.advance(START)
-        self._reactor, self._url = reactor, url
+        self._url, self._outside = url, Outside(reactor)
         self.world = EmbeddedWorld(place, self.time, self.clock.seconds)
         self._pace = pace
-        self.counted = Counted()
-        self.exchange = HttpExchange(reactor)
+        self.exchange = CountedExchange(reactor, self._outside)
         self.ledger = Ledger(self.clock.seconds, self.clock.seconds)
-        pipeline = Pipeline(self.clock, Random(1), self.ledger)  # noqa: S311  (dice)
-        self._process = replace(new_process(self.exchange, self.clock, pipeline), floor=Floor(self.clock))
+        self._process = replace(new_process(self.exchange, self.clock, self._pipeline(0)), floor=Floor(self.clock))
         self.file: Any = (
             MemoryFile(self.clock.seconds)
             if journal is None
-            else JournalFile(journal, reactor, self.clock.seconds, JournalConfig())
+            else counted_journal(journal, reactor, self.clock.seconds, self._outside)
         )
         self.people: dict[str, Inhabitant] = {}
         self.failures: list[str] = []
+
+    @property
+    def calls(self) -> int:
+        """How often models answered."""
+        return sum(one.counted.calls for one in self.people.values())
 
     def time(self) -> GameTime:
         """Return the time of the game: `pace` of its seconds pass in one of ours."""
@@ -118,7 +135,7 @@ class Town:
 
     async def open(self) -> None:
         """Open the journal, where it is a file."""
-        if isinstance(self.file, JournalFile):
+        if isinstance(self.file, KeptJournal):
             await self.file.open()
 
     async def settle(self, name: str, room: str, character: Character, **settings: Any) -> Inhabitant:
@@ -126,7 +143,9 @@ class Town:
         me = Principal(f"assistant:{len(self.people)}", name, Kind.ASSISTANT, settings.get("permission", 1))
         body = DoorBody(self.world, me, self.world.rooms[room])
         self.world.enter(body)
-        new = self.people[name] = Inhabitant(me, character, {"name": name, "join_seconds": 0, **settings}, body)
+        with_defaults = {"name": name, "join_seconds": 0, **settings}
+        pipeline = self._pipeline(zlib.crc32(name.encode()))
+        new = self.people[name] = Inhabitant(me, character, with_defaults, body, pipeline)
         await self.begin(new)
         return new
 
@@ -134,8 +153,8 @@ class Town:
         """Start a character, with all that its journal holds."""
         storage = await self.file.storage_of(one.me.id, 500, one.me.name)
         around = Dependencies(
-            CharacterBody(one.me, one.body, self.counted, lambda: one.body.room.key),
-            self._process,
+            CharacterBody(one.me, one.body, one.counted, lambda: one.body.room.key),
+            replace(self._process, pipeline=one.pipeline),
             storage,
             new_toolbox(Registry(WORLD_TOOLS), self.clock.seconds),
             character=index_character(one.character),
@@ -161,31 +180,18 @@ class Town:
         return self.world.add(principal, room, ears)
 
     async def quiet(self) -> None:
-        """Wait until nobody does anything more at this moment; timers that this needs go on meanwhile."""
+        """Wait until nobody does anything more at this moment; timers that this needs go on meanwhile.
+
+        They go on while nothing is waited for outside, so that what happens depends on no other clock.
+        """
         while True:
             self.clock.advance(0)
-            busy = [d for one in self.people.values() if not (d := Deferred.fromCoroutine(one.alive.settled())).called]
-            if not busy:
+            if self._is_settled:
                 return
-            is_over = await self._some_time(busy)
-            if not is_over and (timers := self.clock.getDelayedCalls()):
+            await self._outside.idle()
+            if not self._outside and not self._is_settled:
+                timers = self.clock.getDelayedCalls()
                 self.clock.advance(max(0.0, min(one.getTime() for one in timers) - self.clock.seconds()))
-
-    async def _some_time(self, busy: Sequence[Deferred[None]]) -> bool:
-        """Wait a moment for the disk and the server, at most until all of these are over; tell whether they are."""
-        woken: Deferred[None] = Deferred()
-
-        def wake(_: object = None) -> None:
-            if not woken.called:
-                woken.callback(None)
-
-        done = DeferredList(busy)
-        done.addCallback(wake)
-        patience = self._reactor.callLater(_PATIENCE, wake)
-        await woken
-        if patience.active():
-            patience.cancel()
-        return bool(done.called)
 
     async def until(self, time: float, each: Callable[[], None] = lambda: None) -> None:
         """Move the clock on to this time, from one timer to the next; `each` is called after each."""
@@ -201,8 +207,16 @@ class Town:
         for one in self.people.values():
             await self.end(one)
         await self.exchange.close()
-        if isinstance(self.file, JournalFile):
+        if isinstance(self.file, KeptJournal):
             await self.file.close()
+
+    @property
+    def _is_settled(self) -> bool:
+        return all(one.is_settled for one in self.people.values())
+
+    def _pipeline(self, seed: int) -> Pipeline:
+        """Make what a character asks its models through, with dice of its own: others do not change its chances."""
+        return Pipeline(self.clock, Random(seed), self.ledger)  # noqa: S311  (dice)
 
     def _failed(self, failure: Failed | LimitReached) -> None:
         self.failures.append(str(failure.cause))

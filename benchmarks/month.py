@@ -14,12 +14,12 @@ import tempfile
 import time
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from benchmarks.figures import Figure
+from benchmarks.month_brain import Brain
 from benchmarks.month_goals import fated
-from benchmarks.month_play import Brain, month
+from benchmarks.month_play import month
 from benchmarks.month_plot import draw
 from benchmarks.month_scenes import nobody_plays, random_days, watched
 from mud_assistant.llm.testing import FakeOllama, serve
@@ -42,14 +42,14 @@ async def figures(reactor: Any, *, full: bool) -> list[Figure]:
 
     with tempfile.TemporaryDirectory(dir=_FOLDER) as folder:
         empty = await nobody_plays(reactor, Path(folder))
-        brain = Brain(Random(7))  # noqa: S311
+        brain = Brain(7)
         async with served(brain) as url:
             seen = await watched(reactor, url, 4, brain)
         fates = await fated(reactor, Path(folder))
         lived = await random_days(reactor, random)
         played = await month(reactor, Path(folder), days, restarts, served)
     if full:
-        PICTURE.write_text(draw(played["days"]))
+        PICTURE.write_text(draw(played["days"], played["by_hour"]))
     rows = [*_empty(empty), *_watched(seen), *_goals(fates), *_days(lived), *_month(played, days)]
     minutes = (time.process_time() - used) / 60
     name = f"{days} days of 20 characters, and all the scenes"
@@ -99,15 +99,40 @@ def _days(found: dict[str, float]) -> list[Figure]:
 def _month(found: dict[str, Any], days: int) -> list[Figure]:
     told = ", ".join(f"{count} {state}" for state, count in found["states"].items() if count)
     kept = 100 * (1 - len(found["late"]) / max(1, found["promised"]))
-    unasked = f"{dict(found['kinds'])}"
     promises, restarts = f"{found['promised']} promises", f"{found['restarts']} restarts half-way"
+    name = "month"
     return [
-        Figure("month", f"{promises}: kept or withdrawn by their time", kept, "%", 100, at_least=True, note=told),
-        Figure("month", f"{promises}: ended without a reason", found["no_reason"], "", 0),
-        Figure("month", f"{restarts}: lines said twice", found["twice"], "", 0),
-        Figure("month", f"{restarts}: promises lost", found["lost"], "", 0),
+        Figure(name, f"{promises}: kept or withdrawn by their time", kept, "%", 100, at_least=True, note=told),
+        Figure(name, f"{promises}: that nobody had asked for", len(found["false"]), "", 0),
+        Figure(name, f"{promises}: ended without a reason", found["no_reason"], "", 0),
+        Figure(name, f"{restarts}: lines said twice", found["twice"], "", 0),
+        Figure(name, f"{restarts}: promises lost", found["lost"], "", 0),
+        *_lived(found, days),
+    ]
+
+
+def _lived(found: dict[str, Any], days: int) -> list[Figure]:
+    unasked, acts = f"{dict(found['kinds'])}", f"{found['unasked']} acts of initiative"
+    where = ", ".join(f"{count} {place}" for place, count in found["places"].items())
+    hours, name = f"{found['empty_hours']:.0f} hours in which nobody plays", "month"
+    answers, each = found["calls"] - found["summaries"] - found["nights"], 1 / days / 20
+    size = f"{found['bytes'] / 1e6:.1f} MB of journal"
+    seen = found["seen"]
+    return [
+        Figure(name, f"{acts}: without a reason", found["no_why"], "", 0, note=unasked),
+        Figure(name, f"{acts}: steps that no exit leads to", found["jumps"], "", 0),
+        Figure(name, "20 characters: looks in time or shown", found["in_time"], "%", 95, at_least=True, note=where),
+        Figure(name, f"{hours}: answers of models", found["empty_calls"], "", 0),
+        Figure(name, f"{hours}: share of a core", found["empty_share"], "% CPU", 0.2),
+        Figure("", "20 characters: visible acts without a model", seen, "%", note="the others are answers"),
         Figure(
-            "month", f"{found['unasked']} acts of initiative: without a reason", found["no_why"], "", 0, note=unasked
+            "",
+            "a character and day: answers of its model",
+            answers * each,
+            note=f"the most asked: {found['most'] / days:.1f}",
         ),
-        Figure("", "20 characters: model calls a day", found["calls"] / days, "", note="nearly all are answers"),
+        Figure("", "a character and day: summaries by its model", found["summaries"] * each),
+        Figure("", "a character and day: calls of its nights", found["nights"] * each),
+        Figure("", "a character and day: tokens", found["tokens"] * each),
+        Figure("", "20 characters: rows of the journal a day", found["rows"] / days, note=size),
     ]

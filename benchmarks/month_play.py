@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+import sys
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -11,18 +12,21 @@ from typing import Any
 
 import orjson
 
+from benchmarks.children import PROGRESS
 from benchmarks.living_town import HOUR, START, Inhabitant, Town, many_rooms
-from benchmarks.month_scenes import MINUTE, ROOMS, Watcher, lock_at_night, locks, settle_many
+from benchmarks.month_brain import ACCEPTS, Brain
+from benchmarks.month_scenes import MINUTE, ROOMS, Watcher, lock_at_night, locks, rows_of, settle_many
+from benchmarks.month_tally import Tally, cpu
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.life.goal_book import due_at
-from mud_assistant.assistant.life.impulses import IMPULSE
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
-from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 from mud_assistant.tools import Principal
 
 CHARACTERS, PLAYERS = 20, 10
 #: How late something may be that waits for ears, and what takes a walk, in seconds.
 LATE_WORDS, LATE_WALK = 90.0, 600.0
+#: How often it is looked which promises could be kept, in seconds.
+LOOKS = 5.0
 _ASKS = (
     "{who}, remind me in {n} minutes to find {token}",
     "{who}, please remind me in an hour to find {token}",
@@ -32,31 +36,9 @@ _ASKS = (
     "{who}, remind me at noon to find {token}",
 )
 _TALK = ("{who}, how are you?", "{who}, what do you think of this place?", "Nice weather, {who}.", "{who}, farewell.")
-_ACCEPTS = ("I will.", "Gladly, I will remember it.", "Of course, I shall.", "I promise.", "Very well, I will.")
-_OTHER = ("It is a quiet place.", "I will slay the dragon for you tomorrow.", "Well met.", "Ask somebody else.")
-_ASKED = re.compile(r"remind me|when they come|come to House|wait here")
 #: Under which name an act is drawn.
 _DRAWN = {"move": "walks", "home": "walks", "promise": "promises"}
 _TOKEN = re.compile(r"thing\d+x")
-
-
-class Brain:
-    """An obedient model: it accepts what is asked for later, and now and then promises too much."""
-
-    def __init__(self, dice: Random) -> None:
-        self._dice = dice
-        self.calls = self.impulses = self.tokens = 0
-
-    def __call__(self, request: RecordedRequest) -> Step:
-        """Answer the last line."""
-        last = str(request.messages[-1].get("content"))
-        self.calls += 1
-        self.tokens += len(str(request.body)) // 4
-        if IMPULSE in last:
-            self.impulses += 1
-            return Reply(calls=(Call("emote", {"text": "looks round, and thinks of something."}),))
-        words = self._dice.choice(_ACCEPTS if _ASKED.search(last) else _OTHER)
-        return Reply(calls=(Call("say", {"text": words}),))
 
 
 @dataclass(slots=True)
@@ -73,10 +55,13 @@ class Player:
 class Month:
     """All that happens, and what is counted of it."""
 
-    def __init__(self, town: Town, brain: Brain, dice: Random) -> None:
-        self.town, self.brain, self.dice = town, brain, dice
+    def __init__(self, town: Town, brain: Brain, dice: Random, tally: Tally) -> None:
+        self.town, self.brain, self.dice, self.tally = town, brain, dice, tally
         self.players = [Player(Principal(f"player:{at}", f"Guest{at}")) for at in range(PLAYERS)]
         self.asked = self.restarts = 0
+        self._looked = self._used = 0.0
+        #: When each player asked each character for something for later.
+        self._asked_at: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
         #: What was promised aloud, by the word in it.
         self.accepted: set[str] = set()
         #: Since when a goal could be kept, by its id and the time that it is due; and those that were not kept in time.
@@ -91,14 +76,29 @@ class Month:
         chance = restarts / (days * 24 * 60)
         while (now := self.town.clock.seconds()) < start + days * 24 * HOUR:
             while len(self.by_day) <= int((now - start) // (24 * HOUR)):
+                self._told(days)
                 self.by_day.append(Counter())
-            before = self.brain.calls
+            calls, tokens, used = self.brain.answers, self.brain.tokens, cpu()
             for player in self.players:
                 await self._act(player, now)
             if self.dice.random() < chance * 3:  # some are drawn while they sleep
                 await self._restart()
             await self.town.until(now + MINUTE, self._look)
-            self.by_day[-1]["calls"] += self.brain.calls - before
+            self.by_day[-1]["calls"] += self.brain.answers - calls
+            self.by_day[-1]["tokens"] += self.brain.tokens - tokens
+            self.tally.minute(self.brain.answers - calls, cpu() - used)
+        self._told(days)
+
+    def _told(self, days: int) -> None:
+        """Show on standard error how far it is, at the end of each day."""
+        if self.by_day:
+            calls, requests = self.by_day[-1]["calls"], sum(len(one) for one in self._asked_at.values())
+            print(
+                f"{PROGRESS}day {len(self.by_day)} of {days}: {cpu() - self._used:.0f} s of CPU, {calls} calls, "
+                f"{requests} requests so far, {len(self.late)} late",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
+        self._used = cpu()
 
     async def _act(self, player: Player, now: float) -> None:
         hour, dice, body = now % (24 * HOUR) / HOUR, self.dice, player.body
@@ -128,14 +128,17 @@ class Month:
 
     async def _say(self, player: Player, body: EmbeddedBody, who: Inhabitant) -> None:
         """Ask for something or talk, and note what was promised aloud in answer."""
-        line = self._line(self.dice.choice(_ASKS if self.dice.random() < 0.6 else _TALK), who, player)  # noqa: PLR2004
+        template = self.dice.choice(_ASKS if self.dice.random() < 0.6 else _TALK)  # noqa: PLR2004
+        line = self._line(template, who, player)
+        if template in _ASKS:
+            self._asked_at[player.principal.id, who.me.id].append(self.town.clock.seconds())
         heard = len(player.ears.seen)
         await body.say(line)
         token = _TOKEN.search(line)
         if token is None or self.dice.random() < 0.5:  # noqa: PLR2004  (else others come in between)
             return
         await self.town.quiet()
-        if any((who.me.name, words) in player.ears.seen[heard:] for words in _ACCEPTS):
+        if any((who.me.name, words) in player.ears.seen[heard:] for words in ACCEPTS):
             self.accepted.add(token[0])
 
     def _line(self, template: str, who: Inhabitant, player: Player) -> str:
@@ -158,7 +161,11 @@ class Month:
 
     def _look(self) -> None:
         """Note since when each promise could be kept, and which was not kept in time."""
+        self.tally.follow()
         now, game = self.town.clock.seconds(), self.town.time()
+        if now - self._looked < LOOKS:
+            return
+        self._looked = now
         for one in self.town.people.values():
             book = one.alive.context.memory.goals
             for goal in book.all() if len(book) else ():
@@ -179,9 +186,17 @@ class Month:
             return any(goal.whom in {who.id, ""} and who.name == goal.whom_name for who in here)
         return goal.kind is not GoalKind.WAIT
 
+    def _was_asked(self, goal: Goal, whose: str) -> bool:
+        """Tell whether who owns a promise of a character had just asked it for something."""
+        times = self._asked_at[goal.asker.id, whose]
+        return any(0 <= goal.made_at - asked <= LATE_WALK for asked in times)
+
     async def found(self) -> dict[str, Any]:
         """Return what became of it all."""
-        goals = [goal for one in self.town.people.values() for goal in await one.journal.goals(with_ended=True)]
+        made = [
+            (goal, one.me.id) for one in self.town.people.values() for goal in await one.journal.goals(with_ended=True)
+        ]
+        goals = [goal for goal, _ in made]
         states = Counter(goal.state for goal in goals)
         said: Counter[tuple[str, str]] = Counter()
         for player in self.players:
@@ -189,6 +204,7 @@ class Month:
             found = (token[0] for words in mine if "asked me to" in words and (token := _TOKEN.search(words)))
             said.update((player.principal.id, token) for token in found)
         kept = {token[0] for goal in goals if (token := _TOKEN.search(goal.text))}
+        false = [goal.text for goal, whose in made if not self._was_asked(goal, whose)]
         unsaid = [goal for goal in goals if goal.is_over and goal.state is not GoalState.DONE and not goal.reason]
         rows = await self.town.file.store.read(_unasked)
         for kind, _, at in rows:
@@ -196,12 +212,16 @@ class Month:
                 _DRAWN.get(kind, "gestures and words of the day")
             ] += 1
         no_why = sum(not why for _, why, _ in rows)
+        most = max(one.counted.calls for one in self.town.people.values())
         return {
-            "promised": len(goals), "states": {state.value: states[state] for state in GoalState},
+            "promised": len(goals), "states": {state.value: states[state] for state in GoalState}, "false": false,
             "late": sorted(self.late.values()), "twice": sum(times > 1 for times in said.values()),
-            "no_reason": len(unsaid), "lost": len(self.accepted - kept),
-            "unasked": len(rows), "no_why": no_why, "restarts": self.restarts, "calls": self.brain.calls,
-            "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day,
+            "no_reason": len(unsaid), "lost": len(self.accepted - kept), "restarts": self.restarts,
+            "unasked": len(rows), "no_why": no_why, "kinds": Counter(kind for kind, _, _ in rows), "days": self.by_day,
+            "calls": self.brain.calls, "summaries": self.brain.summaries, "tokens": self.brain.tokens, "most": most,
+            "nights": self.brain.nights,
+            "seen": 100 * len(rows) / max(1, len(rows) + self.brain.answers), "rows": await rows_of(self.town),
+            **self.tally.found(),
         }  # fmt: skip
 
 
@@ -231,15 +251,16 @@ def _find(told: Any, key: str) -> Any:
 async def month(reactor: Any, folder: Path, days: int, restarts: int, serve_brain: Any) -> dict[str, Any]:
     """Play so many days, and return what became of them."""
     dice = Random(5)  # noqa: S311
-    place, brain = many_rooms(ROOMS, dice), Brain(Random(6))  # noqa: S311
+    place, brain = many_rooms(ROOMS, dice), Brain(6)
     doors = locks(place, dice)
     async with serve_brain(brain) as url:
         town = Town(reactor, place, url, folder / "month.sqlite")
         await town.open()
         await settle_many(town, CHARACTERS, dice, greeting="Good day.")
         lock_at_night(town, doors)
-        played = Month(town, brain, dice)
+        ways = {room.key: frozenset(way.to for way in room.exits) for room in place.rooms}
+        played = Month(town, brain, dice, Tally(town, ways))
         await played.live(days, restarts)
         found = await played.found()
         await town.close()
-    return found
+    return {**found, "bytes": (folder / "month.sqlite").stat().st_size}

@@ -120,14 +120,14 @@ async def nobody_plays(reactor: Any, folder: Path) -> dict[str, float]:
     before, used = await rows_of(town), time.process_time()
     await town.until(town.clock.seconds() + 24 * HOUR)
     share = (time.process_time() - used) / (24 * HOUR)
-    grown, calls = await rows_of(town) - before, town.counted.calls + len(town.failures)
+    grown, calls = await rows_of(town) - before, town.calls + len(town.failures)
     ears = Watcher()
     await town.player(ANN, town.people["No0"].body.room.key, ears).look()
     await town.until(town.clock.seconds() + 16 * MINUTE)
-    lines, asked = len(ears.seen), town.counted.calls + len(town.failures)
+    lines, asked = len(ears.seen), town.calls + len(town.failures)
     await town.until(town.clock.seconds() + 7.75 * HOUR)
     idle = len(ears.seen) - lines
-    idle_calls = town.counted.calls + len(town.failures) - asked
+    idle_calls = town.calls + len(town.failures) - asked
     await town.close()
     return {"calls": calls, "rows": grown, "share": 100 * share, "idle_lines": idle, "idle_calls": idle_calls}
 

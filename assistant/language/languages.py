@@ -84,11 +84,14 @@ _SHORT_TEXT = """
     sth=something smth=something wat=what wut=what wot=what k=okay tmrw=tomorrow tmr=tomorrow tmw=tomorrow
     2moro=tomorrow 2morrow=tomorrow tonite=tonight 2nite=tonight wen=when abt=about tomorrows=tomorrow's
     yesterdays=yesterday's todays=today's cya=see_you wassup=what's_up sup=what's_up dunno=don't_know kinda=kind_of
-    sorta=sort_of idk=I_don't_know
+    sorta=sort_of idk=I_don't_know lmk=let_me_know msg=message cn=can hes=he's shes=she's
 """
 _SHORT = {short: long.replace("_", " ") for short, long in (pair.split("=") for pair in _SHORT_TEXT.split())}
 #: Sounds that stand for no word.
 _NOISES = frozenset({"lol", "lmao", "rofl", "haha", "hehe", "btw", "xd"})
+#: Words on which a request hangs, by their first letter, and what is no slip of them.
+_OFTEN_MISTYPED = {"r": ("remind",), "m": ("minutes", "minute", "message"), "t": ("tomorrow",)}
+_NO_SLIPS = frozenset({"minute", "minutes", "minuet", "message", "messages"})
 _WORD = re.compile(r"(?<![\w'\u2019@.-])[A-Za-z0-9]+(?:['\u2019][A-Za-z]+)?(?![\w-])")
 _WH = r"(?:what|where|who|how|when)(?:['\u2019]s)?|whose|which|whom|why|any(?:thing|one|body)?"
 _PRONOUN = r"(?:you|I|he|she|it|they|we)"
@@ -122,11 +125,29 @@ def write_out(line: str) -> str:
     return out[:1].upper() + out[1:]
 
 
+def _mended(word: str) -> str:
+    """Return a word that others hang on without its one slip of the hand: "remnd", "mintues"; else as it is."""
+    typed = word.casefold()
+    for meant in _OFTEN_MISTYPED.get(typed[:1], ()):
+        if typed not in _NO_SLIPS and typed != meant and is_slip(typed, meant):
+            return meant if word[0].islower() else meant.capitalize()
+    return word
+
+
+def is_slip(typed: str, meant: str) -> bool:
+    """Tell whether a word differs from another by one letter too many or too few, or two in the wrong order."""
+    if len(typed) == len(meant):
+        off = [at for at, (one, other) in enumerate(zip(typed, meant, strict=True)) if one != other]
+        return bool(off) and off == [off[0], off[0] + 1] and sorted(typed) == sorted(meant)
+    longer, shorter = (typed, meant) if len(typed) > len(meant) else (meant, typed)
+    return longer != f"{shorter}s" and any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
+
+
 def _long(match: re.Match[str]) -> str:
     word = match[0].replace("\u2019", "'")
     if word.casefold() in _NOISES:
         return ""
     is_name = word.isupper() and len(word) > 1  # "UR" may be one, and "I" is right as it is
-    long = _SHORT.get(word.casefold(), match[0])
+    long = _SHORT.get(word.casefold()) or _mended(word)
     is_name = is_name or (match.start() > 0 and word[0].isupper() and long.islower())  # "tell Wat"
     return match[0] if is_name else long

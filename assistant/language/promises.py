@@ -14,6 +14,8 @@ from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.later.chores import WHOSE
 from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
+from mud_assistant.assistant.language.later.hours import NAME, NOBODY
+from mud_assistant.assistant.language.later.phrasing import QUOTED, spelled_out, without_quotes
 from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked, asked_in, is_asked, to_listener
 from mud_assistant.assistant.language.persons import to_first
 from mud_assistant.assistant.language.times import PRONOUNS, find_when, spoken_time
@@ -29,15 +31,19 @@ class Promised(Struct, frozen=True):
 
 _STARTS = re.compile(r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because) ")
 _REPORTS = re.compile(r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|not|remember when|would|did)\b")
-_QUOTED = re.compile(
-    r"[\"\u201c][^\"\u201d]*[\"\u201d]?|\u2018[^\u2019]*\u2019(?!\w)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))+'(?!\w)"
-)
 
 
 #: What is passed on may stand in the next sentence.
 _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
+#: Who is not here, so that a message is left for them.
+_MESSAGE_FOR = re.compile(
+    rf"(?i)\b(?:take|leave|pass on|have) (?:a|my|this) (?:message|word|note) (?:for|to) (?P<whom>{NOBODY}{NAME})"
+)
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
-_A_NAME = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b")
+_A_NAME = re.compile(
+    r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You)\b)[A-Z][a-z]+(?='s |"
+    r" is | has | went | left )"
+)
 _WHEN_THEY = re.compile(
     r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
     r"|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
@@ -46,17 +52,18 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
-    text = _QUOTED.sub(lambda match: " " if len(match[0]) < len(line) else match[0], line)
+    text = without_quotes(line)
     spoken_of = waited = ""
     for sentence in sentences_of(write_out(text).replace("\u2019", "'")):
-        whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else sentence
+        whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
         asked = _in_sentence(whole) or (_in_sentence(f"When {waited} comes, {sentence}") if waited else None)
         if asked is not None:
             return asked
         spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
         found = find_when(whole) if _MESSAGE.search(whole) else None
         waits = found is not None and found[2].person
-        waited = spoken_of if waits in PRONOUNS else waits or ""
+        left = _MESSAGE_FOR.search(whole)
+        waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
     return None
 
 
@@ -134,7 +141,7 @@ _TURNED = (
 def promised_in(words: str) -> Sequence[Promised]:
     """Return what a character promises in the words that it is about to say, in their order."""
     straight = words.replace("\u2019", "'")
-    masked = _QUOTED.sub(lambda match: "_" * len(match[0]), straight)
+    masked = QUOTED.sub(lambda match: "_" * len(match[0]), straight)
     found: list[Promised] = []
     at = 0
     for sentence in sentences_of(words):
@@ -239,7 +246,7 @@ _TAKES_BACK = re.compile(
 
 def accepts(words: str) -> bool:
     """Tell whether words plainly take on what was asked: "I will.", "Very well, at dawn."."""
-    sentences = sentences_of(_QUOTED.sub(" ", words.replace("\u2019", "'")))
+    sentences = sentences_of(QUOTED.sub(" ", words.replace("\u2019", "'")))
     return any(map(_TAKES_ON.match, sentences[:2])) and not any(map(_TAKES_BACK.search, sentences))
 
 
@@ -259,10 +266,12 @@ def listed(asked: Asked, asker_name: str = "") -> str:
         return f"be {f'at the {asked.place}' if asked.place else 'here'} {time}"
     what = WHOSE.sub("the", asked.what) if asker_name else to_listener(asked.what)
     if asked.kind is GoalKind.WAIT:
-        return f"{_DO_NOT.sub('not ', what)} {time.replace('when', 'until', 1)}"
+        return f"{_DO_NOT.sub('not ', what)} {_AT_END.sub('for ' if asked.when.seconds else 'until ', time, count=1)}"
     return f"{what} {time}"
 
 
+#: What begins a time at which waiting ends.
+_AT_END = re.compile(r"^(?:(?:when|at|in) )?")
 _DO_NOT = re.compile(r"(?i)^(?:do not|don't) ")
 
 

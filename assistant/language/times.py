@@ -16,6 +16,7 @@ from mud_assistant.assistant.language.later.hours import (
     AFTER,
     AMOUNT,
     AMOUNTS,
+    BARE,
     BEFORE,
     CLOCK,
     CLOCK_ENDS,
@@ -66,8 +67,12 @@ def _found(pattern: str) -> re.Pattern[str]:
 def _amount(match: re.Match[str]) -> float:
     count = match["n"].casefold()
     number = AMOUNTS.get(count) or float(count)
-    more = 0.5 if match["half"] or match["late"] else 0.0
+    more = {"half": 0.5, "quarter": 0.25}.get((match["half"] or match["late"] or "").rpartition(" ")[2].casefold(), 0.0)
     return (number + more) * UNITS[(match["unit"] or match["short"])[0].casefold()]
+
+
+def _minutes(count: str) -> float:
+    return (AMOUNTS.get(count.casefold()) or float(count)) * MINUTE
 
 
 def _hour(name: str, relation: str) -> float:
@@ -85,7 +90,7 @@ def _of_clock(match: re.Match[str]) -> When | None:
     hour = NUMBERS.get(number) or float(number)
     minutes = float(match["m"] or {"thirty": 30, "fifteen": 15}.get((match["word"] or "").casefold(), 0))
     if past := (match["past"] or "").casefold().removeprefix("a "):
-        away = {"half": 30.0, "quarter": 15.0}.get(past) or NUMBERS.get(past, 20.0)
+        away = {"half": 30.0, "quarter": 15.0}.get(past) or AMOUNTS.get(past) or float(past)
         minutes += -away if match["to"] and match["to"].casefold() == "to" else away
     half = (match["ap"] or "").casefold()
     is_either = 0 < hour <= HALF_DAY and not half and not (match["m"] and number.startswith("0"))
@@ -128,6 +133,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
             r"(?: (?:again|next|here|around|(?:come|coming) in|coming))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
+    (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),
     (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
     (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
     (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<also> and (?:every "
@@ -136,6 +142,9 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(r"once (?:a|an|every|per) (?P<of>hour|day|week|night|morning|evening)"), _every),
     (_found(r"(?P<of>dai|hour|night)ly"), lambda match: _ly(match["of"])),
     (_found(rf"(?:in|after|within) {AMOUNT}(?: from now)?"), lambda match: When(seconds=_amount(match))),
+    (_found(rf"(?:when|once|after) {AMOUNT} (?:has|have|is|are) (?:passed|gone(?: by)?|up|over)"),
+     lambda match: When(seconds=_amount(match))),
+    (_found(rf"in {BARE}"), lambda match: When(seconds=_minutes(match["n"]))),
     (_found(rf"{AMOUNT} from now"), lambda match: When(seconds=_amount(match))),
     (_found(r"in (?:a|just a) (?:(?:little|short) )?(?:while|bit)|(?:a (?:bit|little) )?later(?: on)?(?: today)?"
             r"(?! than)"), lambda _: When(seconds=A_WHILE)),
@@ -144,7 +153,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
      lambda match: When(hour=PARTS[(match["part"] or "morning").casefold()], days=1)),
     (_found(rf"(?:just |right |shortly )?(?P<rel>{RELATION}) (?:the )?(?:high )?(?P<named>{LIGHT}|night"
             rf"|(?:{MEAL})(?:[ -]?time)?)(?: sharp)?"), _of_light),
-    (_found(rf"(?:at|on the stroke of) (?:about |around |exactly )?{CLOCK}"), _of_clock),
+    (_found(rf"(?:at|(?:at|on) the stroke of) (?:about |around |exactly )?{CLOCK}"), _of_clock),
     (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
     (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m|"
             r" o['\u2019]?clock)"), _of_clock),
@@ -249,7 +258,7 @@ def spoken_time(when: When, asker: str = "") -> str:
 
 
 def _spoken_amount(seconds: float) -> str:
-    size, name = next(((one, name) for one, name in _SIZES if seconds >= one), (1.0, "second"))
+    size, name = next(((one, name) for one, name in _SIZES if seconds >= one and not seconds % one), (1.0, "second"))
     count = seconds / size
     if seconds == HOUR / 2:
         return "half an hour"

@@ -69,9 +69,9 @@ class GoalBook:
         for goal_id in whose:
             del self._goals[goal_id]
 
-    def has_room(self, asker: str) -> bool:
-        """Tell whether one more goal of this person may be taken on."""
-        return len(self.open()) < MOST_OPEN and len(self.of(asker)) < MOST_A_PERSON
+    def has_room(self, asker: str, others: int = 0) -> bool:
+        """Tell whether one more goal of this person may be taken on, beside so many `others` that are not put yet."""
+        return len(self.open()) + others < MOST_OPEN and len(self.of(asker)) + others < MOST_A_PERSON
 
     def knows(self, new: Goal) -> bool:
         """Tell whether a goal says what an open one says already."""

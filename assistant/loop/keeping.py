@@ -31,6 +31,9 @@ from mud_assistant.tools.trust import authority_of_words
 
 #: How long after one step of a walk the next is taken, and after a way was found closed, in seconds.
 STEP_SECONDS, BLOCKED_SECONDS = 4.0, 60.0
+#: How long after its time a walk that is made once is still tried while the way is closed, in seconds: who waits there
+#: would rather hear that nobody comes.
+BARRED_SECONDS = 480.0
 #: How often it is looked whether anybody still wants an old goal, in seconds.
 LOOK_AGAIN_SECONDS = 86_400.0
 #: The most steps of one walk.
@@ -210,7 +213,8 @@ def _conclude(context: RunContext, run: Run, goal: Goal, done: str) -> Outcome:
         _change(run, replace(_came(goal, now), attempts=goal.attempts + 1))
         return NothingToDo() if last is None else Answered((last.call.name,))
     if last is None or last.status not in MAYBE_HEARD:
-        return _change(run, _not_done(goal, last, now))
+        is_barred = now - due_at(goal, now, game_time(context.body.world)) > BARRED_SECONDS and not goal.every
+        return _change(run, _not_done(goal, last, now, is_barred=is_barred))
     if last.call.name == _MOVE:
         changed = _later(goal, now, STEP_SECONDS)
     elif not goal.is_open:
@@ -223,8 +227,10 @@ def _conclude(context: RunContext, run: Run, goal: Goal, done: str) -> Outcome:
     return Answered((last.call.name,))
 
 
-def _not_done(goal: Goal, last: Executed | None, now: float) -> Goal:
+def _not_done(goal: Goal, last: Executed | None, now: float, *, is_barred: bool) -> Goal:
     """Return what becomes of a goal whose call was not made or did not work."""
+    if is_barred and last is not None and last.call.name == _MOVE and last.status is not Status.UNHEARD:
+        return _withdrawn(goal, BARRED)
     if last is None or last.status is Status.UNHEARD or last.call.name == _MOVE:
         return _later(goal, now, BLOCKED_SECONDS if last is not None and last.call.name == _MOVE else STEP_SECONDS)
     _log.info("a goal was not kept: {why}", why=last.result.text)

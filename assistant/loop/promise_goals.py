@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.events import spoken_text
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.language.later.wishes import Asked
-from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
+from mud_assistant.assistant.language.promises import accepts, promised_in
+from mud_assistant.assistant.language.several import requests_in
 from mud_assistant.assistant.life.promising import Asker, PromiseMoment, goal_of, person_named
 from mud_assistant.assistant.loop.recovery import MAYBE_HEARD
 from mud_assistant.assistant.loop.run import Run, RunContext
@@ -37,7 +38,8 @@ CANNOT, ENOUGH, NOBODY = (
 NAMES_TIME = re.compile(
     r"(?i)\b(?:when\w*|once|if|should|(?:un)?til+|while|whilst|every\w*|each|daily|nightly|hourly|tomorrow|tmrw?|tmw|2mor\w*"
     r"|ton[iy]\w*|to?night|in|at|by|before|b4|after\w*|around|about|soon|next|later|dawn|dusk|noon|mid\w+|sun\w+|for|during"
-    r"|on|the moment|a while|as|o'?clock|come|this|my (?:absence|return))\b|\d"
+    r"|(?:up)?on|then|(?:min(?:ute)?|hour|hr|second|sec)s?|timer|alarm|reminder|message|note|the moment|a while|as"
+    r"|o'?clock|come|this|my (?:absence|return))\b|\d"
 )
 PROMISES = re.compile(
     r"(?i)\b(?:I|we)(?:['\u2019]?ll| will| shall| won['\u2019]?t|['\u2019]?m going| am going|['\u2019]m gonna)\b"
@@ -57,10 +59,10 @@ async def keeping_word(context: RunContext, run: Run, calls: tuple[ToolCall, ...
     return tuple(kept)
 
 
-def _asked_of(run: Run) -> Asked | None:
-    """Return what the run's line asks for later, None for nothing. Most lines name no time, and are not read for it."""
+def _asked_of(run: Run) -> Sequence[Asked]:
+    """Return what the run's line asks for later. Most lines name no time, and are not read for it."""
     line = spoken_text(run.trigger.event) if run.trigger is not None else ""
-    return request_in(line) if NAMES_TIME.search(line) else None
+    return requests_in(line) if NAMES_TIME.search(line) else ()
 
 
 async def _keeping(context: RunContext, run: Run, call: ToolCall) -> ToolCall:
@@ -73,19 +75,22 @@ async def _keeping(context: RunContext, run: Run, call: ToolCall) -> ToolCall:
     asked = _asked_of(run)
     goals: list[Goal] = []
     for number, one in enumerate(promised):
-        meant = _meant(asked if not number else None, one.asked)
-        goal = await take_on(context, run, meant, f"{run.id}.{call.id}.{len(goals)}")
+        meant = _meant(asked[number] if number < len(asked) else None, one.asked)
+        goal = await take_on(context, run, meant, f"{run.id}.{call.id}.{len(goals)}", len(goals))
         if isinstance(goal, Goal):
             goals.append(goal)
         else:
             words = words.replace(one.sentence, goal, 1)
-    if not promised and asked is not None:
-        goal = await take_on(context, run, asked, f"{run.id}.{call.id}.0")
-        goals += [goal] if isinstance(goal, Goal) else []
-        words = words if isinstance(goal, Goal) else goal
+    for number, wish in enumerate(() if promised else asked):
+        goal = await take_on(context, run, wish, f"{run.id}.{call.id}.{number}", len(goals))
+        if isinstance(goal, Goal):
+            goals.append(goal)
+        else:
+            words = f"I will {goals[0].text}. {goal}" if goals else goal
+            break
     if goals:
         run.progress.promised[call.id] = [goal for goal in goals if not context.memory.goals.knows(goal)]
-    elif words != call.arguments[SPEECH[call.name]]:
+    if words != call.arguments[SPEECH[call.name]]:
         call = replace(call, arguments={**call.arguments, SPEECH[call.name]: words})
     return call
 
@@ -97,8 +102,11 @@ def _meant(asked: Asked | None, own: Asked | None) -> Asked | None:
     return replace(asked, when=own.when) if asked.kind is own.kind else own
 
 
-async def take_on(context: RunContext, run: Run, asked: Asked | None, goal_id: str) -> Goal | str:
-    """Return the goal that the run's asker would have, or a sentence that says why it is not promised."""
+async def take_on(context: RunContext, run: Run, asked: Asked | None, goal_id: str, before: int = 0) -> Goal | str:
+    """Return the goal that the run's asker would have, or a sentence that says why it is not promised.
+
+    So many others are taken on `before` it with the same words.
+    """
     who = run.requester
     if asked is None or who is None:
         return CANNOT
@@ -113,7 +121,7 @@ async def take_on(context: RunContext, run: Run, asked: Asked | None, goal_id: s
     if goal is None:
         return CANNOT
     goals = context.memory.goals
-    if goals.get(goal_id) is None and not goals.knows(goal) and not goals.has_room(who.id):
+    if goals.get(goal_id) is None and not goals.knows(goal) and not goals.has_room(who.id, before):
         return ENOUGH
     return goal
 
@@ -136,7 +144,7 @@ def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -
 def may_promise(run: Run, sentence: str) -> bool:
     """Tell whether a sentence may hold a promise, so that only the whole answer shows what is promised."""
     promises = bool(PROMISES.search(sentence)) and bool(promised_in(sentence))
-    return promises or (accepts(sentence) and _asked_of(run) is not None)
+    return promises or (accepts(sentence) and bool(_asked_of(run)))
 
 
 def _moment(context: RunContext, run: Run) -> PromiseMoment:

@@ -8,7 +8,8 @@ import pytest
 
 from mud_assistant.assistant.events.goal import GoalState
 from mud_assistant.assistant.loop.promise_goals import CANNOT, ENOUGH, NOBODY
-from mud_assistant.tools import Principal
+from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody
+from mud_assistant.tools import Principal, Scene, ToolFailed
 from tests.assistant.living import ANN
 from tests.assistant.test_promises import MINUTE, days
 
@@ -57,3 +58,26 @@ async def test_a_name_means_the_only_other_person_who_has_it(name: str, others: 
         found = [goal.whom for goal in await life.goals()]
         assert found == {0: [""], 1: ["player:80"]}.get(others, [])
         assert (NOBODY in "".join(life.heard)) == (others > 1)
+
+
+async def locked(body: EmbeddedBody, direction: str) -> Scene:
+    raise ToolFailed("The door is locked.")
+
+
+@pytest.mark.usefixtures("reactor_baseline")
+async def test_who_waits_behind_a_locked_door_hears_it_before_ten_minutes_are_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EmbeddedBody, "move", locked)
+    async with days("I will.") as life:
+        await life.life.say("Sage, meet me in the attic in ten minutes")
+        await life.pass_(10 * MINUTE)
+        for _ in range(7):
+            await life.pass_(MINUTE)
+        [goal] = await life.goals()
+        assert goal.is_open, "it may open yet"
+        for _ in range(3):
+            await life.pass_(MINUTE)
+        [goal] = await life.goals()
+        assert (goal.state, goal.reason) == (GoalState.TOLD, "the way is closed")
+        assert life.heard[-1].endswith("I cannot: the way is closed.")

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 from benchmarks.living_town import many_rooms
 from benchmarks.month_plot import PARTS, draw
 from benchmarks.month_scenes import ROOMS, some_days
+from benchmarks.month_tally import PLACES
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -33,11 +34,12 @@ def test_days_by_chance_are_in_places_of_the_town() -> None:
         assert [entry.start for entry in days.entries] == sorted(entry.start for entry in days.entries)
 
 
-def test_the_picture_has_a_bar_for_each_part_of_each_day() -> None:
-    days = [Counter({part: 10 * at + 1 for part, _ in PARTS} | {"calls": at}) for at in range(1, 8)]
-    root = ET.fromstring(draw(days))  # noqa: S314
-    bars = [bar for bar in root.iter(f"{SVG}rect") if float(bar.attrib["height"]) != 10.0 or "." in bar.attrib["y"]]
-    assert len(bars) == len(PARTS) * len(days)
+def test_the_picture_has_a_bar_for_each_part_of_each_day_and_each_place_of_each_hour() -> None:
+    days = [Counter({part: 10 * at + 1 for part, _ in PARTS} | {"tokens": 100 * at + 3}) for at in range(1, 8)]
+    hours = [Counter({place: at + 1 for at, place in enumerate(PLACES)}) for _ in range(24)]
+    root = ET.fromstring(draw(days, hours))  # noqa: S314
+    bars = [bar for bar in root.iter(f"{SVG}rect") if "." in bar.attrib["y"]]
+    assert len(bars) == (len(PARTS) + 1) * len(days) + len(PLACES) * len(hours)
     title = root.find(f"{SVG}title")
     assert title is not None
     assert title.text is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mud_assistant.assistant.language.later.phrasing import as_mostly_put
 from mud_assistant.assistant.language.later.wishes import AWAY, Clause
 from mud_assistant.assistant.language.times import When, find_when
 from mud_assistant.assistant.language.words import one_of
@@ -19,17 +20,20 @@ _NO_NAME = r"""
     visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
     next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
 """
-_POLITE = one_of(r"""
-    (?:would|do) you mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so|but|just|also
-    maybe|perhaps|yes|again|do(?! not\b)|right|great
+_MAY = "(?: could| would| can)?"
+_POLITE = one_of(
+    r"""
+    (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so|but
+    just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great
     thanks|thank you|fine|good|um|uh|er|anyway|actually|by the way|from now on|if possible|hey|in future|in the future
     (?:could|can|might|can't|couldn't) you|(?:will|would|won't|wouldn't) you(?! be (?:there|here|at|in)\b)
     (?:possibly|perchance|be able to|by any chance)
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
     (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
     (?:is there )?any way you (?:could|would|can|might)
-    (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|appreciate it) if you (?:could|would|can)
-    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful) if you (?:could|would|can)
+    (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|(?:appreciate|love|like) it) if you{_MAY}
+    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful) if you{_MAY}
+    (?:are|would) you (?:be )?able to|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
     (?:is there )?any chance you (?:could|would|can|might)
     be (?:a dear|a darling|an angel|so kind|so good|sure|a good \w+|a friend|a pal)(?: (?:and|as to|to))?
     (?:would|could|will) you be (?:so|a|an)(?: very)? (?:kind|good|dear|angel)(?: (?:and|as to|to))?
@@ -38,15 +42,16 @@ _POLITE = one_of(r"""
     (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?
     don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
     might you
-    promise(?: me)?(?: (?:to|you'll|that you'll|that you will|you will))?
+    (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
-    you (?:could|can|must|have to|may|need to)|one (?:more )?thing|a (?:small )?favou?r
+    you(?: (?:could|can|must|have to|may|need to|had better)|'d better)|one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
     I almost forgot
-""")
+""".replace("{_MAY}", _MAY)
+)
 #: What a name without a comma stands before: "Ann could you", "ann remind me".
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
@@ -55,7 +60,7 @@ _CALL_ENDS = r"""
 #: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
 _DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend"
 _LEAD = re.compile(
-    rf"(?i)(?:{_CALLED})?(?:(?!(?:{one_of(_NO_NAME)})\b)[\w'-]+(?: (?-i:[A-Z])\w+)?(?:[,:!;-] ?|\.\.\. ?"
+    rf"(?i)(?:{_CALLED})?(?:(?!\d|(?:{one_of(_NO_NAME)})\b)[\w'-]+(?: (?-i:[A-Z])\w+)?(?:[,:!;-] ?|\.\.\. ?"
     rf"| (?=(?:{one_of(_CALL_ENDS)})\b)|(?<!s) (?=(?:{_DONE_BY_MANY})\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
 )
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
@@ -76,6 +81,10 @@ _ASIDE = re.compile(r"(?i),? (?:please|kindly)\b,?(?= )|\b(me|us), [\w'-]+,(?= )
 _STEMS_TEXT = "wak=wake com=come stok=stoke giv=give lett=let gett=get tak=take mak=make danc=dance guid=guide"
 #: The stems of words in -ing that are not the word itself.
 _STEMS = dict(pair.split("=") for pair in _STEMS_TEXT.split())
+_PAST_TEXT = "told=tell gave=give woke=wake reminded=remind called=call kept=keep came=come met=meet asked=ask"
+#: What "I'd be glad if you told me" asks for.
+_PAST = dict(pair.split("=") for pair in _PAST_TEXT.split())
+_WISHES = re.compile(r"(?i)\bif you [a-z]+")
 _FOR = re.compile(
     r"(?i)\bfor (?=(?:about |around |another |just )?(?:an?|half an?|half|a few|a couple|\d+|[a-z]+) (?:seconds?"
     r"|minutes?|mins?|hours?|days?)\b)"
@@ -85,12 +94,15 @@ _NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|
 
 def may_name_time(text: str) -> bool:
     """Tell whether a text can have a clause with a time at all; most lines of talk have none."""
-    return find_when(text) is not None or AWAY.search(text) is not None or _FOR.search(text) is not None
+    if find_when(text) is not None or AWAY.search(text) is not None or _FOR.search(text) is not None:
+        return True
+    core = _plain(text)
+    return core != (put := as_mostly_put(core)) and find_when(put) is not None
 
 
 def clauses_of(text: str) -> Iterator[Clause]:
     """Yield the clause that a text begins with, without each of the times that it names."""
-    core = _plain(_ASIDE.sub(r"\1", text))
+    core = as_mostly_put(_plain(_ASIDE.sub(r"\1", text)))
     if away := AWAY.search(core):
         yield Clause(_without(core, *away.span()), When(person=""), away[0].strip(" ,"))
     at = 0
@@ -115,7 +127,11 @@ def _plain(text: str) -> str:
     """Return a clause from its verb on: without a call, polite words and "-ing"."""
     whole = text.strip(" ,.!?")
     core = _LEAD.sub("", whole, count=1).strip(" ,")
+    if core == whole:
+        return core
+    if (past := re.match(rf"(?i)(?:{'|'.join(_PAST)})\b", core)) is not None and _WISHES.search(whole):
+        return f"{_PAST[past[0].casefold()]}{core[past.end() :]}"
     ing = re.match(r"(?i)([a-z]+)ing\b", core)
-    if ing is None or core == whole:
+    if ing is None:
         return core
     return f"{_STEMS.get(ing[1].casefold(), ing[1])}{core[ing.end() :]}"

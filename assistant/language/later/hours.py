@@ -28,17 +28,29 @@ NUMBERS = {word: float(at) for at, word in enumerate(NUMBERS_TEXT.split(), 1)}
 AMOUNTS = NUMBERS | {
     "a": 1.0, "an": 1.0, "a couple of": 2.0, "couple of": 2.0, "a few": 3.0, "few": 3.0, "half": 0.5, "half a": 0.5,
     "half an": 0.5, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "forty": 40.0, "forty-five": 45.0, "fifty": 50.0,
-    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "other": 2.0, "a half": 0.5,
+    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "three quarters of an": 0.75, "other": 2.0, "a half": 0.5,
 }  # fmt: skip
-UNITS = {"s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
+AMOUNTS |= {
+    f"{tens}{link}{one}": AMOUNTS[tens] + NUMBERS[one]
+    for tens in ("twenty", "thirty", "forty", "fifty")
+    for one in NUMBERS_TEXT.split()[:9]
+    for link in "- "
+}
+UNITS = {"s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK, "f": 2 * WEEK}
 
 NUMBER = rf"(?:{'|'.join(NUMBERS)}|\d{{1,2}})"
-COUNT = rf"(?:{'|'.join(sorted(AMOUNTS, key=len, reverse=True))}|\d{{1,4}})"
-UNIT = r"(?:sec(?:ond)?|min(?:ute)?|hour|hr|day|week)s?(?![\w-])"
+COUNT = rf"(?:{'|'.join(sorted(AMOUNTS, key=len, reverse=True))}|\d{{1,4}}(?:\.\d+)?)"
+MORE = r"(?: and a (?:half|quarter))"
+UNIT = r"(?:sec(?:ond)?|min(?:ute)?|hour|hr|day|week|fortnight)s?(?![\w-])"
 AMOUNT = (
-    rf"(?:(?:about|around|say|just|like|another|exactly|roughly) )*(?P<n>{COUNT})(?P<half> and a half)?(?: more)?"
-    rf"(?: game)? ?(?:(?P<unit>{UNIT})|(?<=\d)(?P<short>[smhd])(?!\w))(?P<late> and a half)?"
+    rf"(?:(?:(?:about|around|say|just|like|another|exactly|roughly) )|~ ?)*(?P<n>{COUNT})(?P<half>{MORE})?(?: more)?"
+    rf"(?: game)? ?(?:(?P<unit>{UNIT})|(?<=\d)(?P<short>[smhd])(?!\w))(?P<late>{MORE})?"
     rf"(?: or (?:so|{COUNT}))?(?:['\u2019]s? time)?"
+)
+#: "In ten" is in ten minutes, where nothing follows that is counted.
+BARE = (
+    r"(?P<n>two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|forty-five|fifty|[1-9]\d?)"
+    r"(?=\W*$|[,.!?;:](?!\d)| (?:please|would|will|could|can|okay|thanks|thank|then|to|that|about|and|tell|remind)\b)"
 )
 PART = "morning|afternoon|evening|night"
 MEAL = r"breakfast|lunch|dinner|supper|tea|bed"
@@ -49,7 +61,8 @@ LIGHT = (
 #: What stands after a number that is no hour.
 COUNTED = r"(?! ?(?:%|[\w-]*(?:coin|penn(?:y|ies)|pence|gold|silver|copper|year|day|hour|minute|week|month|time|mile)))"
 CLOCK = (
-    rf"(?:(?P<past>half|(?:a )?quarter|ten|five|twenty)(?: (?P<to>past|after|to))? )?(?P<h>{NUMBER})"
+    r"(?:(?P<past>half|(?:a )?quarter|ten|five|twenty(?:[- ]five)?|\d{1,2}(?= (?:minutes? )?(?:past|after|to) \w))"
+    rf"(?: minutes?(?= (?:past|after|to)))?(?: (?P<to>past|after|to))? )?(?P<h>{NUMBER})"
     r"(?:[:.](?P<m>\d\d))?(?: (?P<word>thirty|fifteen))?(?:(?P<oclock> ?o['\u2019]?clock)"
     r"|(?! ?o['\u2019]?clock)(?! (?:of|more|or|people|men|feet)\b))(?: ?(?P<ap>[ap])\.?m\b\.?)?"
     rf"(?: hours| sharp)?(?![\w'-]){COUNTED}"
@@ -58,7 +71,10 @@ CLOCK = (
 CLOCK_ENDS = (
     r"(?=\W*$|[.,;!?]| (?:in the|at night|tonight|tomorrow|today|please|and|to|that|every|each|this)\b|(?<=[mk.]))"
 )
-RELATION = r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|on the stroke of|when it(?:'s| is))"
+RELATION = (
+    r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|(?:on|at) the stroke of"
+    r"|(?:when|once|as soon as) (?:it(?:'s| is)|(?:it|the clock) strikes))"
+)
 TITLE = (
     "the|my|your|our|his|her|that|old|young|master|mistress|captain|lady|lord|sir|mr|mrs|miss|doctor|father|mother"
     "|brother|sister|aunt|uncle|king|queen"
@@ -80,16 +96,19 @@ NOBODY = (
 COMES = (
     r"(?:(?:next|finally|ever|happens? to|has|have|is|are|am|should) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?"
     r"|steps?|drops?|stops?"
-    r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on)\b"
+    r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up"
+    r"|on(?:line)?)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
-    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online|near(?:by)?|awake"
+    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online"
+    r"|(?:on|in)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give)\b)|near(?:by)?|awake"
     r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?)\b)"
     r"(?: (?:back|again|here|in|home|by|round|around|over|next|through|to you|to (?:the|this|your|see) \w+"
     r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|(?:looking|asking|calling) for (?:me|us"
     r"|you))\b)*"
 )
 ONCE = (
-    r"(?:when(?:ever)?|once|if|as soon as|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
+    r"(?:(?:if and )?when(?:ever)?|once|if|when and if|as soon as"
+    r"|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
     r"|instant)(?: that)?|after|until|till|'?til|for when|in case)"
 )
 SEE = (

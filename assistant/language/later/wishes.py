@@ -58,36 +58,47 @@ _GOES_ON = (
     r"|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show|tell|work|pay)\b).*)?"
 )
 _REMIND = re.compile(
-    r"(?i)(?:(?:remind|nudge|prod) (?:me|us)(?: again)?|(?:(?:give|send|set) (?:me |us )?|I(?: will"
-    r"|'ll)? need )a reminder|I need reminding"
+    r"(?i)(?:(?:remind|nudge|prod|poke|nag) (?:me|us)(?: again)?"
+    r"|(?:give|send) (?:me|us) a (?:nudge|poke|prod)"
+    r"|(?:(?:give|send|set) (?:me |us )?|(?:(?:can|could|may) )?I(?: will|'ll|'d| would)?"
+    r" (?:need|want|like|get|have) )a reminder|I need reminding"
     r"|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget|remember|do not forget))"
-    r"[,:]?(?: (?:of|about|that|to)\b)?[,:]?(?: (?P<what>.*))?"
+    r"[,:]?(?: (?:of|about|bout|that|to|2)\b)?[,:]?(?: (?P<what>.*))?"
 )
 _WAKE = re.compile(
-    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|to|for|we"
+    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake"
+    r"|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|or|to|for|we"
     r"|I) .*)?"
 )
 _KNOW = re.compile(
-    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|fetch|get"
+    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge"
+    r"|poke|tap|buzz|text|message|msg|page|hail|ring|fetch|get"
     r"|find|wake"
     r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
-    r"|nudge|poke|knock)|shout"
-    r"|holler|say (?:so|something)))(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
+    r"|nudge|poke|knock|prod|tap|buzz|ring|yell|shake|heads[ -]?up)|drop (?:me|us) a (?:line|note|word)"
+    r"|I(?: really)?(?: (?:want|need)| would like|'d like|'d love) to (?:know|be told|hear(?: (?:of|about) it)?)"
+    r"|(?:shout|yell|call out|sing out|holler)(?: (?:for|at|to) (?:me|us))?|say (?:so|something)))"
+    r"(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
-_CALLS = re.compile(r"(?i)(?:let|ping|nudge|alert|notify|give|shout|holler|call|signal)\b")
-_KNOW_THAT = re.compile(r"(?i)(?:let me know|tell me|call me|say)[,:]? (?:that|it(?:'s| is) time to) (?P<what>.+)")
+_CALLS = re.compile(
+    r"(?i)(?:let|ping|nudge|poke|tap|buzz|text|message|msg|alert|notify|give|drop|shout|yell|holler|call|signal"
+    r"|say something)\b"
+)
+_KNOW_THAT = re.compile(
+    r"(?i)(?:(?:let me know|tell me|call me|say)[,:]? (?:that|it(?:'?s| is) time to)|tell me to) (?P<what>.+)"
+)
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
-    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
-    rf"|(?:give|pass) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
+    rf"|(?:give|pass)(?! on\b| along\b) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
     rf"|(?:say|whisper|explain|mention|pass(?: (?:it|this|that|word))? on) to {_WHOM.replace('whom', 'said')})"
     r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
 #: "If Ann comes, say that I am out."
 _SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
-    rf"(?i)(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry"
-    rf"|happy birthday) to {_WHOM}"
+    rf"(?i)(?:(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry"
+    rf"|happy birthday)|(?P<sorry>apologi[sz]e)) to {_WHOM}"
     rf"|(?:give|send) {_WHOM.replace('whom', 'given')} my (?P<regards>regards|love|best(?: wishes)?|thanks"
     rf"|greetings|apologies)"
     rf"|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
@@ -104,6 +115,7 @@ _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
     for verb in (rf"(?:come|return|get|go|walk|head|run){_BACK}", _BE, _MEET, _DROP_IN)
 )
+_VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
 _STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|stand guard|keep still)"
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
@@ -119,7 +131,8 @@ _PLACED = re.compile(
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
-    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*|(?:for|in|during) my (?:absence|return))"
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*"
+    r"|(?:for|in|during|after|(?:up)?on) my (?:absence|return))"
 )
 _GUARDS = re.compile(
     r"(?i)(?:watch|guard|mind|protect|look after|keep an eye on|take care of|keep watch over) (?P<what>.+)"
@@ -132,13 +145,15 @@ def asked_in(clause: Clause) -> Asked | None:
     for kind in (_reminding, _knowing, _greeting, _telling, _waiting, _coming, _tending):
         asked = kind(clause)
         if asked is not None:
-            return asked
+            return asked if (asked.when.person or "").casefold() not in PRONOUNS else None
     return None
 
 
 def _reminding(clause: Clause) -> Asked | None:
     if _WAKE.fullmatch(clause.text) and clause.when.person is None:
         return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
+    if clause.when.person and _KNOW.fullmatch(clause.text):
+        return None  # "Nudge me when Ann comes."
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
     if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
         return None
@@ -162,7 +177,8 @@ def _greeting(clause: Clause) -> Asked | None:
     found = _GREET.fullmatch(clause.text)
     if found is None or clause.when.person == "":
         return None
-    words = found["hello"] or ("thank you" if "thank" in clause.text[:5] else "hello")
+    is_thanks = clause.text[:5].casefold() == "thank"
+    words = found["hello"] or (found["sorry"] and "sorry") or ("thank you" if is_thanks else "hello")
     if found["regards"]:
         words = f"my {found['regards']}"
     elif found["thanks"] and not found["hello"]:
@@ -178,23 +194,23 @@ def _telling(clause: Clause) -> Asked | None:
         is_for_them = clause.is_apart and whom not in PRONOUNS
         return Asked(GoalKind.TELL, clause.when, said["what"], whom) if said and whom and is_for_them else None
     whom = _person(found["whom"] or found["known"] or found["given"] or found["said"], clause.when)
-    if not whom or clause.when.person == "":
+    if not whom or clause.when.person == "" or not _is_same(whom, clause.when.person or whom):
         return None
     if clause.when.person is None and not clause.is_apart:
         return None  # "Tell Ann that dinner is at six."
-    what = re.sub(r"(?i) from me$", "", found["what"])
+    what = re.sub(r"(?i) from me$|^from me,? (?:that )?", "", found["what"])
+    if clause.text[:4].casefold() == "ask ":
+        what = re.sub(r"(?i)^if\b", "whether", re.sub(r"(?i)^(for|about) ", _wanted, what))
+    if re.match(r"(?i)(?:and|or|but)\b", what):
+        return None  # the words themselves are missing
     return Asked(GoalKind.TELL, _whose(clause.when, whom), what, whom)
 
 
 def _waiting(clause: Clause) -> Asked | None:
     if clause.when.every:
         return None
-    if (
-        clause.when.person == ""
-        and clause.said.casefold().startswith(("till", "until", "til", "'til", "while"))
-        and _GUARDS.fullmatch(clause.text)
-        and CHORE.fullmatch(clause.text)
-    ):
+    is_away = clause.when.person == "" and clause.said.casefold().startswith(("till", "until", "til", "'til", "while"))
+    if (is_away or clause.said == "for") and _GUARDS.fullmatch(clause.text) and CHORE.fullmatch(clause.text):
         return Asked(GoalKind.WAIT, clause.when, _small(clause.text))
     found = _WAIT.fullmatch(clause.text)
     if found is None:
@@ -219,14 +235,16 @@ def _coming(clause: Clause) -> Asked | None:
     if re.match(r"(?i)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
         return None  # to walk beside somebody is no place to be at
     place = re.sub(r"(?i)^(?:the|this|here)\b ?", "", found["place"] or "")
-    if clause.when.every and not place:
+    if (clause.when.every and not place) or _VAGUE.search(clause.text):
         return None  # "I will be here, as I am every day."
     return Asked(GoalKind.COME, clause.when, place=place)
 
 
 def _tending(clause: Clause) -> Asked | None:
-    if CHORE.fullmatch(clause.text) is None or re.match(
-        r"(?i)until|till|'?til|while|whilst|during|for my|in my", clause.said
+    if (
+        clause.said == "for"
+        or CHORE.fullmatch(clause.text) is None
+        or re.match(r"(?i)until|till|'?til|while|whilst|during|for my|in my", clause.said)
     ):
         return None
     what, place = split_place(re.sub(r"(?i) for me$|, [\w'-]+$", "", _small(clause.text)))
@@ -238,6 +256,16 @@ def _person(name: str, when: When) -> str:
     if name.casefold() in PRONOUNS:
         return when.person if when.person and when.person.casefold() not in PRONOUNS else ""
     return name.capitalize() if name.islower() and " " not in name else bare_name(name)
+
+
+def _wanted(preposition: re.Match[str]) -> str:
+    return "I would like " if preposition[1].casefold() == "for" else "I would like to hear about "
+
+
+def _is_same(name: str, other: str) -> bool:
+    """Tell whether two names may be those of one person: "Ann", "Ann of Harl", "her"."""
+    one, two = name.casefold(), other.casefold()
+    return two in PRONOUNS or one.endswith(two) or two.endswith(one) or one.startswith(two) or two.startswith(one)
 
 
 def _whose(when: When, whom: str) -> When:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mud_assistant.assistant.events.goal import Goal
-from mud_assistant.assistant.language.promises import request_in
+from mud_assistant.assistant.language.several import requests_in
 from mud_assistant.assistant.life.peace import wish_in
 from mud_assistant.assistant.loop.promise_goals import take_on
 from mud_assistant.assistant.loop.run import Run, RunContext
@@ -39,11 +39,14 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
         return _said(context, run, AS_YOU_WISH)
     if _ASKS.search(line):
         return _said(context, run, promises_told(context, run))
-    if (request := request_in(asked.heard)) is None:
-        return None
-    goal = await take_on(context, run, request, "")
-    words = goal if isinstance(goal, str) else _PROMISES[len(asked.earlier) % len(_PROMISES)].format(goal=goal.text)
-    return _said(context, run, words)
+    sentences: list[str] = []
+    for number, request in enumerate(requests_in(asked.heard)):
+        goal = await take_on(context, run, request, "", number)
+        turn = (len(asked.earlier) + number) % len(_PROMISES)
+        sentences.append(goal if isinstance(goal, str) else _PROMISES[turn].format(goal=goal.text))
+        if isinstance(goal, str):
+            break
+    return _said(context, run, " ".join(sentences)) if sentences else None
 
 
 def promises_told(context: RunContext, run: Run) -> str:

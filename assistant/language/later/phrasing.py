@@ -1,0 +1,109 @@
+"""Puts a request for later as it is mostly put: timers, messages, and who is meant by "he". English. Pure.
+
+What it returns says the same, for `wishes.py` to read. A line that asks for nothing stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, NAME, NOBODY
+from mud_assistant.assistant.language.times import find_when
+
+_TIMER = r"(?:timer|alarm(?: clock)?|reminder|alert)"
+_SET = r"(?:(?:set|start|make|give|put on) )?(?:(?:me|us) )?(?:an? |the )?"
+_FOR_WHAT = r"(?: (?:for|about|to|that)\b|[:,-]+)?"
+#: "Ten minute timer: the eggs", "set a timer for ten minutes", "set an alarm for 7am", "ten minutes, then call me".
+_TIMERS = (
+    (re.compile(rf"(?i)^{_SET}(?P<time>{AMOUNT})[ -]{_TIMER}{_FOR_WHAT}"), r"remind me in \g<time> about"),
+    (re.compile(rf"(?i)^{_SET}{_TIMER},?(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?"
+                rf"(?=\W*$|[:,-]| (?:to|for|about|that|please|thanks)\b){_FOR_WHAT}"), r"remind me in \g<time> about"),
+    (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK})"), r"remind me at \g<time>"),
+    (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait|count) )?(?P<time>{AMOUNT})(?: from now)?"
+                r"(?:[:,-]+ ?(?:and )?(?:then )?| and then | then | and )"
+                r"(?=(?:please )?(?:remind|tell|wake|call|ping|poke|nudge|give|let|shout|holler|yell)\b)"),
+     r"in \g<time>, "),
+)  # fmt: skip
+_PLEASE = re.compile(r"(?i)^\W*(?:please|thanks|thank you)\b")
+_NAMED = rf"(?!me\b|us\b){NOBODY}{NAME}"
+_THEY_COME = r"(?:,? (?:when|once|if|for when)(?: (?:he|she|they)(?:'s| is| are)?|'s)? [\w ]{2,20}?)?"
+_ONE = "(?:a|my|this|one)"
+#: "A message for Ann: I am at the mill", "leave Ann a note that I am at the mill".
+_MESSAGES = tuple(
+    re.compile(rf"(?i)^{whom}{_THEY_COME}(?: ?[:,-]+| that\b| saying(?: that)?\b) (?P<what>.+)")
+    for whom in (
+        rf"(?:(?:take|leave|pass on|relay|keep) )?(?:{_ONE} )?(?:message|note|word) (?:for|to) (?P<whom>{_NAMED})",
+        rf"(?:leave|give) (?P<whom>{_NAMED}) (?:a|this|my) (?:message|note)(?: from me)?",
+    )
+)
+#: Who is expected is who is meant by "he" afterwards: "I wait for Ann", "Ann is on her way".
+_EXPECTED = re.compile(
+    rf"(?i)\b(?:(?:waiting|looking|look|lookout|out|wait|listen) for|expecting|await(?:ing)?) (?P<whom>{NOBODY}{NAME})"
+    rf"(?: [\w']+){{0,3}}?(?=,| and\b| -)"
+    rf"|^(?P<late>{NOBODY}{NAME})(?:'s| is| should| will|'ll| might| may)(?: [\w']+){{0,3}}?"
+    r" (?:coming|due|way|here|back|arriv\w+|visit\w*|come)\b[^,]*,"
+)
+_SAID_BEFORE = re.compile(
+    r"(?i)(?:(?:okay|ok|so|well|now|right)[, ]+)*(?P<front>[^,;.!?]+)(?:[,;]| -) (?:so |and |then )*"
+    r"(?:please |(?:can|could|would|will) you (?:please )?)?remind (?:me|us)(?: please| then)?\W*"
+)
+_WHEN_THEY = re.compile(
+    r"(?i)\b(when|once|if|as soon as|the moment|next time|should) (?:he|she|they)"
+    r"(?P<does> (?:does|is|do|has)\W*$)?"
+)
+
+
+QUOTED = re.compile(
+    r"[\"\u201c][^\"\u201d]*[\"\u201d]?|\u2018[^\u2019]*\u2019(?!\w)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))+'(?!\w)"
+)
+#: Before what is to be said in these very words.
+_TO_BE_SAID = re.compile(r"(?i)(?:^|[,;:] |\b(?:and|please|then) )(?:say|tell [\w'-]+(?: \w+)?)[,:]? *$")
+#: A pause in the middle of a sentence.
+_PAUSE = re.compile(r"(?:\.{2,}|\u2026) ?(?=[a-z])")
+
+
+def without_quotes(line: str) -> str:
+    """Return a line without what it quotes of others, and with a comma for a pause."""
+    return _PAUSE.sub(", ", QUOTED.sub(partial(_unquoted, line), line))
+
+
+def _unquoted(line: str, quoted: re.Match[str]) -> str:
+    """Return nothing for what somebody else said; the words themselves where they are to be said."""
+    if len(quoted[0]) == len(line):
+        return quoted[0]
+    return quoted[0][1:-1] if _TO_BE_SAID.search(line[: quoted.start()]) else " "
+
+
+def as_mostly_put(clause: str) -> str:
+    """Return a clause, from its verb on, as such a thing is mostly asked for."""
+    for pattern, other in _TIMERS:
+        if (found := pattern.match(clause)) is not None:
+            rest = _PLEASE.sub("", clause[found.end() :]).strip(" :,-")
+            put = found.expand(other)
+            return f"{put} {rest}" if rest else put.removesuffix(" about")
+    for pattern in _MESSAGES:
+        if (found := pattern.match(clause)) is not None:
+            return f"when {found['whom']} comes, tell {found['whom']} {found['what']}"
+    return clause
+
+
+def spelled_out(sentence: str) -> str:
+    """Return a sentence that says what and who is meant: "I leave at noon, remind me", "I wait for Ann; if she comes".
+
+    The first names the time before the wish, the other who is expected before "she".
+    """
+    before = _SAID_BEFORE.fullmatch(sentence)
+    if before is not None and (found := find_when(before["front"])) is not None and found[2].person is None:
+        begin, end, front = found[0], found[1], before["front"]
+        rest = f"{front[:begin]}{front[end:]}".strip(" ,")
+        return f"remind me {front[begin:end]}{f' that {rest}' if rest else ''}"
+    expected = _EXPECTED.search(sentence)
+    if expected is None:
+        return sentence
+    name, end = expected["whom"] or expected["late"], expected.end()
+
+    def named(match: re.Match[str]) -> str:
+        return f"{match[1]} {name}{' comes' if match['does'] else ''}"
+
+    return sentence[:end] + _WHEN_THEY.sub(named, sentence[end:], count=1)
