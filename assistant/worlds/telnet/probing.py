@@ -25,7 +25,7 @@ _MOST_LINES = 400
 _FAMILIES: Mapping[str, str] = {
     "evennia": "evennia", "ranvier": "ranvier", "mudpy": "mudpy", "moo": "moo", "toaststunt": "moo", "diku": "diku",
     "circle": "diku", "tba": "diku", "merc": "diku", "rom": "diku", "smaug": "diku", "fluffos": "lp", "ldmud": "lp",
-    "mudos": "lp", "lpmud": "lp",
+    "mudos": "lp", "lpmud": "lp", "pennmush": "pennmush",
 }  # fmt: skip
 
 
