@@ -16,7 +16,7 @@ from mud_assistant.assistant.worlds.telnet.session.login import Credentials, Log
 from mud_assistant.assistant.worlds.telnet.session.session import GameSession
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, WireEvent
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, Prompt, WireEvent
 
 #: Seconds without a byte from us after which NOP is sent, which is no command of the game.
 KEEP_ALIVE = 240.0
@@ -118,6 +118,9 @@ class GameWire(Protocol):
         for timer in (self._turn, self._alive):
             if timer is not None and timer.active():
                 timer.cancel()
+        for event in self._feed.quiet():
+            if isinstance(event, HeardLine | Prompt):
+                self.session.left_with(event.text)
         self.session.lost()
         has_left = reason.check(ConnectionDone) is not None
         why = self._why if self._cause or has_left else reason.getErrorMessage()

@@ -102,6 +102,11 @@ class GameSession:
         else:
             self._hooks.on_event(event)
 
+    def left_with(self, text: str) -> None:
+        """Take the last words of a game that closed the connection: they may say that it is for good."""
+        if self.state is not State.CLOSED:
+            self._ended_by(text)
+
     def lost(self) -> None:
         """Stop all timers: the connection is gone. Lines that wait are dropped."""
         self.state = State.CLOSED
@@ -210,6 +215,9 @@ class GameSession:
             for line in seen:
                 self._enter_shown(line.text)
                 self._tell(line)
+            if self._prompt:
+                # What somebody says now is no part of the room that was shown.
+                self._tell(Prompt(self._prompt))
             self._settle()
 
     def _stir(self) -> None:
